@@ -1,0 +1,76 @@
+"""The seam: how a request reaches an API server and an answer comes back.
+
+`Request` and `Response` are plain values built and read by pure functions; a `Transport`
+carries them. There are two: HTTP (`certwright.client.http`) and the embedded server of the
+testkit. Tests and fault injection wrap a transport; nothing else is replaceable.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from certwright.kube.identity import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call to the API server. Its repr leaves out the body, which may hold secrets."""
+
+    verb: str
+    """What RBAC and metrics call it: get, list, watch, create, update, patch, delete…"""
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = field(default=None, repr=False)
+    resource: Resource | None = None
+    """The kind concerned, for counting and limiting; None for discovery and raw paths."""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A complete answer. Header names are lower-case; the repr leaves out the body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+class Stream(Protocol):
+    """An answer that goes on: the body of a watch, in chunks as they arrive."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status; anything but 200 means the chunks hold a ``Status`` object."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The answer's headers, names in lower case."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the bytes as they arrive; boundaries mean nothing. Ends when the server ends it."""
+        ...
+
+
+class Transport(Protocol):
+    """Carries requests to one API server, as one user.
+
+    Raises `TransportError` when there is no answer; an answer that is a refusal is a
+    `Response` like any other.
+    """
+
+    async def send(self, request: Request) -> Response:
+        """Send a request and return the whole answer."""
+        ...
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        """Send a request whose answer is read as it arrives; leaving the context ends it."""
+        ...
+
+    async def close(self) -> None:
+        """Give up every connection. The transport cannot be used afterwards."""
+        ...

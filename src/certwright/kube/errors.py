@@ -1,0 +1,206 @@
+"""What an API server refuses, as exceptions.
+
+::
+
+    ApiError                     any answer that is a refusal: code, reason, message, causes
+    ├── BadRequest        400    ├── Gone                  410   (reason Gone or Expired)
+    ├── Unauthorized      401    ├── RequestTooLarge       413
+    ├── Forbidden         403    ├── UnsupportedMediaType  415
+    ├── NotFound          404    ├── Invalid               422   (causes name the fields)
+    ├── MethodNotAllowed  405    ├── TooManyRequests       429   (retry_after)
+    ├── NotAcceptable     406    ├── InternalError         500
+    ├── AlreadyExists     409    ├── ServiceUnavailable    503
+    └── Conflict          409    └── ServerTimeout         504
+
+The client raises them from the server's ``Status``; the embedded server raises the same
+classes and renders them as ``Status``, so both sides share one vocabulary. Failures to
+reach a server at all are not here: they are the client's `TransportError`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+MESSAGE_LIMIT = 4096
+"""Servers may answer with megabytes; messages end up in conditions and logs."""
+
+
+class Cause(Struct, frozen=True, omit_defaults=True):
+    """One reason for a refusal: usually one field of an invalid object."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class ApiError(Exception):
+    """The API server answered, and the answer was no."""
+
+    code: ClassVar[int] = 0
+    reason: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        causes: Iterable[Cause] = (),
+        details: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
+        code: int | None = None,
+        reason: str | None = None,
+    ) -> None:
+        super().__init__(message[:MESSAGE_LIMIT])
+        self.message = message[:MESSAGE_LIMIT]
+        self.causes = tuple(causes)
+        self.details = dict(details or {})
+        self.retry_after = retry_after
+        self.status_code = self.code if code is None else code
+        self.status_reason = self.reason if reason is None else reason
+
+    @staticmethod
+    def from_status(code: int, status: Mapping[str, Any]) -> "ApiError":
+        """Build the exception that fits a ``Status`` object; *code* is the HTTP status."""
+        details = status.get("details") or {}
+        reason = status.get("reason") or ""
+        seconds = details.get("retryAfterSeconds")
+        cls = _BY_REASON.get(reason) or _BY_CODE.get(code) or ApiError
+        return cls(
+            status.get("message") or f"the server answered {code} {reason}".rstrip(),
+            causes=[
+                Cause(c.get("reason") or "", c.get("message") or "", c.get("field") or "")
+                for c in details.get("causes") or ()
+            ],
+            details={k: v for k, v in details.items() if k not in {"causes", "retryAfterSeconds"}},
+            retry_after=float(seconds) if seconds else None,
+            code=code,
+            reason=reason,
+        )
+
+    def to_status(self) -> dict[str, Any]:
+        """Render the refusal as a server would: a ``Status`` object."""
+        details: dict[str, Any] = dict(self.details)
+        if self.causes:
+            details["causes"] = [
+                {"reason": c.reason, "message": c.message, "field": c.field} for c in self.causes
+            ]
+        if self.retry_after is not None:
+            details["retryAfterSeconds"] = int(self.retry_after)
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.status_reason,
+            "details": details,
+            "code": self.status_code,
+        }
+        if not details:
+            del status["details"]
+        return status
+
+
+class BadRequest(ApiError):
+    """The request itself makes no sense to the server."""
+
+    code, reason = 400, "BadRequest"
+
+
+class Unauthorized(ApiError):
+    """The credentials are missing, wrong or expired."""
+
+    code, reason = 401, "Unauthorized"
+
+
+class Forbidden(ApiError):
+    """The user is known and may not do this."""
+
+    code, reason = 403, "Forbidden"
+
+
+class NotFound(ApiError):
+    """The object, or the kind itself, does not exist."""
+
+    code, reason = 404, "NotFound"
+
+
+class MethodNotAllowed(ApiError):
+    """The kind exists and does not support this verb."""
+
+    code, reason = 405, "MethodNotAllowed"
+
+
+class NotAcceptable(ApiError):
+    """The server cannot answer in the media type asked for."""
+
+    code, reason = 406, "NotAcceptable"
+
+
+class AlreadyExists(ApiError):
+    """Create found the name taken."""
+
+    code, reason = 409, "AlreadyExists"
+
+
+class Conflict(ApiError):
+    """The object changed meanwhile, a precondition failed, or another manager owns a field."""
+
+    code, reason = 409, "Conflict"
+
+
+class Gone(ApiError):
+    """The resourceVersion or continue token is older than the server's memory."""
+
+    code, reason = 410, "Expired"
+
+
+class RequestTooLarge(ApiError):
+    """The body exceeds what the server accepts."""
+
+    code, reason = 413, "RequestEntityTooLarge"
+
+
+class UnsupportedMediaType(ApiError):
+    """The server does not know this kind of body or patch."""
+
+    code, reason = 415, "UnsupportedMediaType"
+
+
+class Invalid(ApiError):
+    """The object breaks validation; the causes name the fields."""
+
+    code, reason = 422, "Invalid"
+
+
+class TooManyRequests(ApiError):
+    """The server sheds load; `retry_after` says when to come back."""
+
+    code, reason = 429, "TooManyRequests"
+
+
+class InternalError(ApiError):
+    """The server failed."""
+
+    code, reason = 500, "InternalError"
+
+
+class ServiceUnavailable(ApiError):
+    """The server, or one it delegates to, is not ready."""
+
+    code, reason = 503, "ServiceUnavailable"
+
+
+class ServerTimeout(ApiError):
+    """The server gave up waiting; whether the request took effect is unknown."""
+
+    code, reason = 504, "Timeout"
+
+
+_CLASSES: tuple[type[ApiError], ...] = (
+    BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable,
+    Conflict, AlreadyExists, Gone, RequestTooLarge, UnsupportedMediaType, Invalid,
+    TooManyRequests, InternalError, ServiceUnavailable, ServerTimeout,
+)  # fmt: skip
+_BY_REASON = {cls.reason: cls for cls in _CLASSES} | {"Gone": Gone, "ServerTimeout": ServerTimeout}
+_BY_CODE = {cls.code: cls for cls in reversed(_CLASSES)}

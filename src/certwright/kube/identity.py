@@ -1,0 +1,108 @@
+"""What things are called: kinds, resources, object keys, owners."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+class Key(NamedTuple):
+    """Where an object lives: its namespace (empty for cluster scope) and its name."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @classmethod
+    def parse(cls, text: str) -> "Key":
+        """Read ``name`` or ``namespace/name``."""
+        namespace, _, name = text.rpartition("/")
+        if not name or "/" in namespace:
+            raise ValueError(f"{text!r} is not of the form name or namespace/name")
+        return cls(namespace, name)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupVersionKind:
+    """A kind as manifests spell it."""
+
+    group: str
+    version: str
+    kind: str
+
+    @classmethod
+    def parse(cls, api_version: str, kind: str) -> "GroupVersionKind":
+        """Read the two fields every object carries."""
+        group, _, version = api_version.rpartition("/")
+        if not version or not kind or "/" in group:
+            raise ValueError(f"apiVersion {api_version!r}, kind {kind!r}: not a kind")
+        return cls(group, version, kind)
+
+    @property
+    def api_version(self) -> str:
+        """``group/version``, or ``version`` alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.version}.{self.group}" if self.group else self.kind
+
+
+class GroupVersionResource(NamedTuple):
+    """A kind as URLs spell it."""
+
+    group: str
+    version: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Resource:
+    """A kind together with how the API server serves it.
+
+    Hashable and comparable by all of its fields, so it serves as the key of caches,
+    metrics and call counts.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """``group/version``, or ``version`` alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind as manifests spell it."""
+        return GroupVersionKind(self.group, self.version, self.kind)
+
+    @property
+    def gvr(self) -> GroupVersionResource:
+        """The kind as URLs spell it."""
+        return GroupVersionResource(self.group, self.version, self.plural)
+
+    @property
+    def qualified(self) -> str:
+        """``plural.group``, the form kubectl and CRD names use."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Return the URL path of the collection, an object, or a subresource of it."""
+        parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
+        if namespace:
+            if not self.namespaced:
+                raise ValueError(f"{self.kind} is cluster-scoped; got namespace {namespace!r}")
+            parts += ["namespaces", namespace]
+        elif name and self.namespaced:
+            raise ValueError(f"{self.kind} {name!r} needs a namespace")
+        parts.append(self.plural)
+        if name:
+            parts.append(name)
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+    def __str__(self) -> str:
+        return str(self.gvk)

@@ -1,0 +1,72 @@
+"""What the embedded server knows about a kind it serves.
+
+`builtins` and `crds` make `ServedKind` values; the rest of the server treats them alike.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from certwright.kube.errors import Cause
+from certwright.kube.identity import Resource
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of ``kubectl get``."""
+
+    name: str
+    json_path: str = ""
+    """Kubernetes' JSONPath subset, such as ``.spec.replicas``; unused when *value* is given."""
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    description: str = ""
+    value: Callable[[JsonObject], object] | None = None
+    """Computes the cell where a path cannot, such as ``READY 1/3``."""
+
+
+def _nothing(_new: JsonObject, _old: JsonObject | None) -> None:
+    """Leave the object as it is."""
+
+
+def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class ServedKind:
+    """A kind in one version: its address, shape, and rules.
+
+    The hooks get the new object and the stored one (None on create) and may change the new
+    one in place; they are called on the main resource and on subresources alike, after
+    defaulting, with the parts the request may not touch already restored.
+    """
+
+    resource: Resource
+    schema: Schema
+    singular: str
+    list_kind: str
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = (
+        "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
+    )  # fmt: skip
+    subresources: frozenset[str] = frozenset()
+    """``status`` and ``scale`` are served generically."""
+    scale_paths: tuple[str, str, str] = ("", "", "")
+    """Paths of spec replicas, status replicas, label selector."""
+    custom: bool = False
+    """From a CRD: unknown fields are pruned, strategic merge is refused."""
+    counts_generation: bool = True
+    """Whether changes outside metadata and status raise ``metadata.generation``."""
+    storage_version: str = ""
+    """The version objects of this kind are stored and watched across; empty means this one."""
+    selectable_fields: tuple[str, ...] = ()
+    """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
+    columns: tuple[Column, ...] = field(default=())
+    prepare: Callable[[JsonObject, JsonObject | None], None] = _nothing
+    """Fill in what the server owns: allocated IPs, status of new objects, defaults by logic."""
+    validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = _no_causes
+    """Rules beyond the schema: names, immutable fields, cross-field checks, CEL."""

@@ -1,0 +1,93 @@
+"""The shape of a kind, as the embedded server sees it.
+
+One `Schema` tree serves validation, defaulting, pruning, field ownership, strategic merge
+and OpenAPI. Built-in kinds are declared in `builtins`; CustomResourceDefinitions are
+parsed into the same trees by `crds`.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+
+class ListType(StrEnum):
+    """How server-side apply merges a list."""
+
+    ATOMIC = "atomic"
+    SET = "set"
+    MAP = "map"
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = _Unset()
+"""No default; distinct from a default of null."""
+
+
+@dataclass(slots=True)
+class Rule:
+    """A CEL validation rule (``x-kubernetes-validations``)."""
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    reason: str = "FieldValueInvalid"
+    field_path: str = ""
+    optional_old_self: bool = False
+
+
+@dataclass(slots=True)
+class Schema:
+    """A node: one value and what is allowed in it. An empty node allows anything.
+
+    ``type`` is object, array, string, integer, number, boolean, or empty for any value.
+    Maps are objects with ``additional``; lists have ``items``.
+    """
+
+    type: str = ""
+    description: str = ""
+    format: str = ""
+    properties: "dict[str, Schema]" = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    additional: "Schema | None" = None
+    items: "Schema | None" = None
+    default: Any = UNSET
+    enum: tuple[Any, ...] = ()
+    nullable: bool = False
+    int_or_string: bool = False
+    preserve_unknown: bool = False
+    embedded_resource: bool = False
+
+    list_type: ListType = ListType.ATOMIC
+    list_keys: tuple[str, ...] = ()
+    atomic_map: bool = False
+    """``x-kubernetes-map-type: atomic``: one owner for the whole object."""
+
+    patch_merge_key: str = ""
+    """Strategic merge: the key of a merged list; lists without one are replaced."""
+    patch_merge: bool = False
+    """Strategic merge: a list of scalars is merged as a set."""
+    patch_retain_keys: bool = False
+    """Strategic merge: a union, of which ``$retainKeys`` keeps the named members."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str = ""
+    min_items: int | None = None
+    max_items: int | None = None
+    unique_items: bool = False
+    min_properties: int | None = None
+    max_properties: int | None = None
+    all_of: "tuple[Schema, ...]" = ()
+    any_of: "tuple[Schema, ...]" = ()
+    one_of: "tuple[Schema, ...]" = ()
+    not_: "Schema | None" = None
+    rules: tuple[Rule, ...] = ()
