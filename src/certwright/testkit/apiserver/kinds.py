@@ -27,6 +27,10 @@ class Column:
     """Computes the cell where a path cannot, such as ``READY 1/3``."""
 
 
+def _no_unknown(_obj: JsonObject) -> list[str]:
+    return []
+
+
 def _nothing(_new: JsonObject, _old: JsonObject | None) -> None:
     """Leave the object as it is."""
 
@@ -66,7 +70,13 @@ class ServedKind:
     selectable_fields: tuple[str, ...] = ()
     """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
     columns: tuple[Column, ...] = field(default=())
+    decode: Callable[[JsonObject], list[str]] = _no_unknown
+    """Bring an object into the kind's shape, in place: drop unknown fields and nulls.
+
+    Returns the paths of unknown fields, for fieldValidation. Raises BadRequest when a value
+    cannot be read at all (built-ins; custom resources report that in *validate*).
+    """
     prepare: Callable[[JsonObject, JsonObject | None], None] = _nothing
     """Fill in what the server owns: allocated IPs, status of new objects, defaults by logic."""
     validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = _no_causes
-    """Rules beyond the schema: names, immutable fields, cross-field checks, CEL."""
+    """All rules of the kind: schema, names, metadata, immutable fields, cross-field, CEL."""

@@ -48,6 +48,8 @@ class Schema:
     """
 
     type: str = ""
+    name: str = ""
+    """The definition this node was declared as, such as io.k8s.api.core.v1.Pod; built-ins only."""
     description: str = ""
     format: str = ""
     properties: "dict[str, Schema]" = field(default_factory=dict)
@@ -57,6 +59,8 @@ class Schema:
     default: Any = UNSET
     enum: tuple[Any, ...] = ()
     nullable: bool = False
+    optional: bool = False
+    """Built-ins: a Go pointer, so that a zero value is kept where it would else be left out."""
     int_or_string: bool = False
     preserve_unknown: bool = False
     embedded_resource: bool = False
