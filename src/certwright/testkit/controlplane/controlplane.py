@@ -1,0 +1,195 @@
+"""The real thing: etcd, kube-apiserver and kube-controller-manager as local processes.
+
+::
+
+    async with control_plane() as plane:
+        client = await connect(kubeconfig=plane.kubeconfig)
+
+Starts in seconds, needs no root, uses free ports of 127.0.0.1, and leaves nothing behind:
+every process ends with its context, and with this process should it be killed.
+"""
+
+import asyncio
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from certwright.client import ApiError, Client, Request, TransportError, connect
+from certwright.clock import SYSTEM
+from certwright.testkit.certs import KeyPair, TestAuthority, signing_key_pair
+from certwright.testkit.controlplane.assets import Assets, obtain_assets
+from certwright.testkit.controlplane.component import Component, running
+from certwright.testkit.controlplane.errors import ComponentFailed
+from certwright.testkit.controlplane.flags import (
+    CONTROLLERS,
+    Layout,
+    Ports,
+    apiserver_command,
+    controller_manager_command,
+    etcd_command,
+)
+from certwright.testkit.kubeconfig import kubeconfig_with_certificate
+
+_READY_SECONDS = 60
+_ATTEMPTS = 3
+"""Free ports are found by asking the kernel and closing again: another process may be faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """A running control plane."""
+
+    folder: Path
+    server: str
+    kubeconfig: Path
+    """A kubeconfig of a member of system:masters, readable by this user only."""
+    assets: Assets
+    authority: TestAuthority
+    components: tuple[Component, ...]
+
+    def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
+        """Write a kubeconfig for another user, who may do what RBAC grants."""
+        path = self.folder / f"kubeconfig-{len(list(self.folder.glob('kubeconfig-*')))}"
+        pair = self.authority.client(user, groups)
+        text = kubeconfig_with_certificate(self.server, self.authority.certificate, pair)
+        _write_private(path, text.encode())
+        return path
+
+
+@asynccontextmanager
+async def control_plane(
+    *,
+    assets: Assets | None = None,
+    controllers: Sequence[str] = CONTROLLERS,
+    apiserver_flags: Sequence[str] = (),
+    keep_logs: Path | None = None,
+) -> AsyncIterator[ControlPlane]:
+    """Run a control plane for the duration of the context.
+
+    Missing binaries are built first, which takes minutes once. With *keep_logs*, the logs of
+    all components are copied there when the context is left by an exception.
+    """
+    binaries = assets or await asyncio.to_thread(obtain_assets)
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="certwright-")))
+        try:
+            yield await _start(stack, folder, binaries, controllers, apiserver_flags)
+        except BaseException:
+            if keep_logs is not None:
+                keep_logs.mkdir(parents=True, exist_ok=True)
+                for log in folder.glob("*.log"):
+                    shutil.copy(log, keep_logs)
+            raise
+
+
+async def _start(
+    stack: AsyncExitStack,
+    folder: Path,
+    assets: Assets,
+    controllers: Sequence[str],
+    apiserver_flags: Sequence[str],
+) -> ControlPlane:
+    layout = Layout(folder)
+    authority = TestAuthority("certwright-control-plane", SYSTEM.now())
+    _write_pair(layout, "serving", authority.serving("127.0.0.1", "localhost", "kubernetes"))
+    admin = authority.client("certwright-admin", ["system:masters"])
+    _write_pair(layout, "admin", admin)
+    _write_private(layout.file("ca.crt"), authority.certificate)
+    tokens = signing_key_pair()
+    _write_private(layout.file("tokens.key"), tokens.key)
+    _write_private(layout.file("tokens.pub"), tokens.certificate)
+
+    for attempt in range(1, _ATTEMPTS + 1):
+        ports = Ports(*_free_ports(3))
+        server = f"https://127.0.0.1:{ports.apiserver}"
+        text = kubeconfig_with_certificate(server, authority.certificate, admin)
+        _write_private(layout.file("kubeconfig"), text.encode())
+        async with AsyncExitStack() as attempted:
+            etcd = await attempted.enter_async_context(
+                running("etcd", etcd_command(assets, layout, ports), layout.file("etcd.log"))
+            )
+            apiserver = await attempted.enter_async_context(
+                running(
+                    "kube-apiserver",
+                    apiserver_command(assets, layout, ports, apiserver_flags),
+                    layout.file("kube-apiserver.log"),
+                )
+            )
+            try:
+                await _ready(layout.file("kubeconfig"), (etcd, apiserver))
+            except ComponentFailed:
+                if attempt == _ATTEMPTS or not _port_was_taken(etcd, apiserver):
+                    raise
+                continue
+            manager = await attempted.enter_async_context(
+                running(
+                    "kube-controller-manager",
+                    controller_manager_command(assets, layout, controllers),
+                    layout.file("kube-controller-manager.log"),
+                )
+            )
+            stack.push_async_exit(attempted.pop_all())
+            return ControlPlane(
+                folder,
+                server,
+                layout.file("kubeconfig"),
+                assets,
+                authority,
+                (etcd, apiserver, manager),
+            )
+    raise AssertionError("unreachable: the last attempt raises or returns")
+
+
+async def _ready(kubeconfig: Path, components: Sequence[Component]) -> None:
+    client = await connect(kubeconfig=kubeconfig)
+    try:
+        async with asyncio.timeout(_READY_SECONDS):
+            while not await _is_ready(client):
+                for component in components:
+                    if component.has_ended:
+                        raise component.failure("ended while starting")
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise components[-1].failure(f"was not ready after {_READY_SECONDS} s") from None
+    finally:
+        await client.close()
+
+
+async def _is_ready(client: Client) -> bool:
+    try:
+        await client.send(Request("get", "GET", "/readyz"))
+    except (TransportError, ApiError):
+        return False
+    return True
+
+
+def _port_was_taken(*components: Component) -> bool:
+    return any(
+        component.has_ended and b"address already in use" in component.log.read_bytes()
+        for component in components
+    )
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def _write_pair(layout: Layout, name: str, pair: KeyPair) -> None:
+    _write_private(layout.file(f"{name}.crt"), pair.certificate)
+    _write_private(layout.file(f"{name}.key"), pair.key)
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    path.touch(mode=0o600)
+    path.write_bytes(content)
