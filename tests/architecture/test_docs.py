@@ -1,0 +1,46 @@
+"""Documentation that cannot rot unnoticed: links lead somewhere, quoted files are quoted as they are."""
+
+import re
+
+import pytest
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+QUOTE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def pages(root):
+    found = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("examples/**/*.md")]
+    assert len(found) >= 5
+    return found
+
+
+def test_links_lead_to_files(root, pages):
+    dead = [
+        f"{page.relative_to(root)}: {target}"
+        for page in pages
+        for target, _anchor in LINK.findall(page.read_text("utf-8"))
+        if "://" not in target
+        and not target.startswith("mailto:")
+        and not (page.parent / target).exists()
+    ]
+    assert not dead, "\n".join(dead)
+
+
+def test_quoted_files_are_quoted_as_they_are(root, pages):
+    quotes = [
+        (page, name, text)
+        for page in pages
+        for name, text in QUOTE.findall(page.read_text("utf-8"))
+    ]
+    assert quotes, "the README quotes its example"
+    for page, name, text in quotes:
+        assert text == (root / name).read_text("utf-8"), f"{page.relative_to(root)}: {name}"
+
+
+def test_every_make_target_named_in_the_docs_exists(root, pages):
+    makefile = (root / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    for page in pages:
+        for name in re.findall(r"`make ([a-z-]+)", page.read_text("utf-8")):
+            assert name in targets, f"{page.relative_to(root)}: make {name}"

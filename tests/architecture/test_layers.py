@@ -1,0 +1,78 @@
+"""Imports point down. The tree can be trusted because this test reads every import."""
+
+import sys
+
+ALLOWED = {
+    # layer: the layers below it that it may import
+    "clock": set(),
+    "kube": set(),
+    "api": {"kube"},
+    "client": {"kube", "clock"},
+    "runtime": {"client", "kube", "clock"},
+    "testkit": {"runtime", "client", "api", "kube", "clock"},
+    "cli": {"testkit", "runtime", "client", "api", "kube", "clock"},
+}
+
+THIRD_PARTY = {
+    # distribution's import name: the only places that may know it
+    "aiohttp": {
+        "certwright.client.http",
+        "certwright.runtime.probes",
+        "certwright.testkit.apiserver.http",
+    },
+    "cel": {"certwright.testkit.apiserver.cel"},
+    "cryptography": {"certwright.testkit.certs"},
+    "prometheus_client": {"certwright.runtime.metrics"},
+    "pytest": {"certwright.testkit.plugin"},
+    "pytest_asyncio": {"certwright.testkit.plugin"},
+    "structlog": {"certwright.runtime.", "certwright.cli."},
+    "typer": {"certwright.cli."},
+    "uvloop": {"certwright.cli."},
+    "yaml": {"certwright.client.config", "certwright.cli.", "certwright.testkit."},
+}
+EVERYWHERE = {"certwright", "msgspec", "orjson"}
+
+
+def test_every_layer_is_known(modules):
+    layers = {module.layer for module in modules} - {""}
+    assert layers == set(ALLOWED)
+
+
+def test_layers_import_only_downwards(modules):
+    wrong = [
+        f"{module.where}:{line}: {module.layer} imports {name}"
+        for module in modules
+        for name, line in module.imports()
+        if name.startswith("certwright.")
+        and (target := name.split(".")[1]) != module.layer
+        and target not in ALLOWED.get(module.layer, set())
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_third_party_libraries_stay_where_they_belong(modules):
+    wrong = []
+    for module in modules:
+        for name, line in module.imports():
+            top = name.split(".")[0]
+            if top in sys.stdlib_module_names or top in EVERYWHERE:
+                continue
+            places = THIRD_PARTY.get(top, set())
+            if not any(
+                module.name == place or (place.endswith(".") and module.name.startswith(place))
+                for place in places
+            ):
+                wrong.append(f"{module.where}:{line}: imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_lowest_layers_neither_wait_nor_do_input_or_output(modules):
+    banned = {"asyncio", "socket", "ssl", "subprocess", "os", "pathlib", "threading", "selectors"}
+    wrong = [
+        f"{module.where}:{line}: imports {name}"
+        for module in modules
+        if module.layer in {"kube", "api", "clock"}
+        for name, line in module.imports()
+        if name.split(".")[0] in banned
+    ]
+    assert not wrong, "\n".join(wrong)
