@@ -1,7 +1,6 @@
 """Run one command that must not outlive its parent, not even one killed with SIGKILL.
 
-Started as ``python -m certwright.testkit.controlplane.guard COMMAND...`` with a pipe as standard
-input. The pipe closes when the parent ends, however it ends; the guard then ends the command.
+Started as ``python -I guard.py COMMAND...`` with a pipe as standard input. The pipe closes when the parent ends, however it ends; the guard then ends the command.
 On Linux the kernel does the same should the guard itself be killed.
 """
 
