@@ -1,0 +1,251 @@
+"""What a client observed: a conversation with an API server, comparable with another one.
+
+The same test body talks to the embedded and to the real server. Each answer is written down
+with everything that is allowed to differ replaced by a symbol: the first uid seen becomes
+``<uid 1>`` wherever it stands, versions and times likewise. What remains must be equal.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import orjson
+
+from certwright.client import Request, Transport
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+COMPARED_HEADERS = ("content-type", "warning")
+VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+PATIENCE_SECONDS = 20
+"""How long the controllers of the real control plane get for what they do asynchronously."""
+
+Json = dict[str, Any]
+
+
+class Symbols:
+    """Names for values that differ from run to run, in order of appearance."""
+
+    def __init__(self, literal: Mapping[str, str]) -> None:
+        self._names: dict[tuple[str, str], str] = {}
+        self._literal = dict(literal)
+
+    def of(self, kind: str, value: str) -> str:
+        numbered = sum(1 for known, _ in self._names if known == kind) + 1
+        return self._names.setdefault((kind, value), f"<{kind} {numbered}>")
+
+    def text(self, value: str) -> str:
+        for real, symbol in self._literal.items():
+            value = value.replace(real, symbol)
+        value = UID.sub(lambda match: self.of("uid", match[0]), value)
+        return TIME.sub("<time>", value)
+
+    def clean(self, value: Any, key: str = "") -> Any:
+        match value:
+            case dict():
+                return {k: self.clean(v, k) for k, v in sorted(value.items())}
+            case list() if key == "managedFields":
+                return sorted((self.clean(item) for item in value), key=_manager)
+            case list():
+                return [self.clean(item, key) for item in value]
+            case str() if key == "resourceVersion" and value not in {"", "0"}:
+                return self.of("version", value)
+            case str() if key == "continue" and value:
+                return "<continue>"
+            case str():
+                return self.text(value)
+        return value
+
+
+def _manager(entry: Json) -> tuple[str, ...]:
+    # The server orders entries by time; within one second the order is not observable behaviour.
+    return tuple(
+        str(entry.get(k, "")) for k in ("operation", "manager", "subresource", "apiVersion")
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer, as received."""
+
+    status: int
+    body: Any
+
+    @property
+    def version(self) -> str:
+        return str(self.body["metadata"]["resourceVersion"])
+
+    @property
+    def uid(self) -> str:
+        return str(self.body["metadata"]["uid"])
+
+
+@dataclass
+class Conversation:
+    """A client that writes down what it hears."""
+
+    transport: Transport
+    namespace: str
+    heard: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.symbols = Symbols({self.namespace: "<namespace>"})
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        agent: str = "contract/1.0",
+        recorded: bool = True,
+    ) -> Answer:
+        """Send a request; ``{ns}`` in the path is the namespace of this conversation."""
+        split = urlsplit(path.replace("{ns}", self.namespace))
+        data = body if isinstance(body, bytes) or body is None else orjson.dumps(body)
+        headers = [("accept", accept), ("user-agent", agent)]
+        if data is not None:
+            headers.append(("content-type", content_type))
+        response = await self.transport.send(
+            Request(
+                VERBS[method],
+                method,
+                split.path,
+                tuple(parse_qsl(split.query, keep_blank_values=True)),
+                tuple(headers),
+                data,
+            )
+        )
+        try:
+            content = orjson.loads(response.body) if response.body else None
+        except orjson.JSONDecodeError:
+            content = response.body.decode("utf-8", "replace")
+        if recorded:
+            asked = f"{method} {self.symbols.text(path)}"
+            self._write(asked, response.status, response.headers, content)
+        return Answer(response.status, content)
+
+    async def get(self, path: str, **options: Any) -> Answer:
+        return await self.ask("GET", path, **options)
+
+    async def post(self, path: str, body: Any, **options: Any) -> Answer:
+        return await self.ask("POST", path, body, **options)
+
+    async def put(self, path: str, body: Any, **options: Any) -> Answer:
+        return await self.ask("PUT", path, body, **options)
+
+    async def delete(self, path: str, body: Any = None, **options: Any) -> Answer:
+        return await self.ask("DELETE", path, body, **options)
+
+    async def merge(self, path: str, body: Any, **options: Any) -> Answer:
+        return await self.ask(
+            "PATCH", path, body, content_type="application/merge-patch+json", **options
+        )
+
+    async def json_patch(self, path: str, body: Any, **options: Any) -> Answer:
+        return await self.ask(
+            "PATCH", path, body, content_type="application/json-patch+json", **options
+        )
+
+    async def strategic(self, path: str, body: Any, **options: Any) -> Answer:
+        return await self.ask(
+            "PATCH", path, body, content_type="application/strategic-merge-patch+json", **options
+        )
+
+    async def apply(
+        self, path: str, body: Any, manager: str, *, force: bool = False, **options: Any
+    ) -> Answer:
+        query = f"{'&' if '?' in path else '?'}fieldManager={manager}&force={str(force).lower()}"
+        return await self.ask(
+            "PATCH", path + query, body, content_type="application/apply-patch+yaml", **options
+        )
+
+    async def until(self, path: str, holds: Callable[[Answer], bool]) -> Answer:
+        """Ask again until *holds*, and write down the last answer only."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not holds(await self.get(path, recorded=False)):
+                await asyncio.sleep(0.02)  # noqa: ASYNC110 - another process decides when
+        return await self.get(path)
+
+    async def watch(self, path: str, count: int, *, accept: str = "application/json") -> list[Json]:
+        """Open a watch and write down its first *count* events, fewer if it ends before."""
+        split = urlsplit(path.replace("{ns}", self.namespace))
+        query = (*parse_qsl(split.query, keep_blank_values=True), ("watch", "true"))
+        request = Request("watch", "GET", split.path, query, (("accept", accept),))
+        events: list[Json] = []
+        pending = b""
+        async with asyncio.timeout(PATIENCE_SECONDS), self.transport.stream(request) as stream:
+            async for chunk in stream.chunks():
+                *lines, pending = (pending + chunk).split(b"\n")
+                events += [orjson.loads(line) for line in lines if line]
+                if len(events) >= count:
+                    break
+            if stream.status != 200 and pending:
+                events.append(orjson.loads(pending))
+            heard = events[:count]
+            self._write(f"WATCH {self.symbols.text(path)}", stream.status, {}, heard)
+        return heard
+
+    def note(self, what: Any) -> None:
+        """Write down something the test body found out itself."""
+        self.heard.append(self.symbols.clean(what))
+
+    def _write(self, asked: str, status: int, headers: Mapping[str, str], content: Any) -> None:
+        self.heard.append(
+            {
+                "asked": asked,
+                "status": status,
+                "headers": {
+                    name: self.symbols.text(headers[name])
+                    for name in COMPARED_HEADERS
+                    if name in headers
+                },
+                "content": self.symbols.clean(content),
+            }
+        )
+
+
+def difference(embedded: Sequence[Any], real: Sequence[Any]) -> str:
+    """Describe the first answer in which two conversations differ; empty if there is none."""
+    for number, (ours, theirs) in enumerate(zip(embedded, real, strict=False), 1):
+        if ours != theirs:
+            asked = theirs.get("asked", "note") if isinstance(theirs, dict) else "note"
+            lines = [f"answer {number}, {asked}:"]
+            lines += [f"  {line}" for line in _differing("", ours, theirs)]
+            return "\n".join(lines)
+    if len(embedded) != len(real):
+        return f"{len(embedded)} answers from the embedded server, {len(real)} from the real one"
+    return ""
+
+
+def _differing(path: str, ours: Any, theirs: Any) -> list[str]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [
+            line
+            for key in sorted(ours.keys() | theirs.keys())
+            if ours.get(key, _ABSENT) != theirs.get(key, _ABSENT)
+            for line in _differing(
+                f"{path}.{key}", ours.get(key, _ABSENT), theirs.get(key, _ABSENT)
+            )
+        ]
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [
+            line
+            for index, (one, other) in enumerate(zip(ours, theirs, strict=True))
+            if one != other
+            for line in _differing(f"{path}[{index}]", one, other)
+        ]
+    return [f"{path or 'value'}: embedded {ours!r}, real {theirs!r}"]
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "(absent)"
+
+
+_ABSENT = _Absent()
