@@ -1,0 +1,119 @@
+"""One cached object: its bytes, and the part of its metadata everybody asks for.
+
+Bytes are the cheapest thing Python can keep: one object, invisible to the garbage
+collector. A reconcile that needs the rest decodes it, which takes microseconds.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+import orjson
+from msgspec import Struct, field
+
+from certwright.kube.identity import Key
+from certwright.kube.objects import JsonObject, Object
+from certwright.runtime.errors import BadObject
+
+T = TypeVar("T", bound=Object)
+
+
+class Owner(Struct, frozen=True, gc=False, rename="camel"):
+    """An owner reference, as far as mapping and indexing need it."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+
+
+class Meta(Struct, gc=False, rename="camel"):
+    """The metadata kept decoded for every cached object. Not to be modified."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    owners: tuple[Owner, ...] = field(default=(), name="ownerReferences")
+    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
+    """JSON array of the entries of our own field managers; empty when there are none."""
+
+    @property
+    def deleting(self) -> bool:
+        """True when deletion was asked for and finalizers hold the object."""
+        return self.deletion_timestamp is not None
+
+    @property
+    def controller(self) -> Owner | None:
+        """The one owner that controls the object, if any."""
+        return next((owner for owner in self.owners if owner.controller), None)
+
+
+class Entry(Struct, gc=False, eq=False):
+    """One object of a store. Immutable; compares by identity."""
+
+    key: Key
+    meta: Meta
+    raw: bytes
+    malformed: str = ""
+    """What is wrong with the metadata, when the server delivered it in the wrong shape."""
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations, decoded on each access: they can be large and are rarely needed."""
+        return self._decode(_Annotated).metadata.annotations
+
+    @property
+    def managed_fields(self) -> list[JsonObject]:
+        """The managedFields entries of our own field managers, decoded on each access."""
+        kept = self.meta.managed_fields
+        return orjson.loads(memoryview(kept)) if bytes(kept) else []
+
+    def obj(self) -> JsonObject:
+        """Return the object as a fresh dict, without managedFields."""
+        decoded: JsonObject = orjson.loads(self.raw)
+        return decoded
+
+    def as_(self, kind: type[T]) -> T:
+        """Return the object as a fresh instance of a typed kind.
+
+        Raises:
+            BadObject: the object does not have the shape *kind* declares.
+        """
+        return self._decode(kind)
+
+    def _decode(self, kind: type[Any]) -> Any:
+        try:
+            return msgspec.json.decode(self.raw, type=kind)
+        except msgspec.ValidationError as error:
+            raise self._bad(kind, str(error)) from error
+
+    def _bad(self, kind: type[Any], why: str) -> BadObject:
+        """Say which object, which field, and what to do: the text ends up on a condition."""
+        what, _, path = why.partition(" - at `$")
+        where = path.rstrip("`").lstrip(".") or "the object"
+        name = kind.resource.kind if issubclass(kind, Object) else _kind_of(self.raw)
+        return BadObject(
+            f"{name} {self.key} cannot be read: {where}: {what}; correct the object, or align "
+            f"the schema of its CustomResourceDefinition with the controller's version"
+        )
+
+
+class _Annotations(Struct):
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+class _Annotated(Struct):
+    metadata: _Annotations
+
+
+class _Kinded(Struct):
+    kind: Any = "object"
+
+
+def _kind_of(raw: bytes) -> str:
+    return str(msgspec.json.decode(raw, type=_Kinded).kind)

@@ -1,0 +1,97 @@
+"""Entries and the indexes over them: what a store swaps as a whole when it lists anew."""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeAlias
+
+import structlog
+
+from certwright.kube.identity import Key
+from certwright.runtime.entry import Entry
+from certwright.runtime.errors import BadObject
+
+IndexFunction: TypeAlias = Callable[[Entry], Iterable[Hashable]]
+"""Names the values an entry is found under. Must be pure: the same entry, the same values."""
+
+_log = structlog.get_logger()
+
+
+class Index:
+    """From a value to the keys of the entries that have it, in order of arrival."""
+
+    def __init__(self, values: IndexFunction) -> None:
+        self.values = values
+        # Most values lead to one key; a dict for each would outweigh the entries themselves.
+        self._keys: dict[Hashable, Key | dict[Key, None]] = {}
+
+    def keys(self, value: Hashable) -> Iterable[Key]:
+        """Return the keys found under a value."""
+        found = self._keys.get(value, ())
+        return (found,) if isinstance(found, Key) else found
+
+    def add(self, entry: Entry) -> None:
+        """Note an entry under each of its values."""
+        for value in self._values_of(entry):
+            found = self._keys.get(value)
+            if found is None:
+                self._keys[value] = entry.key
+            elif isinstance(found, Key):
+                self._keys[value] = {found: None, entry.key: None}
+            else:
+                found[entry.key] = None
+
+    def discard(self, entry: Entry) -> None:
+        """Forget an entry."""
+        for value in self._values_of(entry):
+            found = self._keys.get(value)
+            if isinstance(found, dict):
+                found.pop(entry.key, None)
+            if not found or found == entry.key:
+                self._keys.pop(value, None)
+
+    def _values_of(self, entry: Entry) -> Iterable[Hashable]:
+        try:
+            return tuple(self.values(entry))
+        except (LookupError, TypeError, ValueError, AttributeError, BadObject) as error:
+            # An object of a shape the function did not foresee: found under nothing.
+            _log.warning(
+                "object left out of an index", key=str(entry.key), error=f"{error!r}"
+            )
+            return ()
+
+
+class Table:
+    """Entries by key, and every index over them, kept in step."""
+
+    def __init__(self, functions: dict[Hashable, IndexFunction]) -> None:
+        self.entries: dict[Key, Entry] = {}
+        self._indexes = {name: Index(values) for name, values in functions.items()}
+
+    def put(self, entry: Entry) -> None:
+        """Add or replace an entry."""
+        old = self.entries.get(entry.key)
+        if self._indexes:
+            for index in self._indexes.values():
+                if old is not None:
+                    index.discard(old)
+                index.add(entry)
+        self.entries[entry.key] = entry
+
+    def remove(self, key: Key) -> None:
+        """Drop an entry, if it is there."""
+        old = self.entries.pop(key, None)
+        if old is not None:
+            for index in self._indexes.values():
+                index.discard(old)
+
+    def index(self, name: Hashable, values: IndexFunction) -> Index:
+        """Return an index, building it over the present entries when it is new."""
+        index = self._indexes.get(name)
+        if index is None:
+            index = self._indexes[name] = Index(values)
+            for entry in self.entries.values():
+                index.add(entry)
+        return index
+
+    def functions(self) -> dict[Hashable, IndexFunction]:
+        """Return what a new table needs to have the same indexes."""
+        return {name: index.values for name, index in self._indexes.items()}

@@ -1,0 +1,111 @@
+"""Cutting ``metadata.managedFields`` out of an object's bytes.
+
+Field ownership is a third of a typical object and interests us only where it is our own.
+Decoding and re-encoding the object to drop it would cost more than everything else a watch
+does, and leaves the heap in pieces; so the bytes are cut where the field stands.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import orjson
+
+_NAME = b'"managedFields"'
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
+
+
+def cut(raw: bytes, value: msgspec.Raw) -> bytes:
+    """Return an object's JSON without ``metadata.managedFields``.
+
+    *value* is that field's JSON as a decoder found it in *raw*. Every other byte stays as
+    it was, unless the document is so unusual that its metadata must be put together anew.
+    """
+    start = raw.find(_NAME)
+    end = start + len(_NAME) + 1 + len(memoryview(value))
+    usual = (
+        start > 0
+        and raw.find(_NAME, end) < 0
+        and raw[start - 1] == 0x2C  # a comma: the field is never an object's first
+        and raw[start + len(_NAME) : end] == b":" + bytes(value)
+    )
+    # A quoted name cannot occur inside a JSON string, where its quotes would be escaped;
+    # so if it occurs once, and the right value follows, it is the field.
+    return raw[: start - 1] + raw[end:] if usual else _rebuild(raw)
+
+
+def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> msgspec.Raw:
+    """Return the JSON array of those entries whose manager is one of *managers*.
+
+    Managers are given as JSON strings. Empty when there is none, or when the value does
+    not have the shape of managedFields.
+    """
+    text = bytes(value)
+    if not any(manager in text for manager in managers):
+        return _NOTHING
+    try:
+        entries = _ENTRIES.decode(text)
+        own = [bytes(e) for e in entries if orjson.dumps(_ENTRY.decode(e).manager) in managers]
+    except msgspec.ValidationError:
+        return _NOTHING
+    return msgspec.Raw(b"[" + b",".join(own) + b"]") if own else _NOTHING
+
+
+class _ManagerName(msgspec.Struct):
+    manager: str = ""
+
+
+_NOTHING = msgspec.Raw()
+_ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
+_ENTRY = msgspec.json.Decoder(_ManagerName)
+
+
+def _rebuild(raw: bytes) -> bytes:
+    """Cut by walking the tokens: for odd spacing, or a field of that name elsewhere."""
+    pieces: list[bytes] = []
+    copied = 0
+    for key, start, end in _members(raw, 0):
+        if key != "metadata" or raw[start : start + 1] != b"{":
+            continue
+        kept = []
+        for name, value_start, value_end in _members(raw, start):
+            if name != "managedFields":
+                kept.append(orjson.dumps(name) + b":" + raw[value_start:value_end])
+        pieces += (raw[copied:start], b"{", b",".join(kept), b"}")
+        copied = end
+    pieces.append(raw[copied:])
+    return b"".join(pieces)
+
+
+def _members(raw: bytes, position: int) -> Iterator[tuple[str, int, int]]:
+    """Yield name, start and end of each value of the object that opens at *position*."""
+    depth = 0
+    name: str | None = None
+    value_start = 0
+    for token in _TOKEN.finditer(raw, position):
+        text = token.group()
+        if depth == 1 and name is None and text[:1] == b'"':
+            name = orjson.loads(text)
+            value_start = _skip(raw, _skip(raw, token.end()) + 1)  # over the colon
+        elif text in b"{[":
+            depth += 1
+        elif text in b"}],":
+            if depth == 1 and name is not None:
+                yield name, value_start, _skip_back(raw, token.start())
+                name = None
+            if text != b",":
+                depth -= 1
+                if depth == 0:
+                    return
+
+
+def _skip(raw: bytes, position: int) -> int:
+    while raw[position] in b" \t\r\n":
+        position += 1
+    return position
+
+
+def _skip_back(raw: bytes, position: int) -> int:
+    while raw[position - 1] in b" \t\r\n":
+        position -= 1
+    return position

@@ -1,0 +1,303 @@
+"""The local copy of one kind: what reconciles read instead of the API.
+
+A watch feeds it, listeners hear of every change, readers get entries by key or by index.
+It never goes back: an event or a list older than what the store already holds of an object,
+from the watch or from our own writes, changes nothing.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+import structlog
+
+from certwright.kube.identity import Key, Resource
+from certwright.runtime.entry import Entry, Meta, Owner
+from certwright.runtime.indexes import Index, IndexFunction, Table
+from certwright.runtime.intake import Intake, Transform, UnreadableObject
+
+__all__ = [
+    "Change",
+    "Entry",
+    "IndexFunction",
+    "Intake",
+    "Listener",
+    "Meta",
+    "Owner",
+    "Store",
+    "Transform",
+]
+
+Listener: TypeAlias = Callable[[Entry | None, Entry | None], None]
+"""Called with the old and the new entry of every change; None stands for "not there".
+
+A plain function that enqueues keys. It must not raise and must not change the store.
+"""
+
+_log = structlog.get_logger()
+
+
+class Change(NamedTuple):
+    """One difference between two states of a store."""
+
+    old: Entry | None
+    new: Entry | None
+
+
+class Store:
+    """Entries of one kind (or a selection of it), indexed, kept current by a watch.
+
+    Read-your-own-writes: whoever writes through the client passes the answer to
+    `note_write`; from then on no reader gets an older version, however late the watch is.
+    Versions are compared as integers; where a server uses opaque ones, the event decides.
+    """
+
+    def __init__(
+        self, intake: Intake, *, indexes: Mapping[str, IndexFunction] | None = None
+    ) -> None:
+        self.intake = intake
+        self.synced = False
+        """True once a complete list has arrived and every listener has heard of it."""
+        self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
+        self._listeners: list[Listener] = []
+        self._ahead: dict[Key, int] = {}  # own writes the watch has not reached
+        self._gone: dict[Key, str] = {}  # uid of objects we deleted and may still hear of
+
+    # Reading
+
+    @property
+    def resource(self) -> Resource:
+        """The kind of the entries."""
+        return self.intake.resource
+
+    def __len__(self) -> int:
+        return len(self._table.entries)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._table.entries
+
+    def get(self, key: Key) -> Entry | None:
+        """Return the entry at a key."""
+        return self._table.entries.get(key)
+
+    def keys(self) -> list[Key]:
+        """Return all keys, oldest arrival first."""
+        return list(self._table.entries)
+
+    def items(self) -> list[Entry]:
+        """Return all entries, oldest arrival first."""
+        return list(self._table.entries.values())
+
+    def by_namespace(self, namespace: str) -> list[Entry]:
+        """Return the entries of one namespace. Takes time in proportion to the result."""
+        return self._find("namespace", _namespace, namespace)
+
+    def by_owner(self, uid: str) -> list[Entry]:
+        """Return the entries that name this uid as an owner."""
+        return self._find("owner", _owners, uid)
+
+    def by_label(self, label: str, value: str) -> list[Entry]:
+        """Return the entries that carry this label; each label asked for gets an index."""
+        return self._find(("label", label), _LabelValue(label), value)
+
+    def by_index(self, name: str, value: Hashable) -> list[Entry]:
+        """Return the entries a user's index function puts under this value."""
+        functions = self._table.functions()
+        if ("user", name) not in functions:
+            known = ", ".join(sorted(n[1] for n in functions if isinstance(n, tuple)))
+            raise KeyError(f"{self.resource.kind} store has no index {name!r}; it has: {known}")
+        return self._find(("user", name), functions[("user", name)], value)
+
+    def add_index(self, name: str, values: IndexFunction) -> None:
+        """Add a user's index, over what is there and what comes."""
+        self._table.index(("user", name), values)
+
+    @property
+    def malformed(self) -> dict[Key, str]:
+        """The entries whose metadata came in the wrong shape, and what is wrong."""
+        return {e.key: e.malformed for e in self._table.entries.values() if e.malformed}
+
+    @property
+    def pending(self) -> int:
+        """How many of our own writes and deletions the watch has not reached yet."""
+        return len(self._ahead) + len(self._gone)
+
+    def _find(self, name: Hashable, values: IndexFunction, value: Hashable) -> list[Entry]:
+        index: Index = self._table.index(name, values)
+        entries = self._table.entries
+        return [entries[key] for key in index.keys(value)]
+
+    # Listening
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call a listener on every change, starting with what is there; return how to stop."""
+        self._listeners.append(listener)
+        for entry in self.items():
+            listener(None, entry)
+        return lambda: self._listeners.remove(listener)
+
+    def notify(self, changes: Iterable[Change]) -> None:
+        """Tell the listeners of changes that `swap` made."""
+        for old, new in changes:
+            for listener in self._listeners:
+                listener(old, new)
+
+    # Changing
+
+    def upsert(self, entry: Entry) -> bool:
+        """Take in an object as the watch delivered it; False when it is nothing new."""
+        key = entry.key
+        if self._gone and self._is_echo_of_deleted(entry):
+            return False
+        old = self._table.entries.get(key)
+        if old is not None and not _is_newer(entry, old):
+            return False
+        self._table.put(entry)
+        for listener in self._listeners:
+            listener(old, entry)
+        return True
+
+    def delete(self, entry: Entry) -> bool:
+        """Drop an object the watch reported as deleted; False when a newer one is there."""
+        self._gone.pop(entry.key, None)
+        old = self._table.entries.get(entry.key)
+        if old is None or _is_older(entry, old):
+            return False
+        self._table.remove(entry.key)
+        for listener in self._listeners:
+            listener(old, None)
+        return True
+
+    def stage(self) -> "Table":
+        """Return an empty table with this store's indexes, to be filled by a list."""
+        return Table(self._table.functions())
+
+    def swap(self, staged: "Table", version: int | None, *, restored: bool = False) -> list[Change]:
+        """Put a complete list in place of everything, at once; return what changed.
+
+        *version* is that of the list. Own writes the list does not know yet stay, unless
+        the server's history was *restored* to an earlier state, which undoes them.
+        The caller passes the changes to `notify`.
+        """
+        if restored:
+            self._ahead.clear()
+            self._gone.clear()
+        before = self._table.entries
+        for key, floor in self._ahead.items():
+            known = before.get(key)
+            if known is not None and (version is None or floor > version):
+                staged.put(known)
+        for key, uid in list(self._gone.items()):
+            listed = staged.entries.get(key)
+            if listed is not None and listed.meta.uid == uid:
+                staged.remove(key)
+            else:
+                del self._gone[key]
+        for name, values in self._table.functions().items():
+            staged.index(name, values)  # asked for since the list began
+        self._table = staged
+        changes = [
+            Change(old, new)
+            for key, new in staged.entries.items()
+            if (old := before.get(key)) is not new
+        ]
+        changes += [Change(old, None) for key, old in before.items() if key not in staged.entries]
+        return changes
+
+    def replace(self, entries: Iterable[Entry], version: int | None = None) -> None:
+        """Take in a complete list in one step: stage, swap, notify."""
+        staged = self.stage()
+        for entry in entries:
+            staged.put(self.known(entry))
+        self.notify(self.swap(staged, version))
+        if version is not None:
+            self.reached(version)
+
+    def known(self, entry: Entry) -> Entry:
+        """Return the entry already held for the very same version, else the one given."""
+        old = self._table.entries.get(entry.key)
+        same = (
+            old is not None
+            and old.meta.resource_version == entry.meta.resource_version
+            and old.meta.uid == entry.meta.uid
+        )
+        return old if old is not None and same else entry
+
+    def reached(self, version: int) -> None:
+        """Note that the watch has delivered everything up to this version."""
+        if self._ahead:
+            self._ahead = {key: floor for key, floor in self._ahead.items() if floor > version}
+
+    # Own writes
+
+    def note_write(self, raw: bytes) -> None:
+        """Take in the object a write returned, so that no reader gets an older one.
+
+        A version that cannot be compared, or an object that cannot be read, is left to
+        the watch.
+        """
+        try:
+            entry = self.intake.written(raw)
+        except UnreadableObject as error:
+            _log.warning("answer to a write cannot be read", error=str(error))
+            return
+        floor = version_number(entry.meta.resource_version)
+        if floor is not None and self.upsert(entry):
+            self._ahead[entry.key] = floor
+
+    def note_delete(self, key: Key, uid: str) -> None:
+        """Note that our deletion of an object took effect: no reader gets it any more."""
+        old = self._table.entries.get(key)
+        if old is None or old.meta.uid != uid:
+            return
+        self._ahead.pop(key, None)
+        self._gone[key] = uid
+        self._table.remove(key)
+        for listener in self._listeners:
+            listener(old, None)
+
+    def _is_echo_of_deleted(self, entry: Entry) -> bool:
+        uid = self._gone.get(entry.key)
+        if uid is None:
+            return False
+        if uid == entry.meta.uid:
+            return True
+        del self._gone[entry.key]  # a new object took the name
+        return False
+
+
+def version_number(resource_version: str) -> int | None:
+    """Return a resourceVersion as a number, or None when this server's cannot be compared."""
+    return int(resource_version) if resource_version.isdecimal() else None
+
+
+def _is_newer(entry: Entry, old: Entry) -> bool:
+    given, held = entry.meta.resource_version, old.meta.resource_version
+    if given == held:
+        return False
+    if given.isdecimal() and held.isdecimal():
+        return int(given) > int(held)
+    return True
+
+
+def _is_older(entry: Entry, old: Entry) -> bool:
+    given, held = entry.meta.resource_version, old.meta.resource_version
+    return given.isdecimal() and held.isdecimal() and int(given) < int(held)
+
+
+def _namespace(entry: Entry) -> tuple[str]:
+    return (entry.meta.namespace,)
+
+
+def _owners(entry: Entry) -> Iterable[str]:
+    return (owner.uid for owner in entry.meta.owners)
+
+
+class _LabelValue:
+    """Finds entries by the value of one label."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __call__(self, entry: Entry) -> tuple[str, ...]:
+        value = entry.meta.labels.get(self._label)
+        return () if value is None else (value,)
