@@ -1,0 +1,122 @@
+"""The state of the world, without what differs from run to run.
+
+Two runs of a scenario ended alike when their `end_state` is equal: same objects, same
+content. Instants, uids and versions are replaced by what they mean: an owner reference
+says whom it points at, an observed generation says how far it is behind.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from certwright.kube.objects import JsonObject, key_of
+
+PASSING_KINDS: Final = frozenset({"Event", "Lease"})
+"""Kinds that tell of the way and not of the end."""
+
+_VOLATILE: Final = frozenset(
+    {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"}
+)
+_INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+def end_state(objects: Iterable[JsonObject], ignore: Sequence[str] = ()) -> dict[str, JsonObject]:
+    """Return the comparable part of every object, by a readable name.
+
+    *ignore* lists fields that may differ, as ``Kind.path.to.field``; ``*`` stands for any
+    one step of the path.
+    """
+    kept = [obj for obj in objects if obj["kind"] not in PASSING_KINDS]
+    names = {obj["metadata"]["uid"]: _name(obj) for obj in kept}
+    ignored = [pattern.split(".") for pattern in ignore]
+    state: dict[str, JsonObject] = {}
+    for obj in sorted(kept, key=lambda obj: str(obj["metadata"].get("creationTimestamp"))):
+        name = _name(obj)
+        while name in state:  # several objects of one generateName
+            name += "+"
+        state[name] = _Comparable(obj, names, ignored).value()
+    return state
+
+
+def differences(expected: Mapping[str, JsonObject], actual: Mapping[str, JsonObject]) -> list[str]:
+    """Say in one line each what *actual* lacks, has too much, or has otherwise."""
+    return list(_compare("", dict(expected), dict(actual)))
+
+
+def _name(obj: JsonObject) -> str:
+    key = key_of(obj)
+    generated = obj["metadata"].get("generateName")
+    name = f"{generated}*" if generated else key.name
+    return f"{obj['kind']} {key.namespace}/{name}" if key.namespace else f"{obj['kind']} {name}"
+
+
+class _Comparable:
+    """One object on its way to its comparable form."""
+
+    def __init__(
+        self, obj: JsonObject, names: Mapping[str, str], ignored: Sequence[Sequence[str]]
+    ) -> None:
+        self._obj = obj
+        self._names = names
+        self._generation = obj["metadata"].get("generation", 0)
+        self._ignored = [path[1:] for path in ignored if path[0] == obj["kind"]]
+
+    def value(self) -> JsonObject:
+        fields = {k: v for k, v in self._obj.items() if k != "metadata"}
+        result: JsonObject = self._walk(fields, ())
+        metadata = {k: v for k, v in self._obj["metadata"].items() if k not in _VOLATILE}
+        if "generateName" in metadata:
+            metadata.pop("name")
+        return {**result, "metadata": self._walk(metadata, ("metadata",))}
+
+    def _walk(self, value: Any, path: tuple[str, ...]) -> Any:
+        if any(_matches(pattern, path) for pattern in self._ignored):
+            return "<ignored>"
+        match value:
+            case dict():
+                return {k: self._walk(v, (*path, k)) for k, v in value.items()}
+            case list():
+                return [self._walk(v, (*path, str(i))) for i, v in enumerate(value)]
+            case str():
+                return self._text(value, path)
+            case int() if path[-1] == "observedGeneration":
+                behind = self._generation - value
+                return f"<{behind} behind>" if behind else "<current>"
+        return value
+
+    def _text(self, text: str, path: tuple[str, ...]) -> str:
+        if _INSTANT.fullmatch(text):
+            return "<instant>"
+        if text in self._names:
+            return f"<uid of {self._names[text]}>"
+        if path[-1] == "uid":
+            return "<uid of nothing>"
+        return text
+
+
+def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
+    return len(pattern) == len(path) and all(
+        step in ("*", name) for step, name in zip(pattern, path, strict=True)
+    )
+
+
+def _compare(where: str, expected: Any, actual: Any) -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for name in sorted(expected.keys() | actual.keys()):
+            inner = f"{where}.{name}" if where else name
+            if name not in actual:
+                yield f"{inner}: missing, expected {_short(expected[name])}"
+            elif name not in expected:
+                yield f"{inner}: unexpected {_short(actual[name])}"
+            else:
+                yield from _compare(inner, expected[name], actual[name])
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
+            yield from _compare(f"{where}[{index}]", left, right)
+    elif expected != actual:
+        yield f"{where}: {_short(actual)}, expected {_short(expected)}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,0 +1,305 @@
+"""Faults carried out, on the way between a client and its server.
+
+`Interference` belongs to a run: it numbers requests and events, asks the plan, and notes
+what happened in the trace. Every start of the simulated process gets a transport of its
+own from `Interference.attach`; after a crash that transport lets nothing through any more,
+whatever the dying process still tries on its way out.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import orjson
+
+from certwright.client import ConnectFailed, ConnectionLost
+from certwright.client.transport import Request, Response, Stream, Transport
+from certwright.kube.errors import ApiError
+from certwright.testkit import faults
+from certwright.testkit.calls import is_write
+from certwright.testkit.timetravel import StaleView
+from certwright.testkit.trace import Trace
+
+HEADERS = {"content-type": "application/json"}
+
+
+class Interference:
+    """What goes wrong in one run, across restarts of the process."""
+
+    def __init__(
+        self,
+        plan: faults.Plan,
+        trace: Trace,
+        jump_clock: Callable[[timedelta], None] = lambda _by: None,
+    ) -> None:
+        self.plan = plan
+        self.trace = trace
+        self.jump_clock = jump_clock
+        self.requests = 0
+        self.writes = 0
+        self.events = 0
+        self.revisions: list[str] = []
+        """The resourceVersions the process saw, in order: its first list, then events."""
+        self._view: StaleView | None = None
+
+    def attach(self, inner: Transport) -> "FaultyTransport":
+        """Return the transport of a process that starts now."""
+        view, self._view = self._view, None
+        return FaultyTransport(inner, self, view)
+
+    def note(self, line: str) -> None:
+        """Add a line to the trace, with the time."""
+        self.trace.note(f"{asyncio.get_running_loop().time():10.3f} {line}")
+
+    def on_request(self, request: Request) -> faults.RequestFault | None:
+        """Number a request and ask the plan about it."""
+        self.requests += 1
+        write = 0
+        if is_write(request):
+            self.writes += 1
+            write = self.writes
+        fault = self.plan.on_request(request, self.requests, write)
+        if fault is not None:
+            self.note(f"{fault} at request {self.requests}, write {write}: {_brief(request)}")
+        return fault
+
+    def on_event(self, line: bytes) -> faults.EventFault | None:
+        """Number an event and ask the plan about it."""
+        self.events += 1
+        event = orjson.loads(line)
+        metadata = event["object"].get("metadata") or {}
+        fault = self.plan.on_event(self.events)
+        self.note(
+            f"event {self.events} {event['type']} {event['object'].get('kind')} "
+            f"{metadata.get('namespace', '')}/{metadata.get('name')} "
+            f"at {metadata.get('resourceVersion')}{f': {fault}' if fault else ''}"
+        )
+        self.revisions.append(metadata.get("resourceVersion", ""))
+        return fault
+
+    def go_back(self, behind: int, hold_seconds: float) -> None:
+        """Show the next process an old state."""
+        if behind and self.revisions:
+            revision = self.revisions[max(0, len(self.revisions) - behind)]
+            until = asyncio.get_running_loop().time() + hold_seconds
+            self._view = StaleView(revision, until)
+            self.note(f"the next process sees revision {revision} for {hold_seconds:.1f} s")
+
+
+class FaultyTransport:
+    """The transport of one process. `died` is set when a fault has killed the process."""
+
+    def __init__(self, inner: Transport, run: Interference, view: StaleView | None) -> None:
+        self._inner = inner
+        self._run = run
+        self._view = view
+        self.died = asyncio.Event()
+
+    async def send(self, request: Request) -> Response:
+        """Carry a request, or what the plan leaves of it."""
+        fault = await self._before(request)
+        if isinstance(fault, faults.Refuse):
+            return refusal(fault)
+        if self._view is not None and request.verb == "list" and self._view.is_current():
+            response = await self._view.answer_list(self._inner, request)
+        else:
+            response = await self._inner.send(request)
+        self._run.note(f"{_brief(request)} -> {response.status}")
+        if request.verb == "list" and not self._run.revisions and response.status == 200:
+            self._run.revisions.append(_list_revision(response.body))
+        self._after(fault)
+        return response
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+        """Open a watch whose events the plan is asked about."""
+        fault = await self._before(request)
+        if isinstance(fault, faults.Refuse):
+            yield _Refused(refusal(fault))
+            return
+        initial: list[bytes] = []
+        view = self._view if self._view is not None and self._view.is_current() else None
+        if view is not None and ("sendInitialEvents", "true") in request.query:
+            found = await view.initial_events(self._inner, request)
+            if found is not None:
+                initial, request = found, view.continue_watch(request)
+        async with self._inner.stream(request) as stream:
+            self._run.note(f"{_brief(request)} -> {stream.status}")
+            self._after(fault)
+            yield FaultyStream(stream, self._run, request, initial, view)
+
+    async def close(self) -> None:
+        """Close the transport beneath."""
+        await self._inner.close()
+
+    async def _before(self, request: Request) -> faults.RequestFault | None:
+        if self.died.is_set():
+            raise ConnectFailed("the process has crashed; nothing it sends arrives")
+        fault = self._run.on_request(request)
+        match fault:
+            case faults.Unreachable():
+                raise ConnectFailed("injected: the server cannot be reached")
+            case faults.Slow(seconds):
+                await asyncio.sleep(seconds)
+                if self.died.is_set():
+                    raise ConnectFailed("the process has crashed; nothing it sends arrives")
+            case faults.JumpClock(seconds):
+                self._run.jump_clock(timedelta(seconds=seconds))
+        return fault
+
+    def _after(self, fault: faults.RequestFault | None) -> None:
+        match fault:
+            case faults.LoseAnswer():
+                raise ConnectionLost("injected: the connection was cut before the answer")
+            case faults.Crash(answered, behind, hold_seconds):
+                self._run.go_back(behind, hold_seconds)
+                if not answered:
+                    self.died.set()
+                    raise ConnectionLost("injected: the process crashed before the answer")
+                asyncio.get_running_loop().call_soon(self.died.set)
+
+
+class FaultyStream:
+    """A watch whose events may be lost, late, doubled, or the last."""
+
+    def __init__(
+        self,
+        inner: Stream,
+        run: Interference,
+        request: Request,
+        initial: list[bytes],
+        view: StaleView | None,
+    ) -> None:
+        self._inner = inner
+        self._run = run
+        self._initial = initial
+        self._view = view
+        self._listing = ("sendInitialEvents", "true") in request.query
+        self._held: bytes | None = None
+        self._heals_at: float | None = None
+
+    @property
+    def status(self) -> int:
+        """The status of the stream beneath."""
+        return self._inner.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the stream beneath."""
+        return self._inner.headers
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield whole lines, each after whatever the plan says about it."""
+        if self._initial:
+            yield b"".join(self._initial)
+        if self._view is not None:
+            await self._view.release()
+        lines = _lines(self._inner.chunks())
+        while True:
+            try:
+                async with asyncio.timeout_at(self._heals_at):
+                    line = await anext(lines)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:  # what was dropped or held shows only in a new list
+                yield _EXPIRED
+                return
+            if self._passes_untouched(line):
+                yield line
+                continue
+            async for part in self._suffer(line, self._run.on_event(line)):
+                yield part
+                if part is _EXPIRED:
+                    return
+
+    async def _suffer(self, line: bytes, fault: faults.EventFault | None) -> AsyncIterator[bytes]:
+        now = asyncio.get_running_loop().time()
+        match fault:
+            case faults.Cut():
+                raise ConnectionLost("injected: the watch was cut")
+            case faults.Freeze():
+                await asyncio.Event().wait()
+            case faults.Expire():
+                yield _EXPIRED
+                return
+            case faults.Drop(heal_seconds):
+                self._heals_at = min(self._heals_at or float("inf"), now + heal_seconds)
+                return
+            case faults.Swap() if self._held is None:
+                self._held = line
+                self._heals_at = min(self._heals_at or float("inf"), now + SWAP_SECONDS)
+                return
+            case faults.Delay(seconds):
+                await asyncio.sleep(seconds)
+            case faults.Duplicate():
+                yield line
+        yield line
+        if self._held is not None:
+            held, self._held = self._held, None
+            yield held
+
+    def _passes_untouched(self, line: bytes) -> bool:
+        """Whether a line is no change: a bookmark, an error, part of the initial list."""
+        if line.startswith(_CHANGES) and not self._listing:
+            return False
+        if self._listing and b"k8s.io/initial-events-end" in line:
+            event = orjson.loads(line)
+            if event["type"] == "BOOKMARK":
+                self._listing = False
+                if not self._run.revisions:
+                    self._run.revisions.append(event["object"]["metadata"]["resourceVersion"])
+        return True
+
+
+SWAP_SECONDS = 10.0
+"""How long a swapped event waits for the one that overtakes it."""
+
+_CHANGES = (b'{"type":"ADDED"', b'{"type":"MODIFIED"', b'{"type":"DELETED"')
+
+
+class _Refused:
+    """The answer to a watch that was refused."""
+
+    def __init__(self, response: Response) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self._body = response.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self._body
+
+
+def refusal(fault: faults.Refuse) -> Response:
+    """Return the answer of a server that refuses."""
+    error = ApiError.from_status(fault.status, {"message": f"injected {fault.status}"})
+    headers = dict(HEADERS)
+    if fault.retry_after_seconds:
+        error.retry_after = fault.retry_after_seconds
+        headers["retry-after"] = str(fault.retry_after_seconds)
+    error.status_reason = error.reason
+    return Response(fault.status, headers, orjson.dumps(error.to_status()))
+
+
+_EXPIRED = (
+    orjson.dumps({"type": "ERROR", "object": orjson.loads(refusal(faults.Refuse(410)).body)})
+    + b"\n"
+)
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Cut chunks into lines, each with its newline."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+
+
+def _list_revision(body: bytes) -> str:
+    return str(orjson.loads(body)["metadata"].get("resourceVersion", ""))
+
+
+def _brief(request: Request) -> str:
+    watch = [value for name, value in request.query if name == "resourceVersion"]
+    return f"{request.verb} {request.path}{f' from {watch[0]}' if watch else ''}"
