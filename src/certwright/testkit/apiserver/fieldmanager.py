@@ -1,0 +1,318 @@
+"""Field ownership: what server-side apply and every other write do to an object.
+
+Pure functions over plain JSON objects. `apply` merges a configuration into the live object and
+refuses to take fields from other managers; `update` records who changed what in an object a
+client wrote whole or patched. Both return the object to store. Defaulting, validation and the
+decision whether anything changed are the caller's; `keep_times` helps with the last.
+
+Results share unchanged parts with the arguments: do not change either in place.
+"""
+
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from certwright.kube.errors import BadRequest, InternalError
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver import lastapplied
+from certwright.testkit.apiserver.endpoints import blank, ignored_fields
+from certwright.testkit.apiserver.fieldset import (
+    FieldSet,
+    difference,
+    field_set,
+    intersection,
+    is_subset,
+    union,
+    without,
+)
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.managedfields import (
+    Entry,
+    Managed,
+    Manager,
+    cap,
+    conflict,
+    entries_of,
+    is_reset,
+    normalised,
+    read,
+    write,
+)
+from certwright.testkit.apiserver.merge import Comparison, compare, equal, merge, remove
+from certwright.testkit.apiserver.schema import Schema
+from certwright.testkit.apiserver.typed import (
+    TypeMismatch,
+    check,
+    owned,
+    reconcile,
+    with_containers,
+)
+
+MAX_MANAGER_BYTES = 128
+
+_SERVER_FIELDS = field_set(
+    "apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace",
+    "metadata.creationTimestamp", "metadata.selfLink", "metadata.uid", "metadata.clusterName",
+    "metadata.generation", "metadata.managedFields", "metadata.resourceVersion",
+)  # fmt: skip
+"""What every object has and nobody owns."""
+
+
+def default_manager(user_agent: str) -> str:
+    """Name the manager of a request that does not: the program in its User-Agent."""
+    name = ""
+    for char in user_agent.split("/", 1)[0]:
+        if char != " " and unicodedata.category(char)[0] in "CZ":
+            continue  # not printable
+        if len((name + char).encode()) > MAX_MANAGER_BYTES:
+            break
+        name += char
+    return name
+
+
+def apply(
+    live: JsonObject | None,
+    applied: JsonObject,
+    *,
+    kind: ServedKind,
+    manager: str,
+    force: bool,
+    time: str,
+    subresource: str = "",
+    served: Collection[str] = (),
+) -> JsonObject:
+    """Merge a configuration into the live object on behalf of *manager*.
+
+    *live* is None when the apply creates the object. *served* are the API versions whose
+    entries are kept; empty means all. Fields that only this manager owned and no longer
+    mentions are removed. Returns the live object itself when nothing changes, owners included.
+
+    Raises:
+        Conflict: other managers own changed fields and *force* is off; the causes name them.
+        BadRequest: the configuration carries managedFields or another type.
+        InternalError: it does not fit the schema (the server's own choice of status).
+    """
+    _check_applied(applied, kind)
+    target = _Target.of(kind, subresource)
+    base = _without_entries(live) if live else blank(kind)
+    managed = read(live, served)
+    if not managed and live:
+        managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
+    conflicts, result, owners = _apply(base, applied, managed, target, manager)
+    if conflicts and not force:
+        if manager == lastapplied.MANAGER:
+            allowed = lastapplied.owned_fields(base, kind)
+            conflicts = {who: difference(what, allowed) for who, what in conflicts.items()}
+            conflicts = {who: what for who, what in conflicts.items() if what}
+        if conflicts:
+            raise conflict(conflicts)
+    if result is not base or live is None:
+        me = Manager.applier(manager, subresource)
+        if me in owners:
+            owners[me].time = time
+    entries = write(owners)
+    if result is base and live and entries == entries_of(live):
+        return live
+    if manager == lastapplied.MANAGER:
+        result = lastapplied.kept_in_step(result, applied)
+    return _with_entries(result, entries)
+
+
+def update(
+    old: JsonObject | None,
+    new: JsonObject,
+    *,
+    kind: ServedKind,
+    manager: str,
+    time: str,
+    subresource: str = "",
+    served: Collection[str] = (),
+) -> JsonObject:
+    """Record in *new* that *manager* wrote it in place of *old*; None means it was created.
+
+    Fields whose value changed become the manager's, fields that are gone nobody's. A new
+    object may carry managedFields of its own, which replace the old ones; an empty list
+    forgets all owners.
+    """
+    base = _without_entries(old) if old else blank(kind)
+    fresh = _without_entries(new)
+    managed = _requested_entries(old, None if subresource else new, served)
+    if managed or old is None:
+        target = _Target.of(kind, subresource)
+        managed = cap(_track(base, fresh, managed, target, manager, time))
+    return _with_entries(fresh, write(managed))
+
+
+def keep_times(old: JsonObject, new: JsonObject) -> JsonObject:
+    """Return *old* if *new* differs from it in nothing but times of managedFields, else *new*."""
+    before, after = entries_of(old), entries_of(new)
+    if not before or not after or len(before) != len(after):
+        return new
+    for ours, theirs in zip(before, after, strict=True):
+        if ours is not theirs and {**ours, "time": ""} != {**theirs, "time": ""}:
+            return new
+    return old if equal(_without_entries(old), _without_entries(new)) else new
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The endpoint a request writes to, as far as ownership is concerned."""
+
+    schema: Schema
+    api_version: str
+    subresource: str
+    ignored: FieldSet
+
+    @classmethod
+    def of(cls, kind: ServedKind, subresource: str) -> "_Target":
+        return cls(
+            kind.schema,
+            kind.resource.api_version,
+            subresource,
+            ignored_fields(kind, subresource),
+        )
+
+
+def _check_applied(applied: JsonObject, kind: ServedKind) -> None:
+    group_version, name = applied.get("apiVersion", ""), applied.get("kind", "")
+    described = f"{group_version if '/' in group_version else '/' + group_version}, Kind={name}"
+    if group_version != kind.resource.api_version or name != kind.resource.kind:
+        raise BadRequest(f"invalid object type: {described}")
+    if entries_of(applied) is not None:
+        raise BadRequest("metadata.managedFields must be nil")
+    try:
+        check(applied, kind.schema)
+    except TypeMismatch as error:
+        metadata = applied.get("metadata") or {}
+        where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        raise InternalError(
+            f"failed to create typed patch object ({where}; {described}): {error}", reason=""
+        ) from error
+
+
+def _apply(
+    base: JsonObject, applied: JsonObject, managed: Managed, target: _Target, manager: str
+) -> tuple[dict[Manager, FieldSet], JsonObject, Managed]:
+    """Return the conflicts, and what object and owners become if they are taken over."""
+    schema, ignored = target.schema, target.ignored
+    me = Manager.applier(manager, target.subresource)
+    managed = _reconciled(managed, schema)
+    last = managed.pop(me, None)
+    mine = without(owned(applied, schema), ignored)
+    merged = merge(base, applied, schema)
+    if last and not is_subset(last.fields, mine):
+        merged = _prune(base, merged, last.fields, mine, managed, schema)
+    changes = compare(base, merged, schema).without(ignored)
+    conflicts, managed = _take(changes, managed)
+    mine = difference(mine, _SERVER_FIELDS)
+    if mine:
+        if last and last.api_version == target.api_version and mine == last.fields:
+            mine = last.fields
+        entry = Entry(mine, target.api_version, last.time if last else "")
+        entry.origin = last.origin if last else None
+        managed[me] = entry
+    return conflicts, merged, managed
+
+
+def _prune(
+    base: JsonObject,
+    merged: JsonObject,
+    last: FieldSet,
+    mine: FieldSet,
+    managed: Managed,
+    schema: Schema,
+) -> JsonObject:
+    """Take out of *merged* what this manager applied last time, and nobody wants any more."""
+    wanted = mine
+    for entry in managed.values():
+        wanted = union(wanted, entry.fields)
+    if is_subset(last, wanted):
+        return merged
+    last = with_containers(last, schema)
+    present = with_containers(owned(merged, schema), schema)
+    kept = with_containers(owned(remove(merged, last, schema) or {}, schema), schema)
+    unwanted = difference(present, union(kept, with_containers(wanted, schema)))
+    kept = with_containers(owned(remove(merged, unwanted, schema) or {}, schema), schema)
+    # what nobody owns stays, unless it was inside something that goes
+    pruned = remove(merged, intersection(difference(present, kept), last), schema) or {}
+    return base if equal(pruned, base) else pruned
+
+
+def _track(
+    base: JsonObject,
+    new: JsonObject,
+    managed: Managed,
+    target: _Target,
+    manager: str,
+    time: str,
+) -> Managed:
+    """Return the owners after *manager* made *new* out of *base*."""
+    changes = compare(base, new, target.schema).without(target.ignored)
+    _, managed = _take(changes, _reconciled(managed, target.schema))
+    mine = difference(changes.set, _SERVER_FIELDS)
+    if mine:
+        me = Manager.updater(manager, target.api_version, target.subresource)
+        before = managed[me].fields if me in managed else {}
+        managed[me] = Entry(union(mine, before), target.api_version, time)
+    return managed
+
+
+def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet], Managed]:
+    """Take changed and removed fields from their owners; also return who lost which value."""
+    changed, removed = changes.set, changes.removed
+    if not changed and not removed:
+        return {}, managed
+    lost: dict[Manager, FieldSet] = {}
+    left: Managed = {}
+    for manager, entry in managed.items():
+        taken = intersection(entry.fields, changed)
+        if taken:
+            lost[manager] = taken
+        if taken or removed:
+            fields = difference(difference(entry.fields, taken), removed)
+            if not fields:
+                continue
+            if fields != entry.fields:
+                entry = Entry(fields, entry.api_version, entry.time)  # noqa: PLW2901 - replaced
+        left[manager] = entry
+    return lost, left
+
+
+def _reconciled(managed: Managed, schema: Schema) -> Managed:
+    out: Managed = {}
+    for manager, entry in managed.items():
+        fields = reconcile(entry.fields, schema)
+        out[manager] = (
+            entry if fields is entry.fields else Entry(fields, entry.api_version, entry.time)
+        )
+    return out
+
+
+def _requested_entries(
+    old: JsonObject | None, new: JsonObject | None, served: Collection[str]
+) -> Managed:
+    """Return the entries to start from: the client's if it sent sound ones, else the stored."""
+    entries = entries_of(new)
+    if entries is None or entries is entries_of(old):
+        return read(old, served)
+    if is_reset(entries):
+        return {}
+    try:
+        entries = normalised(entries)
+    except ValueError:
+        return read(old, served)
+    return read({"metadata": {"managedFields": entries}}, served)
+
+
+def _without_entries(obj: JsonObject) -> JsonObject:
+    metadata = obj.get("metadata")
+    if not metadata or "managedFields" not in metadata:
+        return obj
+    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+
+
+def _with_entries(obj: JsonObject, entries: list[JsonObject]) -> JsonObject:
+    metadata = dict(obj.get("metadata") or {})
+    if entries:
+        metadata["managedFields"] = entries
+    return {**obj, "metadata": metadata}
