@@ -15,6 +15,7 @@ from certwright.kube.objects import JsonObject, Object
 from certwright.runtime.errors import BadObject
 
 T = TypeVar("T", bound=Object)
+S = TypeVar("S", bound=Struct)
 
 
 class Owner(Struct, frozen=True, gc=False, rename="camel"):
@@ -86,7 +87,7 @@ class Entry(Struct, gc=False, eq=False):
         """
         return self._decode(kind)
 
-    def _decode(self, kind: type[Any]) -> Any:
+    def _decode(self, kind: type[S]) -> S:
         try:
             return msgspec.json.decode(self.raw, type=kind)
         except msgspec.ValidationError as error:

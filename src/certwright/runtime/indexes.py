@@ -53,9 +53,7 @@ class Index:
             return tuple(self.values(entry))
         except (LookupError, TypeError, ValueError, AttributeError, BadObject) as error:
             # An object of a shape the function did not foresee: found under nothing.
-            _log.warning(
-                "object left out of an index", key=str(entry.key), error=f"{error!r}"
-            )
+            _log.warning("object left out of an index", key=str(entry.key), error=f"{error!r}")
             return ()
 
 

@@ -18,15 +18,23 @@ from certwright.runtime.entry import Entry, Meta
 from certwright.runtime.managedfields import cut, own_entries
 
 Transform: TypeAlias = Callable[[bytes], bytes]
-"""Reduces an object's JSON to what a store should keep; must leave the metadata's identity."""
+"""Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
 
 
-class UnreadableObject(ValueError):
-    """Bytes that are no object: broken JSON, or nothing that could be named."""
+class BrokenJson(ValueError):
+    """Bytes that are no JSON document: the connection garbled or cut them."""
+
+
+class Nameless(ValueError):
+    """A JSON document that is no object of the API: nothing says what it is called."""
 
 
 class Intake:
-    """Turns received objects of one kind into entries."""
+    """Turns received objects of one kind into entries.
+
+    *field_managers* are those whose managedFields entries are kept. With *metadata_only* a
+    store keeps nothing but metadata, whether the server sends that or the whole object.
+    """
 
     def __init__(
         self,
@@ -48,33 +56,30 @@ class Intake:
         """Return the entry of an object.
 
         Raises:
-            UnreadableObject: not JSON, or without a name.
+            BrokenJson: the bytes are no JSON document.
+            Nameless: they are, but not one of a named object.
         """
         try:
             envelope = _ENVELOPE.decode(raw)
         except msgspec.ValidationError as error:
             return self._malformed(raw, str(error))
         except msgspec.DecodeError as error:
-            raise UnreadableObject(f"{self.resource.kind}: {error}") from error
+            raise BrokenJson(f"{self.resource.kind}: {error}") from error
         meta = envelope.metadata
         if meta.namespace:
-            meta.namespace = sys.intern(meta.namespace)
-        return self._finish(raw, meta, typed=bool(envelope.kind))
+            meta.namespace = sys.intern(meta.namespace)  # thousands of objects share a few
+        return self._finish(raw, meta, envelope.kind)
 
-    def written(self, raw: bytes) -> Entry:
-        """Return the entry of an object as a write returned it: whole, whatever the store keeps."""
-        if self.metadata_only:
-            metadata = _METADATA.decode(raw).metadata
-            raw = b"".join((_PARTIAL_PREFIX, metadata, b"}"))
-        return self.entry(raw)
-
-    def _finish(self, raw: bytes, meta: Meta, *, typed: bool, malformed: str = "") -> Entry:
+    def _finish(self, raw: bytes, meta: Meta, kind: str, malformed: str = "") -> Entry:
         managed = meta.managed_fields
         if memoryview(managed):
             # Also lets go of the received bytes, which this value is a view of.
             meta.managed_fields = own_entries(managed, self._managers)
             raw = cut(raw, managed)
-        if not typed and not self.metadata_only:
+        if self.metadata_only:
+            if kind != "PartialObjectMetadata":
+                raw = b"".join((_PARTIAL_PREFIX, _METADATA.decode(raw).metadata, b"}"))
+        elif not kind:
             raw = self._type_prefix + raw.lstrip()[1:]
         if self._transform is not None:
             raw = self._transform(raw)
@@ -84,18 +89,13 @@ class Intake:
         """Keep what can be read of an object whose metadata has the wrong shape."""
         try:
             loose = _LOOSE.decode(raw)
-            fields = {
-                name: value
-                for name, value in loose.metadata.items()
-                if _fits(name, value) and name != "managedFields"
-            }
+            fields = {name: value for name, value in loose.metadata.items() if _fits(name, value)}
             meta = msgspec.convert(fields, Meta)
         except msgspec.ValidationError as error:
-            raise UnreadableObject(f"{self.resource.kind} without a name: {error}") from error
+            raise Nameless(f"{self.resource.kind} without a name: {error}") from error
         what, _, path = why.partition(" - at `$.")
-        return self._finish(
-            raw, meta, typed=bool(loose.kind), malformed=f"{path.rstrip('`')}: {what}"
-        )
+        kind = loose.kind if isinstance(loose.kind, str) else "?"
+        return self._finish(raw, meta, kind, f"{path.rstrip('`')}: {what}")
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -103,7 +103,7 @@ def _fits(name: str, value: Any) -> bool:
         msgspec.convert({"name": "", name: value}, Meta)
     except msgspec.ValidationError:
         return False
-    return True
+    return name != "managedFields"  # it would be a list here, and Meta keeps the JSON
 
 
 class _Envelope(Struct, gc=False):
@@ -123,6 +123,4 @@ class _Metadata(Struct):
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _LOOSE = msgspec.json.Decoder(_Loose)
 _METADATA = msgspec.json.Decoder(_Metadata)
-_PARTIAL_PREFIX = (
-    b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
-)
+_PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'

@@ -56,7 +56,7 @@ class QueueMetrics(Protocol):
         ...
 
 
-class QueueShutDown(Exception):  # noqa: N818 - an ending, not an error
+class QueueShutDown(Exception):
     """The queue gives out no more keys; the worker ends."""
 
 

@@ -13,7 +13,7 @@ import structlog
 from certwright.kube.identity import Key, Resource
 from certwright.runtime.entry import Entry, Meta, Owner
 from certwright.runtime.indexes import Index, IndexFunction, Table
-from certwright.runtime.intake import Intake, Transform, UnreadableObject
+from certwright.runtime.intake import BrokenJson, Intake, Nameless, Transform
 
 __all__ = [
     "Change",
@@ -49,12 +49,18 @@ class Store:
     Read-your-own-writes: whoever writes through the client passes the answer to
     `note_write`; from then on no reader gets an older version, however late the watch is.
     Versions are compared as integers; where a server uses opaque ones, the event decides.
+    *admits* tells whether an object we wrote belongs into the store's selection.
     """
 
     def __init__(
-        self, intake: Intake, *, indexes: Mapping[str, IndexFunction] | None = None
+        self,
+        intake: Intake,
+        *,
+        indexes: Mapping[str, IndexFunction] | None = None,
+        admits: Callable[[Entry], bool] = lambda _: True,
     ) -> None:
         self.intake = intake
+        self._admits = admits
         self.synced = False
         """True once a complete list has arrived and every listener has heard of it."""
         self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
@@ -108,8 +114,16 @@ class Store:
         return self._find(("user", name), functions[("user", name)], value)
 
     def add_index(self, name: str, values: IndexFunction) -> None:
-        """Add a user's index, over what is there and what comes."""
-        self._table.index(("user", name), values)
+        """Add a user's index, over what is there and what comes.
+
+        Raises:
+            ValueError: the name is taken by another function.
+        """
+        if self._table.index(("user", name), values).values is not values:
+            raise ValueError(
+                f"{self.resource.kind} store has another index {name!r} already; "
+                "whoever shares a store shares its index functions, or picks another name"
+            )
 
     @property
     def malformed(self) -> dict[Key, str]:
@@ -232,16 +246,16 @@ class Store:
     def note_write(self, raw: bytes) -> None:
         """Take in the object a write returned, so that no reader gets an older one.
 
-        A version that cannot be compared, or an object that cannot be read, is left to
-        the watch.
+        A version that cannot be compared, an object that cannot be read, and one that does
+        not (or no longer) belong into this store are left to the watch.
         """
         try:
-            entry = self.intake.written(raw)
-        except UnreadableObject as error:
+            entry = self.intake.entry(raw)
+        except (BrokenJson, Nameless) as error:
             _log.warning("answer to a write cannot be read", error=str(error))
             return
         floor = version_number(entry.meta.resource_version)
-        if floor is not None and self.upsert(entry):
+        if floor is not None and self._admits(entry) and self.upsert(entry):
             self._ahead[entry.key] = floor
 
     def note_delete(self, key: Key, uid: str) -> None:
