@@ -143,11 +143,8 @@ def is_subset(left: FieldSet, right: FieldSet) -> bool:
 
 
 def ordered(fields: FieldSet) -> FieldSet:
-    """Return the set with its steps in the order the server prints them."""
-    steps = sorted(fields)
-    if steps and steps[-1] > "g":  # list items, which sort by value: port 80 before 443
-        steps.sort(key=_order)
-    return {step: ordered(fields[step]) if fields[step] else {} for step in steps}
+    """Return the set with its steps in alphabetical order, as they are printed."""
+    return {step: ordered(fields[step]) if fields[step] else {} for step in sorted(fields)}
 
 
 def _order(step: str) -> tuple[Any, ...]:
@@ -157,9 +154,7 @@ def _order(step: str) -> tuple[Any, ...]:
         return (2, [(name, *_value_order(fields[name])) for name in sorted(fields)])
     if sort == "v":
         return (3, _value_order(orjson.loads(content)))
-    if sort == "i":
-        return (4, int(content))
-    return (0 if sort == "." else 1, content)
+    return (4, int(content)) if sort == "i" else (1, content)
 
 
 def _value_order(value: Any) -> tuple[int, Any]:
@@ -173,8 +168,11 @@ def _value_order(value: Any) -> tuple[int, Any]:
 
 
 def paths(fields: FieldSet, prefix: str = "") -> Iterator[str]:
-    """Yield the members as paths for people: ``.spec.ports[port=80].name``."""
-    steps = [step for step in ordered(fields) if step != "."]
+    """Yield the members as paths for people: ``.spec.ports[port=80].name``.
+
+    Parents come before children, and list items in the order of their values: 80 before 443.
+    """
+    steps = sorted((step for step in fields if step != "."), key=_order)
     for step in steps:
         if is_member(fields[step]):
             yield prefix + describe(step)
