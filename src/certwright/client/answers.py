@@ -1,0 +1,161 @@
+"""Read answers: objects out of bodies, exceptions out of refusals, warnings out of headers."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias, TypeVar, overload
+
+import msgspec
+import orjson
+
+from certwright.client.errors import BadAnswer, WrongShape
+from certwright.client.retry import retry_after
+from certwright.client.transport import Request, Response
+from certwright.kube.errors import ApiError
+from certwright.kube.identity import Resource
+from certwright.kube.objects import JsonObject, Object, key_of
+
+T = TypeVar("T", bound=Object)
+Body: TypeAlias = bytes | msgspec.Raw
+
+TEXT_LIMIT = 256
+"""How much of a body that is no ``Status`` may appear in a message."""
+
+
+class ListMeta(msgspec.Struct, rename="camel"):
+    """The metadata of a list."""
+
+    resource_version: str = ""
+    continue_token: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
+
+
+class Page(msgspec.Struct):
+    """One page of a list; items stay bytes until somebody needs them.
+
+    Each item is a view into the body of the page: ``bytes(item)`` copies it out.
+    """
+
+    metadata: ListMeta
+    items: list[msgspec.Raw]
+
+
+class _RawList(msgspec.Struct):
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    items: list[msgspec.Raw] | None = None
+
+
+_PAGE = msgspec.json.Decoder(_RawList)
+
+
+def to_error(response: Response) -> ApiError:
+    """Return the exception for a refusal; bodies that are no ``Status`` are cut short."""
+    status: Any = None
+    try:
+        status = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        status = {"message": _excerpt(response)}
+    if not isinstance(status, Mapping):
+        status = {"message": _excerpt(response)}
+    error = ApiError.from_status(response.status, status)
+    if error.retry_after is None and (wait := retry_after(response)) is not None:
+        error.retry_after = wait.total_seconds()
+    return error
+
+
+def to_dict(request: Request, body: bytes | memoryview) -> JsonObject:
+    """Return the object in a body as a dict."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise _unreadable(request, body) from error
+    if not isinstance(value, dict):
+        raise BadAnswer(f"{_name(request)}: the answer is a JSON {type(value).__name__}, no object")
+    return value
+
+
+class Decoders:
+    """Decodes bodies into what their kind asks for: values of a class, or dicts.
+
+    Decoders are compiled once per class and kept.
+    """
+
+    def __init__(self) -> None:
+        self._compiled: dict[type[Object], msgspec.json.Decoder[Any]] = {}
+
+    @overload
+    def read(self, kind: type[T], request: Request, body: Body) -> T: ...
+    @overload
+    def read(self, kind: Resource, request: Request, body: Body) -> JsonObject: ...
+    @overload
+    def read(self, kind: type[T] | Resource, request: Request, body: Body) -> T | JsonObject: ...
+    def read(self, kind: type[T] | Resource, request: Request, body: Body) -> T | JsonObject:
+        """Return the object in a body, or in an item of a page.
+
+        Raises:
+            WrongShape: the object does not fit the class; the message names both.
+            BadAnswer: the body is no JSON object.
+        """
+        if isinstance(kind, Resource):
+            obj = to_dict(request, memoryview(body))
+            # Servers leave these two out of the items of a list.
+            obj.setdefault("apiVersion", kind.api_version)
+            obj.setdefault("kind", kind.kind)
+            return obj
+        decoder = self._compiled.get(kind)
+        if decoder is None:
+            decoder = self._compiled[kind] = msgspec.json.Decoder(kind)
+        try:
+            typed: T = decoder.decode(body)
+        except msgspec.ValidationError as error:
+            key = key_of(to_dict(request, memoryview(body)))
+            raise WrongShape(
+                f"{kind.resource.kind} {key} does not fit {kind.__name__}: {error}; "
+                "correct the object, or the class if the server's schema is newer"
+            ) from error
+        except msgspec.DecodeError as error:
+            raise _unreadable(request, body) from error
+        return typed
+
+
+def to_page(request: Request, body: bytes) -> Page:
+    """Return a page of a list without decoding its items."""
+    try:
+        found = _PAGE.decode(body)
+    except msgspec.ValidationError as error:
+        raise WrongShape(f"{_name(request)}: the answer is no list: {error}") from error
+    except msgspec.DecodeError as error:
+        raise _unreadable(request, body) from error
+    return Page(found.metadata, found.items or [])
+
+
+_WARNING = re.compile(r'299\s+\S+\s+"((?:[^"\\]|\\.)*)"')
+
+
+def warnings(headers: Mapping[str, str]) -> list[str]:
+    """Return the texts of the server's ``Warning`` headers."""
+    header = headers.get("warning")
+    if header is None:
+        return []
+    return [re.sub(r"\\(.)", r"\1", text) for text in _WARNING.findall(header)]
+
+
+def _excerpt(response: Response) -> str:
+    if "html" in response.headers.get("content-type", ""):
+        return (
+            f"the server answered {response.status} with a web page; "
+            "a proxy or load balancer in front of it speaks in its place"
+        )
+    text = response.body[:TEXT_LIMIT].decode(errors="replace").strip()
+    return f"the server answered {response.status}: {text}" if text else ""
+
+
+def _unreadable(request: Request, body: Body | memoryview) -> BadAnswer:
+    size = memoryview(body).nbytes
+    return BadAnswer(
+        f"{_name(request)}: the answer ({size} bytes) is not complete JSON; "
+        "the server or a proxy cut it short"
+    )
+
+
+def _name(request: Request) -> str:
+    return f"{request.method} {request.path}"

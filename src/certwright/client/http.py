@@ -1,0 +1,264 @@
+"""The HTTP transport: one API server over aiohttp.
+
+Requests and watches have separate connection pools, so that a hundred watches cannot starve a
+write. Redirects are never followed and the credentials go to the configured server only.
+Nothing is decompressed: bodies are asked for as they are.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import quote, urlencode
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from certwright import __version__
+from certwright.client import failures
+from certwright.client.auth import credentials_for
+from certwright.client.config import Config, Impersonation
+from certwright.client.errors import BodyTooLarge, NotAnApiServer
+from certwright.client.login import Login
+from certwright.client.tls import TlsContexts
+from certwright.client.transport import Request, Response, Stream
+from certwright.clock import SYSTEM, Clock
+from certwright.kube.errors import Unauthorized
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the transport allows before it gives up."""
+
+    connections: int = 64
+    """For requests; watches have as many as they need."""
+    body: int = 256 * 2**20
+    """Bytes of one answer; a page of 500 objects rarely exceeds a tenth of this."""
+    connect: timedelta = timedelta(seconds=10)
+    """TCP and TLS handshake."""
+    answer: timedelta = timedelta(seconds=60)
+    """From sending to the last byte; for a watch to the headers."""
+
+
+LIMITS = Limits()
+"""What a controller wants."""
+
+
+class HttpTransport:
+    """Carries requests to the server of a configuration, as its user.
+
+    Credentials are looked at before every request; on a 401 they are renewed and the request,
+    which the server did not execute, is sent once more.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        limits: Limits = LIMITS,
+        clock: Clock = SYSTEM,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._config = config
+        self._limits = limits
+        self._base = config.server.rstrip("/")
+        self._is_tls = config.server.startswith("https:")
+        self._peer = failures.Peer.of(config, limits.answer)
+        self._credentials = credentials_for(config, clock, environ)
+        self._tls = TlsContexts(config)
+        self._headers = (
+            ("accept-encoding", "identity"),
+            ("user-agent", f"certwright/{__version__}"),
+            *impersonation_headers(config.impersonate),
+        )
+        connect, answer = limits.connect.total_seconds(), limits.answer.total_seconds()
+        self._request_timeout = aiohttp.ClientTimeout(total=answer, sock_connect=connect)
+        self._watch_timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect)
+        self._sessions: tuple[aiohttp.ClientSession, aiohttp.ClientSession] | None = None
+
+    def __repr__(self) -> str:
+        return f"HttpTransport({self._base!r}, {self._config.source!r})"
+
+    async def send(self, request: Request) -> Response:
+        """Send a request and return the whole answer."""
+        login = await self._credentials.current()
+        response = await self._exchange(request, login)
+        if response.status == 401:
+            if await self._credentials.renew(login):
+                response = await self._exchange(request, await self._credentials.current())
+            if response.status == 401:
+                return self._explained(response)
+        return response
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+        """Send a request whose answer is read as it arrives; leaving the context ends it."""
+        login = await self._credentials.current()
+        answer = await self._open(request, login)
+        if answer.status == 401 and await self._credentials.renew(login):
+            answer.close()
+            answer = await self._open(request, await self._credentials.current())
+        try:
+            self._check(request, answer)
+            yield HttpStream(answer, self._peer)
+        finally:
+            answer.close()
+
+    async def close(self) -> None:
+        """Give up every connection."""
+        sessions, self._sessions = self._sessions, None
+        for session in sessions or ():
+            await session.close()
+
+    async def _exchange(self, request: Request, login: Login) -> Response:
+        try:
+            session, _ = self._open_sessions()
+            answer = await self._start(session, request, login, self._request_timeout)
+            async with answer:
+                self._check(request, answer)
+                body = await self._body(request, answer)
+        except failures.CAUGHT as error:
+            raise failures.explain(error, self._peer) from error
+        return Response(answer.status, _headers(answer), body)
+
+    async def _open(self, request: Request, login: Login) -> aiohttp.ClientResponse:
+        try:
+            _, session = self._open_sessions()
+            async with asyncio.timeout(self._limits.answer.total_seconds()):
+                return await self._start(session, request, login, self._watch_timeout)
+        except failures.CAUGHT as error:
+            raise failures.explain(error, self._peer) from error
+
+    async def _start(
+        self,
+        session: aiohttp.ClientSession,
+        request: Request,
+        login: Login,
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own, covers the body too
+    ) -> aiohttp.ClientResponse:
+        headers = [*self._headers, *request.headers]
+        if login.authorization:
+            headers.append(("authorization", login.authorization))
+        return await session.request(
+            request.method,
+            self._url(request),
+            data=request.body,
+            headers=headers,
+            timeout=timeout,
+            allow_redirects=False,
+            ssl=self._tls.context(login) if self._is_tls else True,
+            server_hostname=self._config.tls_server_name or None,
+            proxy=self._config.proxy_url or None,
+        )
+
+    def _url(self, request: Request) -> URL:
+        query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
+        return URL(f"{self._base}{request.path}{query}", encoded=True)
+
+    def _open_sessions(self) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
+        """Return the two pools; opened late because that needs a running event loop."""
+        if self._sessions is None:
+            self._sessions = _session(self._limits.connections), _session(0)
+        return self._sessions
+
+    async def _body(self, request: Request, answer: aiohttp.ClientResponse) -> bytes:
+        limit = self._limits.body
+        parts: list[bytes] = []
+        size = answer.content_length or 0
+        if size <= limit:
+            size = 0
+            async for chunk in answer.content.iter_any():
+                size += len(chunk)
+                if size > limit:
+                    break
+                parts.append(chunk)
+        if size > limit:
+            answer.close()  # the rest must not be read to make the connection reusable
+            raise BodyTooLarge(
+                f"{self._base}{request.path}: the answer exceeds {limit} bytes and was dropped; "
+                "ask for less (smaller pages, a selector), or raise the limit on bodies"
+            )
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _check(self, request: Request, answer: aiohttp.ClientResponse) -> None:
+        """Refuse answers no API server gives. Web pages with a 5xx come from proxies: retried."""
+        where = f"{self._base}{request.path}"
+        if 300 <= answer.status < 400:
+            target = answer.headers.get("location", "nowhere").partition("?")[0]
+            raise NotAnApiServer(
+                f"{where} redirects to {target}; redirects are not followed, "
+                f"so that credentials stay here: correct the server of {self._config.source}"
+            )
+        if answer.status < 500 and answer.content_type == "text/html":
+            raise NotAnApiServer(
+                f"{where} answered {answer.status} with a web page, not as a Kubernetes API "
+                f"server; correct host and port of the server of {self._config.source}"
+            )
+
+    def _explained(self, response: Response) -> Response:
+        """Make of a bare "Unauthorized" a message that says whose credentials and what to do."""
+        status = Unauthorized(
+            f"{self._base} does not accept the credentials of {self._config.source}: "
+            "they are wrong, expired or revoked; log in again or replace them"
+        ).to_status()
+        return Response(401, response.headers, orjson.dumps(status))
+
+
+class HttpStream:
+    """The answer of a watch, as it arrives."""
+
+    def __init__(self, answer: aiohttp.ClientResponse, peer: failures.Peer) -> None:
+        self._answer = answer
+        self._peer = peer
+        self.status = answer.status
+        self.headers: Mapping[str, str] = _headers(answer)
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the bytes as they arrive."""
+        return self
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            chunk = await self._answer.content.readany()
+        except failures.CAUGHT as error:
+            raise failures.explain(error, self._peer) from error
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+
+def impersonation_headers(impersonate: Impersonation) -> Iterator[tuple[str, str]]:
+    """Return the headers that ask the server to treat us as somebody else."""
+    if impersonate.user:
+        yield "impersonate-user", impersonate.user
+    if impersonate.uid:
+        yield "impersonate-uid", impersonate.uid
+    for group in impersonate.groups:
+        yield "impersonate-group", group
+    for key, values in impersonate.extra:
+        for value in values:
+            yield f"impersonate-extra-{quote(key, safe='')}", value
+
+
+def _session(connections: int) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=connections),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        middlewares=(failures.send_once,),
+    )
+
+
+def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
+    """Return the headers with lower-case names, repeated ones joined as HTTP allows."""
+    headers: dict[str, str] = {}
+    for name, value in answer.headers.items():
+        key = name.lower()
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    return headers

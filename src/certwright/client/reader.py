@@ -1,0 +1,128 @@
+"""The reading half of the client: get, list, pages, watch."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+
+from certwright.client import answers, request
+from certwright.client.answers import Decoders, Page
+from certwright.client.calls import Calls
+from certwright.client.lines import LineSplitter
+from certwright.client.request import EVERYWHERE, WATCH, Selection, WatchOptions
+from certwright.client.watching import WatchLines
+from certwright.kube.errors import Gone
+from certwright.kube.identity import Key, Resource
+from certwright.kube.objects import JsonObject, Object, resource_of
+
+T = TypeVar("T", bound=Object)
+Item = TypeVar("Item")
+
+PAGE_SIZE = 500
+"""Items per page of a list: enough to amortise a request, little enough to bound memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Item]):
+    """The objects of a kind at one resourceVersion, from which a watch can go on."""
+
+    items: list[Item]
+    resource_version: str
+
+
+class Reader:
+    """Reads objects from one API server, straight from the server and never from a cache."""
+
+    def __init__(self, calls: Calls, decoders: Decoders, line_limit: int) -> None:
+        self._calls = calls
+        self._decoders = decoders
+        self._line_limit = line_limit
+
+    @overload
+    async def get(self, kind: type[T], key: Key, *, subresource: str = "") -> T: ...
+    @overload
+    async def get(self, kind: Resource, key: Key, *, subresource: str = "") -> JsonObject: ...
+    async def get(
+        self, kind: type[T] | Resource, key: Key, *, subresource: str = ""
+    ) -> T | JsonObject:
+        """Read one object; `NotFound` if there is none."""
+        asked = request.get(resource_of(kind), key, subresource)
+        return self._decoders.read(kind, asked, (await self._calls.send(asked)).body)
+
+    @overload
+    async def list(
+        self, kind: type[T], namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Listing[T]: ...
+    @overload
+    async def list(
+        self, kind: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Listing[JsonObject]: ...
+    async def list(
+        self, kind: type[T] | Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Listing[Any]:
+        """Read all objects of a kind, page by page, as of one resourceVersion.
+
+        Starts over once when the server forgets that version between two pages.
+        """
+        selection = Selection(namespace, labels, fields)
+        try:
+            return await self._list(kind, selection)
+        except Gone:
+            return await self._list(kind, selection)
+
+    async def pages(
+        self,
+        kind: type[Object] | Resource,
+        selection: Selection = EVERYWHERE,
+        *,
+        limit: int = PAGE_SIZE,
+        resource_version: str = "",
+        match: str = "",
+        metadata_only: bool = False,
+    ) -> AsyncIterator[Page]:
+        """Yield a collection page by page, items as bytes.
+
+        Raises:
+            Gone: the server forgot the version of the first page before the last was read.
+        """
+        token = ""
+        while True:
+            asked = request.list_page(
+                resource_of(kind),
+                selection,
+                limit=limit,
+                continue_token=token,
+                resource_version=resource_version,
+                match=match,
+                metadata_only=metadata_only,
+            )
+            page = answers.to_page(asked, (await self._calls.send(asked)).body)
+            yield page
+            token = page.metadata.continue_token
+            if not token:
+                return
+
+    @asynccontextmanager
+    async def watch(
+        self,
+        kind: type[Object] | Resource,
+        selection: Selection = EVERYWHERE,
+        options: WatchOptions = WATCH,
+    ) -> AsyncIterator[WatchLines]:
+        """Open a watch and give its lines in batches, unparsed; leaving the context ends it.
+
+        Nothing is retried and nothing is interpreted here: ``ERROR`` events and bookmarks are
+        lines like others. `certwright.runtime` makes of this something to rely on.
+        """
+        asked = request.watch(resource_of(kind), selection, options)
+        async with self._calls.stream(asked) as stream:
+            yield WatchLines(stream, LineSplitter(self._line_limit))
+
+    async def _list(self, kind: type[Object] | Resource, selection: Selection) -> Listing[Any]:
+        asked = request.list_page(resource_of(kind), selection)
+        items: list[Any] = []
+        version = ""
+        async for page in self.pages(kind, selection):
+            items += [self._decoders.read(kind, asked, item) for item in page.items]
+            version = page.metadata.resource_version
+        return Listing(items, version)

@@ -1,0 +1,160 @@
+"""Which failed requests may be sent again, and when: one pure decision.
+
+Repeating is safe when the server says it did nothing, when nothing reached it, or when a
+second execution changes nothing. Everything else is the caller's business: a controller
+reconciles again from what is true by then.
+
+====================================  ================  ===========  ==================
+request                               429, or 503 with  not reached  cut, timed out,
+                                      Retry-After                    502, 503, 504
+====================================  ================  ===========  ==================
+get, list, discovery                  repeated          repeated     repeated
+any write with dry-run                repeated          repeated     repeated
+apply                                 repeated          repeated     repeated
+delete with a uid precondition        repeated          repeated     repeated [1]_
+delete without, delete-collection     repeated          repeated     raised
+create, update, other patches         repeated          repeated     raised [2]_
+create of an eviction                 raised [3]_       repeated     raised
+====================================  ================  ===========  ==================
+
+.. [1] If the first attempt did delete the object, the answer is `NotFound`: the caller wants
+   it gone, and it is.
+.. [2] A second create answers `AlreadyExists` about our own object, a second update
+   `Conflict` about our own write; JSON and merge patches may act twice on lists.
+.. [3] There 429 is the verdict of a disruption budget, not a request to slow down.
+
+Never repeated: watches, whose reader knows best where to go on; every other refusal (409
+included); TLS and credential failures; answers that cannot be used. Waiting: as long as the server asks for, otherwise exponentially; both with
+jitter on top, so that a thousand clients do not return in the same instant. A server that
+asks for more than `Policy.longest_wait` gets its error raised; `ApiError.retry_after` carries
+the wish to whoever schedules the next try.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from zlib import crc32
+
+import orjson
+
+from certwright.client.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    Timeout,
+    TlsFailed,
+    TransportError,
+)
+from certwright.client.request import APPLY_PATCH
+from certwright.client.transport import Request, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How patient a client is."""
+
+    attempts: int = 5
+    """How often a request is sent at most."""
+    first_wait: timedelta = timedelta(milliseconds=200)
+    """The wait before the second attempt when the server names none; it doubles each time."""
+    longest_wait: timedelta = timedelta(seconds=30)
+    """No single wait is longer."""
+
+
+PATIENT = Policy()
+"""What clients do unless told otherwise."""
+
+
+def next_wait(
+    request: Request,
+    outcome: Response | TransportError,
+    attempt: int,
+    *,
+    jitter: float,
+    policy: Policy = PATIENT,
+) -> timedelta | None:
+    """Return how long to wait before sending *request* again, or None to give up.
+
+    *attempt* counts from 1; *jitter* in [0, 1) lengthens the wait by up to a quarter.
+    """
+    if attempt >= policy.attempts:
+        return None
+    asked: timedelta | None = None
+    if isinstance(outcome, Response):
+        asked = retry_after(outcome)
+        if not _may_repeat_after_answer(request, outcome.status, asked=asked is not None):
+            return None
+    elif not _may_repeat_after_failure(request, outcome):
+        return None
+    if asked is not None and asked > policy.longest_wait:
+        return None
+    wait = asked if asked is not None else policy.first_wait * 2 ** (attempt - 1)
+    return min(wait, policy.longest_wait) * (1 + jitter / 4)
+
+
+def is_repeatable(request: Request) -> bool:
+    """Whether executing the request twice leaves the server as executing it once."""
+    if request.method == "GET" or ("dryRun", "All") in request.query:
+        return True
+    if request.verb == "patch":
+        return ("content-type", APPLY_PATCH) in request.headers
+    return request.verb == "delete" and _has_uid(request.body)
+
+
+def retry_after(response: Response) -> timedelta | None:
+    """Return the wait the server asks for, from the header or from the ``Status``."""
+    header = response.headers.get("retry-after", "")
+    if header.isascii() and header.isdigit():
+        return timedelta(seconds=min(int(header), _FOREVER_SECONDS))
+    if response.status < 400:
+        return None
+    try:
+        status = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        return None
+    details = status.get("details") if isinstance(status, Mapping) else None
+    seconds = details.get("retryAfterSeconds") if isinstance(details, Mapping) else None
+    if isinstance(seconds, int) and seconds > 0:
+        return timedelta(seconds=min(seconds, _FOREVER_SECONDS))
+    return None
+
+
+def spread(request: Request, attempt: int, instant: float) -> float:
+    """Return a jitter in [0, 1) that differs between requests, attempts and instants.
+
+    It is computed instead of drawn, so a simulation under virtual time replays exactly
+    without having to thread a random generator through the client.
+    """
+    return crc32(f"{request.path} {attempt} {instant!r}".encode()) / 2**32
+
+
+_FOREVER_SECONDS = 10**6
+
+
+def _may_repeat_after_answer(request: Request, status: int, *, asked: bool) -> bool:
+    match status:
+        case 429:
+            return request.subresource != "eviction"
+        case 503 if asked:
+            return True
+        case 502 | 503 | 504:
+            return is_repeatable(request)
+        case _:
+            return False
+
+
+def _may_repeat_after_failure(request: Request, failure: TransportError) -> bool:
+    match failure:
+        case TlsFailed():
+            return False
+        case ConnectFailed():
+            return True
+        case ConnectionLost() | Timeout():
+            return is_repeatable(request)
+        case _:
+            return False
+
+
+def _has_uid(body: bytes | None) -> bool:
+    if body is None:
+        return False
+    return "uid" in (orjson.loads(body).get("preconditions") or {})

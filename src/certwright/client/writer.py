@@ -1,0 +1,215 @@
+"""The writing half of the client: create, apply, update, patch, delete.
+
+Typed objects are views that drop fields they do not know, so they can be created and applied
+but never sent as replacements: `Writer.update` takes dicts only.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict, TypeVar, Unpack, overload
+
+from certwright.client import answers, request
+from certwright.client.answers import Decoders
+from certwright.client.calls import Calls
+from certwright.client.discovery import Discovery
+from certwright.client.request import (
+    MERGE_PATCH,
+    DeleteOptions,
+    Propagation,
+    Selection,
+    WriteOptions,
+)
+from certwright.client.transport import Request
+from certwright.kube.identity import GroupVersionKind, Key, Resource
+from certwright.kube.objects import JsonObject, Object, resource_of
+
+T = TypeVar("T", bound=Object)
+
+
+class WriteKeywords(TypedDict, total=False):
+    """What every write accepts by keyword."""
+
+    dry_run: bool
+    """Let the server do everything but store the result."""
+    field_manager: str | None
+    """Who signs the fields; None stands for the client's own name."""
+    validation: request.Validation
+    """What to do about fields the server does not know; refuse them by default."""
+
+
+class DeleteKeywords(TypedDict, total=False):
+    """What every deletion accepts by keyword."""
+
+    propagation: Propagation | None
+    """What happens to dependents; the kind's own default if None."""
+    grace_seconds: int | None
+    dry_run: bool
+
+
+class Writer:
+    """Writes objects to one API server, signed by a field manager."""
+
+    def __init__(
+        self, calls: Calls, decoders: Decoders, discovery: Discovery, field_manager: str
+    ) -> None:
+        self._calls = calls
+        self._decoders = decoders
+        self.discovery = discovery
+        self.field_manager = field_manager
+
+    @overload
+    async def create(self, obj: T, **keywords: Unpack[WriteKeywords]) -> T: ...
+    @overload
+    async def create(self, obj: JsonObject, **keywords: Unpack[WriteKeywords]) -> JsonObject: ...
+    async def create(
+        self, obj: T | JsonObject, **keywords: Unpack[WriteKeywords]
+    ) -> T | JsonObject:
+        """Create an object and return it as stored; `AlreadyExists` if the name is taken."""
+        kind = await self._kind(obj)
+        asked = request.create(resource_of(kind), obj, self._options(keywords))
+        return await self._write(kind, asked)
+
+    @overload
+    async def apply(
+        self,
+        obj: T,
+        *,
+        force: bool = True,
+        subresource: str = "",
+        **keywords: Unpack[WriteKeywords],
+    ) -> T: ...
+    @overload
+    async def apply(
+        self,
+        obj: JsonObject,
+        *,
+        force: bool = True,
+        subresource: str = "",
+        **keywords: Unpack[WriteKeywords],
+    ) -> JsonObject: ...
+    async def apply(
+        self,
+        obj: T | JsonObject,
+        *,
+        force: bool = True,
+        subresource: str = "",
+        **keywords: Unpack[WriteKeywords],
+    ) -> T | JsonObject:
+        """Server-side apply: make our fields as given, create the object if need be.
+
+        Without *force*, a field that another manager owns with another value is a `Conflict`
+        whose causes name the field and the manager.
+        """
+        kind = await self._kind(obj)
+        options = self._options(keywords)
+        asked = request.apply(resource_of(kind), obj, options, force=force, subresource=subresource)
+        return await self._write(kind, asked)
+
+    async def update(
+        self, obj: JsonObject, *, subresource: str = "", **keywords: Unpack[WriteKeywords]
+    ) -> JsonObject:
+        """Replace an object; `Conflict` if it changed since its resourceVersion was read."""
+        resource = await self._resource(obj)
+        asked = request.update(resource, obj, self._options(keywords), subresource)
+        return await self._write(resource, asked)
+
+    @overload
+    async def patch(
+        self,
+        kind: type[T],
+        key: Key,
+        patch: JsonObject | Sequence[JsonObject],
+        *,
+        type: str = MERGE_PATCH,
+        subresource: str = "",
+        **keywords: Unpack[WriteKeywords],
+    ) -> T: ...
+    @overload
+    async def patch(
+        self,
+        kind: Resource,
+        key: Key,
+        patch: JsonObject | Sequence[JsonObject],
+        *,
+        type: str = MERGE_PATCH,
+        subresource: str = "",
+        **keywords: Unpack[WriteKeywords],
+    ) -> JsonObject: ...
+    async def patch(
+        self,
+        kind: type[T] | Resource,
+        key: Key,
+        patch: JsonObject | Sequence[JsonObject],
+        *,
+        type: str = MERGE_PATCH,  # noqa: A002 - what kubectl calls it
+        subresource: str = "",
+        **keywords: Unpack[WriteKeywords],
+    ) -> Any:
+        """Change an object by a patch of the given media type."""
+        asked = request.patch(
+            resource_of(kind),
+            key,
+            patch,
+            self._options(keywords),
+            content_type=type,
+            subresource=subresource,
+        )
+        return await self._write(kind, asked)
+
+    async def create_subresource(
+        self,
+        kind: type[Object] | Resource,
+        key: Key,
+        subresource: str,
+        body: JsonObject,
+        **keywords: Unpack[WriteKeywords],
+    ) -> JsonObject:
+        """Post to a subresource: a token request, an eviction, a binding."""
+        resource = resource_of(kind)
+        options = self._options(keywords)
+        asked = request.create_subresource(resource, key, subresource, body, options)
+        return answers.to_dict(asked, (await self._calls.send(asked)).body)
+
+    async def delete(
+        self,
+        kind: type[Object] | Resource,
+        key: Key,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        **keywords: Unpack[DeleteKeywords],
+    ) -> JsonObject:
+        """Delete an object, if it still has this uid and resourceVersion.
+
+        Returns the object when it lingers (finalizers, grace), else the server's ``Status``.
+        `NotFound` if it is gone already, `Conflict` if a precondition fails.
+        """
+        options = DeleteOptions(uid, resource_version, **keywords)
+        asked = request.delete(resource_of(kind), key, options)
+        return answers.to_dict(asked, (await self._calls.send(asked)).body)
+
+    async def delete_collection(
+        self,
+        kind: type[Object] | Resource,
+        selection: Selection,
+        **keywords: Unpack[DeleteKeywords],
+    ) -> None:
+        """Delete every object of a kind that the selection matches."""
+        asked = request.delete_collection(resource_of(kind), selection, DeleteOptions(**keywords))
+        await self._calls.send(asked)
+
+    async def _write(self, kind: type[T] | Resource, asked: Request) -> T | JsonObject:
+        return self._decoders.read(kind, asked, (await self._calls.send(asked)).body)
+
+    async def _kind(self, obj: T | JsonObject) -> type[T] | Resource:
+        return type(obj) if isinstance(obj, Object) else await self._resource(obj)
+
+    async def _resource(self, obj: JsonObject) -> Resource:
+        gvk = GroupVersionKind.parse(obj.get("apiVersion") or "", obj.get("kind") or "")
+        return self.discovery.known(gvk) or await self.discovery.resource_for(gvk)
+
+    def _options(self, keywords: WriteKeywords) -> WriteOptions:
+        return WriteOptions(
+            keywords.get("field_manager") or self.field_manager,
+            keywords.get("dry_run", False),
+            keywords.get("validation", request.Validation.STRICT),
+        )
