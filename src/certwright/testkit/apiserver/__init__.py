@@ -1,1 +1,1 @@
-"""TODO"""
+"""A Kubernetes API server in this process, for tests, demonstrations and torture."""

@@ -1,0 +1,143 @@
+"""A request, understood: which kind, which object, which verb, for whom."""
+
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import unquote
+
+from certwright.client.transport import Request
+from certwright.clock import Clock
+from certwright.kube.errors import BadRequest
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.media import Form, accepted_form
+from certwright.testkit.apiserver.refusals import PathNotServed, method_not_allowed
+from certwright.testkit.apiserver.registry import Registry
+from certwright.testkit.apiserver.users import User
+
+_OBJECT_VERBS: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_TRUE: Final = {"1", "true", "True", "TRUE", "t", "T"}
+_NAMESPACE_SUBRESOURCES: Final = {"status", "finalize"}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What a resource path names."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def parse_path(path: str) -> Address | None:
+    """Read the path of a resource; None for discovery, health and other paths."""
+    parts = [unquote(part) for part in path.strip("/").split("/")]
+    if parts[0] == "api" and len(parts) >= 3:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) >= 4:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) > 3:
+        return None
+    plural, name, subresource = [*rest, "", ""][:3]
+    return Address(group, version, plural, namespace, name, subresource)
+
+
+@dataclass(slots=True)
+class Call:
+    """A request to a served kind. *warnings* collects what the answer's headers will say."""
+
+    request: Request
+    user: User
+    kind: ServedKind
+    address: Address
+    verb: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    clock: Clock
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace in the path; empty for cluster scope and for all namespaces."""
+        return self.address.namespace
+
+    @property
+    def name(self) -> str:
+        """The object's name in the path."""
+        return self.address.name
+
+    @property
+    def subresource(self) -> str:
+        """The part of the object concerned; empty for all of it."""
+        return self.address.subresource
+
+    @property
+    def form(self) -> Form:
+        """The shape in which the client wants objects."""
+        return accepted_form(self.headers.get("accept", ""))
+
+    def flag(self, name: str) -> bool:
+        """Read a boolean query parameter."""
+        return self.query.get(name, "") in _TRUE
+
+    def integer(self, name: str) -> int:
+        """Read a numeric query parameter; 0 when absent."""
+        text = self.query.get(name, "")
+        try:
+            return int(text or 0)
+        except ValueError:
+            raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def lower_headers(request: Request) -> dict[str, str]:
+    """Return the request's headers by lower-case name; the last of a name wins."""
+    return {name.lower(): value for name, value in request.headers}
+
+
+def query_of(request: Request) -> dict[str, str]:
+    """Return the query by name; the first of a name wins, as in Go."""
+    return dict(reversed(request.query)) if request.query else {}
+
+
+def parse_call(
+    request: Request, user: User, registry: Registry, address: Address, clock: Clock
+) -> Call:
+    """Understand a request to a resource path.
+
+    Raises:
+        PathNotServed: no such kind, or not at this scope.
+        MethodNotAllowed: the kind does not support the verb.
+    """
+    kind = registry.find(address.group, address.version, address.plural)
+    if kind is None or (address.namespace and not kind.resource.namespaced):
+        raise PathNotServed("404 page not found")
+    if kind.resource.namespaced and address.name and not address.namespace:
+        raise PathNotServed("404 page not found")
+    if address.subresource and address.subresource not in kind.subresources:
+        raise PathNotServed("404 page not found")
+    query = query_of(request)
+    verb = _verb(request.method, address, query)
+    if verb == "create" and kind.resource.namespaced and not address.namespace:
+        raise method_not_allowed()
+    if not address.subresource and verb not in kind.verbs:
+        raise method_not_allowed()
+    return Call(request, user, kind, address, verb, query, lower_headers(request), clock)
+
+
+def _verb(method: str, address: Address, query: dict[str, str]) -> str:
+    if address.name and not (address.subresource and method == "POST"):
+        verb = _OBJECT_VERBS.get(method)
+    else:
+        verb = "create" if address.name else _COLLECTION_VERBS.get(method)
+    if verb is None:
+        raise method_not_allowed()
+    if verb in {"get", "list"} and query.get("watch", "") in _TRUE and not address.subresource:
+        return "watch"
+    return verb

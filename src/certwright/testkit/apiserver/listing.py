@@ -1,0 +1,223 @@
+"""Lists: selectors, pages, and which moment in history they show."""
+
+import base64
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from certwright.kube.errors import ApiError, BadRequest, Cause, Gone
+from certwright.kube.objects import JsonObject
+from certwright.kube.selectors import FieldSelector, LabelSelector
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.causes import forbidden_value, unsupported_value
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.refusals import invalid, too_large_resource_version
+from certwright.testkit.apiserver.storage import Collection, Record
+from certwright.testkit.apiserver.versions import view
+
+_EXPIRED: Final = "The resourceVersion for the provided list is too old."
+_CONTINUE_EXPIRED: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can "
+    "start a new list without the continue parameter, or use the continue token in this response "
+    "to retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the "
+    "first chunk was returned and now may show up in the list."
+)
+_EXACT: Final = "Exact"
+_NOT_OLDER: Final = "NotOlderThan"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a kind a list or watch is about."""
+
+    kind: ServedKind
+    namespace: str
+    labels: LabelSelector
+    fields: FieldSelector
+
+    @property
+    def prefix(self) -> str:
+        """What the keys of the selected objects begin with."""
+        return f"{self.namespace}/" if self.namespace else ""
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether all objects in the namespace are selected."""
+        return not self.labels.requirements and not self.fields.requirements
+
+    def matches(self, record: Record) -> bool:
+        """Whether an object is selected, apart from its namespace."""
+        if self.is_everything:
+            return True
+        obj = view(record, self.kind)
+        return self.labels.matches(obj["metadata"].get("labels") or {}) and self.fields.matches(
+            lambda path: field_value(obj, path)
+        )
+
+
+def selection_of(call: Call) -> Selection:
+    """Read the selectors of a request.
+
+    Raises:
+        BadRequest: one is malformed, or names a field this kind cannot be selected by.
+    """
+    try:
+        labels = LabelSelector.parse(call.query.get("labelSelector", ""))
+        fields = FieldSelector.parse(call.query.get("fieldSelector", ""))
+        if call.name:
+            fields = FieldSelector.parse(f"metadata.name={call.name}")
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+    known = {"metadata.name", "metadata.namespace", *call.kind.selectable_fields}
+    for requirement in fields.requirements:
+        if requirement.field not in known:
+            raise BadRequest(_unknown_field(call.kind, requirement.field))
+    return Selection(call.kind, call.namespace, labels, fields)
+
+
+def _unknown_field(kind: ServedKind, field: str) -> str:
+    if kind.custom or kind.selectable_fields:
+        return f"field label not supported: {field}"
+    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+def field_value(obj: JsonObject, path: str) -> str:
+    """Return the value at a dotted path as a field selector compares it."""
+    value: Any = obj
+    for part in path.removeprefix(".").split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list."""
+
+    records: list[Record]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+
+
+def check_list_options(call: Call) -> None:
+    """Refuse combinations of resourceVersion, match and continue that make no sense."""
+    query, causes = call.query, list[Cause]()
+    match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
+    path = "resourceVersionMatch"
+    if match:
+        if not version:
+            why = f"{path} is forbidden unless resourceVersion is provided"
+            causes.append(forbidden_value(path, why))
+        if query.get("continue"):
+            causes.append(forbidden_value(path, f"{path} is forbidden when continue is provided"))
+        if match not in {_EXACT, _NOT_OLDER}:
+            causes.append(unsupported_value(path, match, [_EXACT, _NOT_OLDER, ""]))
+        if match == _EXACT and version == "0":
+            why = f'{path} "exact" is forbidden for resourceVersion "0"'
+            causes.append(forbidden_value(path, why))
+    if "sendInitialEvents" in query:
+        why = "sendInitialEvents is forbidden for list"
+        causes.append(forbidden_value("sendInitialEvents", why))
+    if causes:
+        raise invalid("ListOptions", "meta.k8s.io", "", causes)
+
+
+def list_page(backend: Backend, call: Call) -> Page:
+    """Return the page of a list that a request asks for.
+
+    Raises:
+        Gone: the moment asked for is older than the history kept.
+        ServerTimeout: it lies in the future.
+    """
+    check_list_options(call)
+    selection = selection_of(call)
+    collection = backend.registry.collection(call.kind)
+    limit = max(call.integer("limit"), 0)
+    revision, start = backend.storage.revision, ""
+    token = call.query.get("continue", "")
+    if token:
+        start, revision = _continued(token, selection, collection, revision)
+    else:
+        asked = parse_version(call.query.get("resourceVersion", ""))
+        if asked > revision:
+            raise too_large_resource_version(asked, revision)
+        match = call.query.get("resourceVersionMatch", "")
+        if match == _EXACT or (asked and limit and not match):
+            revision = asked
+            if revision < collection.floor:
+                raise Gone(_EXPIRED)
+        if call.query.get("resourceVersion") == "0":
+            limit = 0  # served from the watch cache, which does not page
+    return _page(selection, collection, revision, start, limit)
+
+
+def _page(
+    selection: Selection, collection: Collection, revision: int, start: str, limit: int
+) -> Page:
+    records = collection.records_at(revision, selection.prefix, start)
+    if not selection.is_everything:
+        chosen: list[Record] = []
+        for record in records:
+            if selection.matches(record):
+                chosen.append(record)
+                if limit and len(chosen) > limit:
+                    break
+        records = chosen
+    if not limit or len(records) <= limit:
+        return Page(records, revision)
+    remaining = len(records) - limit if selection.is_everything else None
+    last = records[limit - 1].key.removeprefix(selection.prefix)
+    return Page(records[:limit], revision, _token(revision, last + "\0"), remaining)
+
+
+def parse_version(text: str) -> int:
+    """Read a resourceVersion; empty is 0."""
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit():
+        raise invalid("ListOptions", "meta.k8s.io", "", [_not_a_version(text)])
+    return int(text)
+
+
+def _not_a_version(text: str) -> Cause:
+    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    return Cause("FieldValueInvalid", f'Invalid value: "{text}": {why}', "resourceVersion")
+
+
+def _token(revision: int, start: str) -> str:
+    document = {"v": "meta.k8s.io/v1", "rv": revision, "start": start}
+    return base64.urlsafe_b64encode(orjson.dumps(document)).rstrip(b"=").decode()
+
+
+def _continued(
+    token: str, selection: Selection, collection: Collection, current: int
+) -> tuple[str, int]:
+    try:
+        document = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        revision, start = int(document["rv"]), str(document["start"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadRequest(f"continue key is not valid: {error}") from None
+    if not start or not revision:
+        raise BadRequest("continue key is not valid: incorrect encoded start resourceVersion")
+    if revision < 0:
+        revision = current
+    if revision < collection.floor:
+        raise ContinueExpired(_token(-1, start))
+    return selection.prefix + start, revision
+
+
+class ContinueExpired(Gone):
+    """The history a page needs is gone; the answer offers to go on inconsistently."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(_CONTINUE_EXPIRED)
+        self._token = token
+
+    def to_status(self) -> JsonObject:
+        """Render the refusal with the token to go on with."""
+        return {**ApiError.to_status(self), "metadata": {"continue": self._token}}

@@ -1,0 +1,66 @@
+"""In which form an answer is wanted: objects, only their metadata, or tables."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from certwright.kube.errors import NotAcceptable
+
+
+class Form(StrEnum):
+    """The shapes objects can be answered in."""
+
+    OBJECT = "object"
+    METADATA = "metadata"
+    TABLE = "table"
+
+
+_FORMS = {
+    "PartialObjectMetadata": Form.METADATA,
+    "PartialObjectMetadataList": Form.METADATA,
+    "Table": Form.TABLE,
+}
+_JSON = {"application/json", "application/*", "*/*"}
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRange:
+    """One alternative of an Accept header."""
+
+    type: str
+    parameters: dict[str, str]
+
+
+def media_ranges(accept: str) -> list[MediaRange]:
+    """Split an Accept header into its alternatives, in the client's order."""
+    ranges = []
+    for part in accept.split(","):
+        media, *rest = (piece.strip() for piece in part.split(";"))
+        if media:
+            pairs = (piece.partition("=") for piece in rest)
+            ranges.append(MediaRange(media, {key: value for key, _, value in pairs}))
+    return ranges
+
+
+def accepted_form(accept: str) -> Form:
+    """Return the first form of an Accept header that the server can produce."""
+    if not accept or accept in _JSON:
+        return Form.OBJECT
+    for media in media_ranges(accept):
+        if media.type not in _JSON:
+            continue
+        wanted = media.parameters.get("as")
+        if wanted is None:
+            return Form.OBJECT
+        form = _FORMS.get(wanted)
+        known = media.parameters.get("g", "meta.k8s.io") == "meta.k8s.io"
+        if form and known and media.parameters.get("v", "v1") == "v1":
+            return form
+    raise NotAcceptable(
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf"
+    )
+
+
+def body_media_type(content_type: str) -> str:
+    """Return the media type of a request body; JSON when the client does not say."""
+    return content_type.partition(";")[0].strip() or "application/json"

@@ -1,0 +1,97 @@
+"""The server's refusals, worded as kube-apiserver words them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from certwright.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    Cause,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    ServerTimeout,
+)
+from certwright.kube.identity import Resource
+
+OPTIMISTIC_LOCK = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+def details_of(resource: Resource, name: str) -> dict[str, Any]:
+    """Return how a ``Status`` names an object: by the plural, though the field is called kind."""
+    details = {"name": name, "group": resource.group, "kind": resource.plural}
+    return {key: value for key, value in details.items() if value}
+
+
+def not_found(resource: Resource, name: str) -> NotFound:
+    """No such object."""
+    return NotFound(f'{resource.qualified} "{name}" not found', details=details_of(resource, name))
+
+
+def already_exists(resource: Resource, name: str) -> AlreadyExists:
+    """The name is taken."""
+    return AlreadyExists(
+        f'{resource.qualified} "{name}" already exists', details=details_of(resource, name)
+    )
+
+
+def conflict(resource: Resource, name: str, why: str = OPTIMISTIC_LOCK) -> Conflict:
+    """The write rests on a state that is no longer current."""
+    return Conflict(
+        f'Operation cannot be fulfilled on {resource.qualified} "{name}": {why}',
+        details=details_of(resource, name),
+    )
+
+
+def forbidden(resource: Resource, name: str, why: str) -> Forbidden:
+    """The user, or the state of things, does not allow it."""
+    subject = f'{resource.qualified} "{name}"' if name else resource.qualified
+    return Forbidden(f"{subject} is forbidden: {why}", details=details_of(resource, name))
+
+
+def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Invalid:
+    """The object breaks rules; all of them are listed, each once."""
+    qualified = f"{kind}.{group}" if group else kind
+    details = {"name": name, "group": group, "kind": kind}
+    lines = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+    text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+    return Invalid(
+        f'{qualified} "{name}" is invalid: {text}',
+        causes=causes,
+        details={key: value for key, value in details.items() if value},
+    )
+
+
+def invalid_object(resource: Resource, name: str, causes: Iterable[Cause]) -> Invalid:
+    """Refuse an object of a kind."""
+    return invalid(resource.kind, resource.group, name, list(causes))
+
+
+def expired(message: str) -> Gone:
+    """The history asked for is no longer known."""
+    return Gone(message)
+
+
+def method_not_allowed() -> MethodNotAllowed:
+    """The resource is served, but not this way."""
+    return MethodNotAllowed("the server does not allow this method on the requested resource")
+
+
+def too_large_resource_version(asked: int, current: int) -> ServerTimeout:
+    """The state asked for lies in the future."""
+    return ServerTimeout(
+        f"Timeout: Too large resource version: {asked}, current: {current}",
+        causes=[Cause("ResourceVersionTooLarge", "Too large resource version")],
+        retry_after=1,
+    )
+
+
+class PathNotServed(ApiError):
+    """Nothing is served under the path; answered without a ``Status``, as Go's mux does."""
+
+    code, reason = 404, "NotFound"

@@ -1,0 +1,36 @@
+"""Who is asking."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MASTERS = "system:masters"
+"""Members of this group may do anything, whatever the roles say."""
+
+AUTHENTICATED = "system:authenticated"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An authenticated caller, as access decisions and reviews see it."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def is_master(self) -> bool:
+        """Whether access rules do not apply."""
+        return MASTERS in self.groups
+
+
+ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
+
+
+def service_account(namespace: str, name: str, uid: str = "") -> User:
+    """Return the user a ServiceAccount's token stands for."""
+    return User(
+        f"system:serviceaccount:{namespace}:{name}",
+        ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED),
+        uid,
+    )

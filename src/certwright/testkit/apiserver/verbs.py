@@ -1,0 +1,94 @@
+"""The verbs of the API on stored objects: get, list, create, update, delete."""
+
+from certwright.client.transport import Response
+from certwright.kube.errors import BadRequest
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.answers import (
+    deleted_response,
+    list_response,
+    object_response,
+)
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.bodies import parse_object
+from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.deletion import Deletion
+from certwright.testkit.apiserver.listing import Page, list_page, parse_version
+from certwright.testkit.apiserver.metadata import check_name, dedup_owners, settle_namespace
+from certwright.testkit.apiserver.options import WriteOptions, delete_options, write_options
+from certwright.testkit.apiserver.refusals import not_found, too_large_resource_version
+from certwright.testkit.apiserver.shape import check_type, decode
+from certwright.testkit.apiserver.traits import traits_of
+from certwright.testkit.apiserver.writes import Writes
+
+
+class Verbs:
+    """Carries out requests to objects and collections; patches are in `Patches`."""
+
+    def __init__(self, backend: Backend, writes: Writes, deletion: Deletion) -> None:
+        self._backend = backend
+        self._writes = writes
+        self._deletion = deletion
+
+    def get(self, call: Call) -> Response:
+        """Answer with one object."""
+        asked = parse_version(call.query.get("resourceVersion", ""))
+        current = self._backend.storage.revision
+        if asked > current:
+            raise too_large_resource_version(asked, current)
+        return object_response(call, self._backend.get(call.kind, call.namespace, call.name))
+
+    def list(self, call: Call) -> Response:
+        """Answer with a page of a collection."""
+        return list_response(call, list_page(self._backend, call))
+
+    def create(self, call: Call) -> Response:
+        """Store a new object."""
+        options = write_options(call, "CreateOptions")
+        obj = self._body(call, options)
+        dedup_owners(obj["metadata"], call.warnings)
+        record = self._writes.create(call.kind, call.namespace, obj, options)
+        return object_response(call, record, 201)
+
+    def update(self, call: Call) -> Response:
+        """Store an object over the one of its name."""
+        options = write_options(call, "UpdateOptions")
+        obj = self._body(call, options)
+        settle_namespace(obj["metadata"], call.namespace)
+        check_name(obj["metadata"], call.name)
+        dedup_owners(obj["metadata"], call.warnings)
+        record = self._backend.find(call.kind, call.namespace, call.name)
+        if record is None:
+            if call.subresource or not traits_of(call.kind).create_on_update:
+                raise not_found(call.kind.resource, call.name)
+            created = self._writes.create(call.kind, call.namespace, obj, options)
+            return object_response(call, created, 201)
+        stored = self._writes.update(call.kind, record, obj, options, call.subresource)
+        return object_response(call, stored)
+
+    def delete(self, call: Call) -> Response:
+        """Delete one object, or begin to."""
+        options = delete_options(call)
+        record = self._backend.get(call.kind, call.namespace, call.name)
+        deleted = self._deletion.delete(record, options)
+        if deleted.is_gone and not traits_of(call.kind).returns_deleted:
+            return deleted_response(call, deleted.record)
+        accepted = not deleted.is_gone and options.orphan_dependents is False
+        return object_response(call, deleted.record, 202 if accepted else 200)
+
+    def deletecollection(self, call: Call) -> Response:
+        """Delete every selected object; answers with what they were."""
+        options = delete_options(call)
+        page = list_page(self._backend, call)
+        for record in page.records:
+            current = self._backend.find(record.kind, record.namespace, record.name)
+            if current is not None:
+                self._deletion.delete(current, options)
+        return list_response(call, Page(page.records, page.revision))
+
+    def _body(self, call: Call, options: WriteOptions) -> JsonObject:
+        obj = parse_object(call.request.body, call.headers.get("content-type", ""))
+        check_type(obj, call.kind)
+        if not isinstance(obj.setdefault("metadata", {}), dict):
+            raise BadRequest("metadata must be an object")
+        call.warnings += decode(obj, call.kind, call.request.body, options)
+        return obj

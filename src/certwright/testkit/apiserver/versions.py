@@ -1,0 +1,58 @@
+"""One stored object, seen through the versions it is served in.
+
+Versions of a CustomResourceDefinition differ in schema only: the object is read in the
+version asked for by renaming it, dropping what that version does not know, and adding its
+defaults. Events are the one built-in served from two groups.
+"""
+
+import orjson
+
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.eventversions import from_core, to_core
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.shape import fill_defaults
+from certwright.testkit.apiserver.storage import Record
+
+
+def to_storage(obj: JsonObject, kind: ServedKind, stored: ServedKind) -> JsonObject:
+    """Return an object of *kind* as the version that is stored."""
+    if kind is stored:
+        return obj
+    if kind.resource.group != stored.resource.group:
+        return to_core(obj)
+    return _renamed(obj, stored)
+
+
+def view(record: Record, kind: ServedKind) -> JsonObject:
+    """Return the stored object in a served version. It is shared: not to be changed."""
+    if record.kind is kind:
+        return record.obj
+    obj: JsonObject = orjson.loads(render(record, kind))
+    return obj
+
+
+def view_copy(record: Record, kind: ServedKind) -> JsonObject:
+    """Return the stored object in a served version, for the caller to change."""
+    obj: JsonObject = orjson.loads(render(record, kind))
+    return obj
+
+
+def render(record: Record, kind: ServedKind) -> bytes:
+    """Return the stored object in a served version, encoded once for all readers."""
+    if record.kind is kind:
+        return record.raw
+    return record.view(kind, lambda: orjson.dumps(_converted(record, kind)))
+
+
+def _converted(record: Record, kind: ServedKind) -> JsonObject:
+    if kind.resource.group != record.kind.resource.group:
+        return from_core(record.copy())
+    obj = _renamed(record.copy(), kind)
+    if kind.custom:
+        kind.decode(obj)
+        fill_defaults(obj, kind)
+    return obj
+
+
+def _renamed(obj: JsonObject, kind: ServedKind) -> JsonObject:
+    return {**obj, "apiVersion": kind.resource.api_version}

@@ -1,0 +1,236 @@
+"""Storing objects: what happens to every object on its way in, whatever verb brought it.
+
+Create and update follow the order of kube-apiserver, because it shows: field ownership is
+recorded for what the client sent and the defaults, before the server adds its own parts;
+validation comes before the check whether the name is taken.
+"""
+
+from certwright.kube.errors import Cause, InternalError
+from certwright.kube.names import generate_name
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.causes import invalid_value
+from certwright.testkit.apiserver.deletion import Deletion
+from certwright.testkit.apiserver.fieldmanager import keep_times
+from certwright.testkit.apiserver.fieldmanager import update as record_owner
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.metadata import (
+    carry_over,
+    metadata_causes,
+    settle_namespace,
+    update_causes,
+    wipe_server_fields,
+)
+from certwright.testkit.apiserver.namespaces import check_namespace
+from certwright.testkit.apiserver.options import WriteOptions
+from certwright.testkit.apiserver.refusals import (
+    already_exists,
+    conflict,
+    invalid,
+    invalid_object,
+)
+from certwright.testkit.apiserver.shape import fill_defaults
+from certwright.testkit.apiserver.storage import Record, storage_key
+from certwright.testkit.apiserver.traits import traits_of
+from certwright.testkit.apiserver.versions import to_storage, view
+
+_NAME_ATTEMPTS = 8
+
+
+class Writes:
+    """Creates and updates objects."""
+
+    def __init__(self, backend: Backend, deletion: Deletion) -> None:
+        self._backend = backend
+        self._deletion = deletion
+
+    def create(
+        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteOptions
+    ) -> Record:
+        """Store a new object, already decoded, which becomes the server's own."""
+        metadata = obj.setdefault("metadata", {})
+        wipe_server_fields(metadata)
+        settle_namespace(metadata, namespace)
+        if "status" in kind.subresources:
+            obj.pop("status", None)
+        fill_defaults(obj, kind)
+        obj = record_owner(
+            None, obj, kind=kind, manager=options.field_manager, time=self._backend.now()
+        )
+        return self.insert(kind, obj, options)
+
+    def insert(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
+        """Store a new object whose owners are recorded."""
+        check_namespace(self._backend, kind, obj["metadata"])
+        prefix = obj["metadata"].get("generateName") or ""
+        if obj["metadata"].get("name") or not prefix:
+            return self._insert_named(kind, obj, options)
+        record = None
+        for attempt in range(_NAME_ATTEMPTS):
+            name = generate_name(prefix, self._backend.rng.randrange)
+            taken = self._backend.find(kind, obj["metadata"].get("namespace", ""), name)
+            if taken is None or attempt == _NAME_ATTEMPTS - 1:
+                obj["metadata"]["name"] = name
+                record = self._insert_named(kind, obj, options)
+                break
+        assert record is not None
+        return record
+
+    def _insert_named(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
+        backend, resource = self._backend, kind.resource
+        metadata = obj["metadata"]
+        metadata["uid"] = backend.new_uid()
+        metadata["creationTimestamp"] = backend.now()
+        if kind.counts_generation:
+            metadata["generation"] = 1
+        else:
+            metadata.pop("generation", None)
+        kind.prepare(obj, None)
+        name = metadata.get("name", "")
+        causes = kind.validate(obj, None) or metadata_causes(
+            metadata, namespaced=resource.namespaced
+        )
+        if causes:
+            raise invalid_object(resource, name, causes)
+        key = storage_key(metadata.get("namespace", ""), name)
+        existing = backend.registry.collection(kind).get(key)
+        if existing is not None:
+            raise _taken(kind, existing)
+        if metadata.pop("resourceVersion", None):
+            raise InternalError("resourceVersion should not be set on objects to be created")
+        return self._put(kind, key, obj, dry_run=options.dry_run)
+
+    def update(
+        self,
+        kind: ServedKind,
+        record: Record,
+        new: JsonObject,
+        options: WriteOptions,
+        subresource: str = "",
+    ) -> Record:
+        """Store an object, already decoded, over the one that is there.
+
+        The record returned is the old one when nothing changed, and the last one when the
+        update removed the last finalizer of a deleted object.
+
+        Raises:
+            Conflict: the object names another resourceVersion or uid than the stored one.
+            Invalid: it breaks a rule.
+        """
+        old = view(record, kind)
+        self.check_current(kind, record, new)
+        settle_namespace(new["metadata"], record.namespace)
+        restrict(kind, new, old, subresource)
+        fill_defaults(new, kind)
+        new = record_owner(
+            old,
+            new,
+            kind=kind,
+            manager=options.field_manager,
+            time=self._backend.now(),
+            subresource=subresource,
+        )
+        return self.replace(kind, record, new, options)
+
+    def replace(
+        self, kind: ServedKind, record: Record, new: JsonObject, options: WriteOptions
+    ) -> Record:
+        """Store an object, whose owners are recorded, over the one that is there."""
+        old = view(record, kind)
+        metadata, before = new["metadata"], old["metadata"]
+        metadata["resourceVersion"] = before["resourceVersion"]
+        carry_over(metadata, before)
+        kind.prepare(new, old)
+        if kind.counts_generation and _outside_status(kind, new) != _outside_status(kind, old):
+            metadata["generation"] = before.get("generation", 0) + 1
+        causes: list[Cause] = [
+            *metadata_causes(metadata, namespaced=kind.resource.namespaced),
+            *update_causes(metadata, before),
+        ] or kind.validate(new, old)
+        if causes:
+            raise invalid_object(kind.resource, record.name, causes)
+        if _is_same(new, old):
+            return record
+        if self._deletion.is_finished(new, old):
+            return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
+        return self._put(kind, record.key, new, dry_run=options.dry_run)
+
+    def check_current(self, kind: ServedKind, record: Record, new: JsonObject) -> None:
+        """Refuse a write that rests on another version of the object than the current one."""
+        resource, metadata = kind.resource, new["metadata"]
+        uid = metadata.get("uid")
+        if uid and uid != record.uid:
+            raise conflict(resource, record.name, uid_mismatch(kind, record, uid))
+        version = metadata.get("resourceVersion") or "0"
+        if version == "0":
+            if not traits_of(kind).unconditional_update:
+                cause = invalid_value(
+                    "metadata.resourceVersion", 0, "must be specified for an update"
+                )
+                raise invalid(resource.plural, resource.group, record.name, [cause])
+        elif version != record.metadata["resourceVersion"]:
+            raise conflict(resource, record.name)
+
+    def _put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> Record:
+        registry = self._backend.registry
+        stored = registry.storage_kind(kind)
+        obj = _ordered(to_storage(obj, kind, stored))
+        if dry_run:
+            return Record(key, stored, obj, 0)
+        return self._backend.storage.put(registry.collection(kind), key, stored, obj)
+
+
+def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: str) -> None:
+    """Restore the parts of an object that a request to a (sub)resource may not change."""
+    if subresource == "status":
+        status = new.get("status")
+        metadata = traits_of(kind).status_metadata(new["metadata"], old["metadata"])
+        new.clear()
+        new.update(old)
+        new["metadata"] = metadata
+        _assign(new, "status", status)
+    elif "status" in kind.subresources:
+        _assign(new, "status", old.get("status"))
+
+
+def uid_mismatch(kind: ServedKind, record: Record, uid: str) -> str:
+    """Say that a uid names an earlier object of the same name."""
+    group = f"/{kind.resource.group}" if kind.custom else ""
+    return (
+        "StorageError: invalid object, Code: 4, "
+        f"Key: /registry{group}/{kind.resource.plural}/{record.key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
+        f"UID in object meta: {record.uid}"
+    )
+
+
+def _taken(kind: ServedKind, existing: Record) -> Exception:
+    error = already_exists(kind.resource, existing.name)
+    if existing.metadata.get("deletionTimestamp"):
+        message = f"object is being deleted: {error.message}"
+        return type(error)(message, details=error.details)
+    return error
+
+
+def _outside_status(kind: ServedKind, obj: JsonObject) -> JsonObject:
+    ignored = {"metadata", "apiVersion", "kind"}
+    if "status" in kind.subresources:
+        ignored.add("status")
+    return {field: value for field, value in obj.items() if field not in ignored}
+
+
+def _is_same(new: JsonObject, old: JsonObject) -> bool:
+    """Whether an update changes nothing; when somebody became owner does not count."""
+    return new == old or keep_times(old, new) is old
+
+
+def _assign(obj: JsonObject, field: str, value: object) -> None:
+    if value is None:
+        obj.pop(field, None)
+    else:
+        obj[field] = value
+
+
+def _ordered(obj: JsonObject) -> JsonObject:
+    """Put kind and apiVersion first: lists of built-ins cut them off the encoded object."""
+    return {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj}
