@@ -141,10 +141,13 @@ class Queue(Generic[K]):
         else:
             self._delays.put(key, self._now() + seconds, priority)
 
-    def add_rate_limited(self, key: K) -> float:
-        """Queue a key whose work failed, later each time; return the delay in seconds."""
+    def add_rate_limited(self, key: K, at_least: float = 0.0) -> float:
+        """Queue a key whose work failed, later each time; return the delay in seconds.
+
+        *at_least* is how long somebody asked us to stay away.
+        """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        seconds = self._backoff.delay(failures)
+        seconds = max(at_least, self._backoff.delay(failures))
         if self._metrics is not None:
             self._metrics.on_retry()
         self.add_after(key, seconds)
