@@ -16,6 +16,7 @@ ALLOWED = {
 THIRD_PARTY = {
     # distribution's import name: the only places that may know it
     "aiohttp": {
+        "certwright.client.failures",
         "certwright.client.http",
         "certwright.runtime.probes",
         "certwright.testkit.apiserver.http",
@@ -28,7 +29,7 @@ THIRD_PARTY = {
     "structlog": {"certwright.runtime.", "certwright.cli."},
     "typer": {"certwright.cli."},
     "uvloop": {"certwright.cli."},
-    "yaml": {"certwright.client.config", "certwright.cli.", "certwright.testkit."},
+    "yaml": {"certwright.client.kubeconfig", "certwright.cli.", "certwright.testkit."},
 }
 EVERYWHERE = {"certwright", "msgspec", "orjson"}
 

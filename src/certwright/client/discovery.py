@@ -7,15 +7,17 @@ asked group by group. A group whose own server is down is left out rather than f
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from typing import TypeVar
 
-from certwright.client import answers, request
+import msgspec
+
+from certwright.client import request
+from certwright.client.errors import BadAnswer
 from certwright.client.transport import Request, Response
 from certwright.clock import Clock
 from certwright.kube.errors import ApiError, NotFound
 from certwright.kube.identity import GroupVersionKind, Resource
 from certwright.kube.kinds import BUILT_IN
-from certwright.kube.objects import JsonObject
 
 _AGGREGATED = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
@@ -25,6 +27,7 @@ _AGGREGATED = (
 
 _KNOWN = {resource.gvk: resource for resource in BUILT_IN}
 
+S = TypeVar("S", bound=msgspec.Struct)
 Send = Callable[[Request], Awaitable[Response]]
 
 
@@ -93,54 +96,102 @@ class Discovery:
             self._asked_at = self._clock.monotonic()
 
     async def _list(self, root: str) -> list[Resource]:
-        answer = await self._get(root, accept=_AGGREGATED)
-        if answer.get("kind") == "APIGroupDiscoveryList":
-            return list(aggregated(answer))
+        document = await self._get(root, _Document, accept=_AGGREGATED)
+        if document.kind == "APIGroupDiscoveryList":
+            return list(_aggregated(document))
         resources: list[Resource] = []
-        for group_version in group_versions(answer):
-            path = f"{root}/{group_version}"
+        for group_version in _group_versions(document):
             try:
-                resources += legacy(group_version, await self._get(path))
+                listed = await self._get(f"{root}/{group_version}", _ResourceList)
             except ApiError:
                 continue  # the server behind this group is down; the others still count
+            resources += _listed(group_version, listed)
         return resources
 
-    async def _get(self, path: str, accept: str = request.JSON) -> JsonObject:
+    async def _get(self, path: str, shape: type[S], accept: str = request.JSON) -> S:
         asked = request.raw(path, accept)
-        return answers.to_dict(asked, (await self._send(asked)).body)
+        body = (await self._send(asked)).body
+        try:
+            return msgspec.json.decode(body, type=shape)
+        except msgspec.DecodeError as error:
+            raise BadAnswer(
+                f"GET {path}: the answer is no discovery document: {error}; "
+                "is a Kubernetes API server behind this address?"
+            ) from error
 
 
-def aggregated(document: JsonObject) -> Iterator[Resource]:
-    """Read an ``APIGroupDiscoveryList``."""
-    for group in document.get("items") or ():
-        name = (group.get("metadata") or {}).get("name") or ""
-        for version in group.get("versions") or ():
-            for entry in version.get("resources") or ():
-                kind = entry.get("responseKind") or {}
-                if kind.get("kind"):
+class _Version(msgspec.Struct, rename="camel"):
+    """A version of a group; the aggregated form also lists what it serves."""
+
+    version: str = ""
+    group_version: str = ""
+    resources: list["_Served"] = []
+
+
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
+class _Served(msgspec.Struct, rename="camel"):
+    resource: str
+    scope: str = ""
+    response_kind: _Kind | None = None
+
+
+class _Name(msgspec.Struct):
+    name: str = ""
+
+
+class _Group(msgspec.Struct, rename="camel"):
+    metadata: _Name = msgspec.field(default_factory=_Name)
+    versions: list[_Version] = []
+    preferred_version: _Version | None = None
+
+
+class _Document(msgspec.Struct):
+    """What ``/api`` and ``/apis`` answer: one of three kinds, told apart by `kind`."""
+
+    kind: str
+    items: list[_Group] = []
+    groups: list[_Group] = []
+    versions: list[str] = []
+
+
+class _Listed(msgspec.Struct):
+    name: str
+    kind: str
+    namespaced: bool
+
+
+class _ResourceList(msgspec.Struct):
+    resources: list[_Listed] | None = None
+
+
+def _aggregated(document: _Document) -> Iterator[Resource]:
+    for group in document.items:
+        for version in group.versions:
+            for entry in version.resources:
+                if entry.response_kind is not None and entry.response_kind.kind:
                     yield Resource(
-                        name,
-                        version["version"],
-                        kind["kind"],
-                        entry["resource"],
-                        namespaced=entry.get("scope") == "Namespaced",
+                        group.metadata.name,
+                        version.version,
+                        entry.response_kind.kind,
+                        entry.resource,
+                        namespaced=entry.scope == "Namespaced",
                     )
 
 
-def group_versions(document: JsonObject) -> Iterator[str]:
-    """Read an ``APIVersions`` or ``APIGroupList``: every version, preferred ones first."""
-    yield from document.get("versions") or ()
-    for group in document.get("groups") or ():
-        preferred: dict[str, Any] = group.get("preferredVersion") or {}
-        names = [version["groupVersion"] for version in group.get("versions") or ()]
-        yield from sorted(names, key=lambda name: name != preferred.get("groupVersion"))
+def _group_versions(document: _Document) -> Iterator[str]:
+    """Yield the versions of the core group, or of every other one, preferred ones first."""
+    yield from document.versions
+    for group in document.groups:
+        preferred = group.preferred_version.group_version if group.preferred_version else ""
+        names = (version.group_version for version in group.versions)
+        yield from sorted(names, key=lambda name: name != preferred)
 
 
-def legacy(group_version: str, document: JsonObject) -> Iterator[Resource]:
-    """Read an ``APIResourceList``; entries with a slash are subresources."""
+def _listed(group_version: str, document: _ResourceList) -> Iterator[Resource]:
     group, _, version = group_version.rpartition("/")
-    for entry in document.get("resources") or ():
-        if "/" not in entry["name"]:
-            yield Resource(
-                group, version, entry["kind"], entry["name"], namespaced=bool(entry["namespaced"])
-            )
+    for entry in document.resources or ():
+        if "/" not in entry.name:  # those are subresources
+            yield Resource(group, version, entry.kind, entry.name, namespaced=entry.namespaced)

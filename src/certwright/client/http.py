@@ -15,7 +15,6 @@ from urllib.parse import quote, urlencode
 
 import aiohttp
 import orjson
-from yarl import URL
 
 from certwright import __version__
 from certwright.client import failures
@@ -154,9 +153,9 @@ class HttpTransport:
             proxy=self._config.proxy_url or None,
         )
 
-    def _url(self, request: Request) -> URL:
+    def _url(self, request: Request) -> str:
         query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
-        return URL(f"{self._base}{request.path}{query}", encoded=True)
+        return f"{self._base}{request.path}{query}"
 
     def _open_sessions(self) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
         """Return the two pools; opened late because that needs a running event loop."""

@@ -24,10 +24,12 @@ create of an eviction                 raised [3]_       repeated     raised
 .. [3] There 429 is the verdict of a disruption budget, not a request to slow down.
 
 Never repeated: watches, whose reader knows best where to go on; every other refusal (409
-included); TLS and credential failures; answers that cannot be used. Waiting: as long as the server asks for, otherwise exponentially; both with
-jitter on top, so that a thousand clients do not return in the same instant. A server that
-asks for more than `Policy.longest_wait` gets its error raised; `ApiError.retry_after` carries
-the wish to whoever schedules the next try.
+included); TLS and credential failures; answers that cannot be used.
+
+Waiting: as long as the server asks for, otherwise exponentially; both with jitter on top, so
+that a thousand clients do not return in the same instant. A server that asks for more than
+`Policy.longest_wait` gets its error raised; `ApiError.retry_after` carries the wish to whoever
+schedules the next try.
 """
 
 from collections.abc import Mapping
