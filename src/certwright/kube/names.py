@@ -1,0 +1,158 @@
+"""What names may look like, and how to make them.
+
+The ``*_problems`` functions return what is wrong with a name, in the words the API server
+uses, and an empty list when nothing is. `hashed_name` derives names for child objects:
+the same parts give the same name on every machine, so a restarted controller finds what
+it made before. `generate_name` is what a server does with ``metadata.generateName``.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+LABEL_LIMIT = 63
+SUBDOMAIN_LIMIT = 253
+
+ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""No vowels and no look-alikes, so that no suffix spells a word or is misread."""
+
+_GENERATED_LENGTH = 5
+_HASH_LENGTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One form of name: its pattern, its greatest length, and how servers explain it."""
+
+    pattern: str
+    explanation: str
+    examples: tuple[str, ...]
+    limit: int = LABEL_LIMIT
+    unit: str = "characters"
+
+    def problems(self, text: str) -> list[str]:
+        found = []
+        if len(text.encode("utf-8", "surrogatepass")) > self.limit:
+            found.append(f"must be no more than {self.limit} {self.unit}")
+        if not re.fullmatch(self.pattern, text):
+            found.append(self.mismatch())
+        return found
+
+    def mismatch(self) -> str:
+        examples = " or ".join(f"'{example}', " for example in self.examples)
+        return f"{self.explanation} (e.g. {examples}regex used for validation is '{self.pattern}')"
+
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_WORD = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_ENDS = "and must start and end with an alphanumeric character"
+
+_DNS_LABEL = _Rule(
+    _LABEL,
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-',"
+    f" {_ENDS}",
+    ("my-name", "123-abc"),
+)
+_DNS_SUBDOMAIN = _Rule(
+    rf"{_LABEL}(\.{_LABEL})*",
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
+    f" '-' or '.', {_ENDS}",
+    ("example.com",),
+    limit=SUBDOMAIN_LIMIT,
+)
+_DNS_1035 = _Rule(
+    r"[a-z]([-a-z0-9]*[a-z0-9])?",
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with"
+    " an alphabetic character, and end with an alphanumeric character",
+    ("my-name", "abc-123"),
+)
+_LOCAL_NAME = _Rule(
+    _WORD,
+    f"must consist of alphanumeric characters, '-', '_' or '.', {_ENDS}",
+    ("MyName", "my.name", "123-abc"),
+    unit="bytes",
+)
+_LABEL_VALUE = _Rule(
+    rf"({_WORD})?",
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_'"
+    f" or '.', {_ENDS}",
+    ("MyValue", "my_value", "12345"),
+    unit="bytes",
+)
+
+
+def dns_label_problems(name: str) -> list[str]:
+    """Say why *name* is not a DNS-1123 label: the rule for namespaces and containers."""
+    problems = _DNS_LABEL.problems(name)
+    if problems and re.fullmatch(_DNS_SUBDOMAIN.pattern, name) and "." in name:
+        problems[-1] = "must not contain dots"
+    return problems
+
+
+def dns_subdomain_problems(name: str) -> list[str]:
+    """Say why *name* is not a DNS-1123 subdomain: the rule for the names of most objects."""
+    return _DNS_SUBDOMAIN.problems(name)
+
+
+def dns1035_label_problems(name: str) -> list[str]:
+    """Say why *name* is not a DNS-1035 label: the rule for Services and CRD plurals."""
+    return _DNS_1035.problems(name)
+
+
+def qualified_name_problems(name: str) -> list[str]:
+    """Say why *name* is not ``[prefix/]name``: the rule for label and annotation keys."""
+    prefix, slash, local = name.rpartition("/")
+    if "/" in prefix:
+        form = "an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a valid label key {_LOCAL_NAME.mismatch()} with {form}"]
+    problems = []
+    if slash and not prefix:
+        problems.append("prefix part must be non-empty")
+    elif slash:
+        problems += [f"prefix part {problem}" for problem in dns_subdomain_problems(prefix)]
+    if not local:
+        problems.append("name part must be non-empty")
+    return problems + [f"name part {problem}" for problem in _LOCAL_NAME.problems(local)]
+
+
+def label_value_problems(value: str) -> list[str]:
+    """Say why *value* cannot be the value of a label."""
+    return _LABEL_VALUE.problems(value)
+
+
+def hashed_name(*parts: str, limit: int = LABEL_LIMIT) -> str:
+    """Derive a name from *parts*: readable first, then a hash of all of them.
+
+    The result is a DNS-1035 label of at most *limit* (12 to 63) characters, so it fits
+    every kind. Equal parts give equal names; different parts give different names even
+    where their readable halves are cut, cleaned, or joined to the same text
+    (``("a-b", "c")`` and ``("a", "b-c")``). The names are stored in clusters, so this
+    function never changes.
+    """
+    shortest = _HASH_LENGTH + 2
+    if not parts or not shortest <= limit <= LABEL_LIMIT:
+        raise ValueError(
+            f"a hashed name needs parts and a limit from {shortest} to {LABEL_LIMIT};"
+            f" got {len(parts)} parts and the limit {limit}"
+        )
+    # The length of each part goes into the hash, so that moving a boundary changes it.
+    identity = "".join(f"{len(part)}:{part}" for part in parts)
+    number = int.from_bytes(sha256(identity.encode("utf-8", "surrogatepass")).digest())
+    suffix = ""
+    for _ in range(_HASH_LENGTH):
+        number, digit = divmod(number, len(ALPHABET))
+        suffix += ALPHABET[digit]
+    readable = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower())
+    readable = re.sub(r"^[^a-z]+", "", readable)[: limit - _HASH_LENGTH - 1].rstrip("-")
+    return f"{readable or 'x'}-{suffix}"
+
+
+def generate_name(prefix: str, pick: Callable[[int], int]) -> str:
+    """Complete a ``generateName`` prefix with five characters.
+
+    *pick* chooses a number below its argument (``random.Random.randrange``,
+    ``secrets.randbelow``): chance belongs to the caller.
+    """
+    suffix = "".join(ALPHABET[pick(len(ALPHABET))] for _ in range(_GENERATED_LENGTH))
+    return prefix[: LABEL_LIMIT - _GENERATED_LENGTH] + suffix
