@@ -1,1 +1,117 @@
-"""TODO"""
+"""Everything a controller is made of and run by.
+
+::
+
+    async def reconcile(ctx: Context, key: Key) -> Outcome: ...
+
+    controller = Controller(Greeting, reconcile, owns=[ConfigMap])
+    await Manager(client, [controller]).run()
+
+An event enters in `watch`, becomes a key in `triggers`, becomes a decision in the reconcile
+function that `workers` calls, and becomes a call to the API server in `writes`.
+"""
+
+from certwright.runtime.apply import Change
+from certwright.runtime.backoff import Backoff, Rng, new_rng
+from certwright.runtime.cache import Cache, Feed, StoreHandle, View
+from certwright.runtime.context import Context
+from certwright.runtime.controller import Controller, Reconcile
+from certwright.runtime.entry import Entry, Meta, Owner
+from certwright.runtime.errors import (
+    BadObject,
+    DeadlineExceeded,
+    Pending,
+    ReconcileError,
+    TerminalError,
+)
+from certwright.runtime.events import EventRecorder, EventType
+from certwright.runtime.health import Check
+from certwright.runtime.indexes import IndexFunction
+from certwright.runtime.intake import Transform
+from certwright.runtime.leader import LeaderElection
+from certwright.runtime.logs import configure as configure_logs
+from certwright.runtime.logs import redact_text
+from certwright.runtime.manager import Manager, Runnable
+from certwright.runtime.metrics import Metrics
+from certwright.runtime.outcome import DONE, WAIT, Outcome, again
+from certwright.runtime.predicates import (
+    Predicate,
+    all_of,
+    annotations_changed,
+    any_of,
+    generation_changed,
+    labelled,
+    labels_changed,
+)
+from certwright.runtime.probes import Address
+from certwright.runtime.queue import Priority, Queue, QueueMetrics, QueueShutDown
+from certwright.runtime.rbac import PolicyRule, allow, policy_rules
+from certwright.runtime.signals import on_signals
+from certwright.runtime.store import Listener, Store
+from certwright.runtime.triggers import Mapper, Source, Trigger, Watched, mapped, select
+from certwright.runtime.watch import Watch, WatchStatus
+from certwright.runtime.watchstate import WatchState
+
+__all__ = [
+    "Address",
+    "Backoff",
+    "BadObject",
+    "Cache",
+    "Change",
+    "Check",
+    "Context",
+    "Controller",
+    "DONE",
+    "DeadlineExceeded",
+    "Entry",
+    "EventRecorder",
+    "EventType",
+    "Feed",
+    "IndexFunction",
+    "LeaderElection",
+    "Listener",
+    "Manager",
+    "Mapper",
+    "Meta",
+    "Metrics",
+    "Outcome",
+    "Owner",
+    "Pending",
+    "PolicyRule",
+    "Predicate",
+    "Priority",
+    "Queue",
+    "QueueMetrics",
+    "QueueShutDown",
+    "Reconcile",
+    "ReconcileError",
+    "Rng",
+    "Runnable",
+    "Source",
+    "Store",
+    "StoreHandle",
+    "TerminalError",
+    "Transform",
+    "Trigger",
+    "View",
+    "WAIT",
+    "Watch",
+    "WatchState",
+    "WatchStatus",
+    "Watched",
+    "again",
+    "all_of",
+    "allow",
+    "annotations_changed",
+    "any_of",
+    "configure_logs",
+    "generation_changed",
+    "labelled",
+    "labels_changed",
+    "mapped",
+    "new_rng",
+    "on_signals",
+    "policy_rules",
+    "redact_text",
+    "select",
+]

@@ -1,0 +1,263 @@
+"""What a reconcile is given: stores to read, a few ways to write, a clock and a log.
+
+Reads come from the stores the controller declared and never from the API. Writes make no
+call when nothing differs, and are visible to the next read.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ParamSpec, TypeVar, overload
+
+import structlog
+from msgspec import Struct, to_builtins
+
+from certwright.client import Client, Propagation
+from certwright.clock import Clock
+from certwright.kube import (
+    GroupVersionKind,
+    JsonObject,
+    Key,
+    LabelSelector,
+    Object,
+    Resource,
+    key_of,
+    resource_of,
+)
+from certwright.kube.errors import Conflict
+from certwright.runtime.apply import Applier, Change, render
+from certwright.runtime.entry import Entry
+from certwright.runtime.events import EventRecorder, EventType
+from certwright.runtime.finalizers import finalizer_patch, with_finalizer, without_finalizer
+from certwright.runtime.pool import CpuPool
+from certwright.runtime.status import status_patch
+from certwright.runtime.store import Store
+from certwright.runtime.writes import Writes
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T", bound=Object)
+
+
+class Surroundings(Struct, frozen=True, eq=False):
+    """What all reconciles of one controller share."""
+
+    controller: str
+    client: Client
+    clock: Clock
+    stores: Mapping[Resource, Store]
+    kinds: Mapping[GroupVersionKind, Resource]
+    writes: Writes
+    applier: Applier
+    events: EventRecorder
+    pool: CpuPool
+
+
+class Context:
+    """The world as one reconcile sees it. Valid for that reconcile only."""
+
+    def __init__(self, surroundings: Surroundings, key: Key | None = None) -> None:
+        self._around = surroundings
+        self._key = key
+        self._written: set[str] = set()  # the resourceVersions this reconcile produced
+
+    @property
+    def client(self) -> Client:
+        """The client, for what the methods below do not cover."""
+        return self._around.client
+
+    @property
+    def clock(self) -> Clock:
+        """The time, which tests control."""
+        return self._around.clock
+
+    @cached_property
+    def log(self) -> Any:
+        """A structlog logger that names the controller and the object in every line."""
+        log = structlog.get_logger("certwright.reconcile")
+        return log.bind(controller=self._around.controller, key=str(self._key or ""))
+
+    # Reading, from the stores
+
+    @overload
+    def get(self, kind: type[T], key: Key) -> T | None: ...
+    @overload
+    def get(self, kind: Resource, key: Key) -> JsonObject | None: ...
+    def get(self, kind: type[T] | Resource, key: Key) -> T | JsonObject | None:
+        """Return an object, or None if there is none.
+
+        Raises:
+            BadObject: the object does not have the shape its type declares.
+            LookupError: the controller does not watch this kind.
+        """
+        entry = self.store(kind).get(key)
+        return None if entry is None else _read(kind, entry)
+
+    @overload
+    def list(self, kind: type[T], namespace: str = "", *, labels: str = "") -> list[T]: ...
+    @overload
+    def list(
+        self, kind: Resource, namespace: str = "", *, labels: str = ""
+    ) -> list[JsonObject]: ...
+    def list(
+        self, kind: type[T] | Resource, namespace: str = "", *, labels: str = ""
+    ) -> list[T] | list[JsonObject]:
+        """Return the objects of a kind, of one namespace or all, that match a label selector."""
+        store = self.store(kind)
+        entries = store.by_namespace(namespace) if namespace else store.items()
+        if labels:
+            selector = LabelSelector.parse(labels)
+            entries = [entry for entry in entries if selector.matches(entry.meta.labels)]
+        return _read_all(kind, entries)
+
+    @overload
+    def owned(self, kind: type[T], owner: JsonObject | Object) -> list[T]: ...
+    @overload
+    def owned(self, kind: Resource, owner: JsonObject | Object) -> list[JsonObject]: ...
+    def owned(
+        self, kind: type[T] | Resource, owner: JsonObject | Object
+    ) -> list[T] | list[JsonObject]:
+        """Return the objects of a kind that name *owner* as their owner."""
+        return _read_all(kind, self.store(kind).by_owner(_identity(owner)[0]))
+
+    @overload
+    def indexed(self, kind: type[T], index: str, value: Hashable) -> list[T]: ...
+    @overload
+    def indexed(self, kind: Resource, index: str, value: Hashable) -> list[JsonObject]: ...
+    def indexed(
+        self, kind: type[T] | Resource, index: str, value: Hashable
+    ) -> list[T] | list[JsonObject]:
+        """Return the objects a declared index function puts under *value*."""
+        return _read_all(kind, self.store(kind).by_index(index, value))
+
+    def store(self, kind: type[Object] | Resource) -> Store:
+        """Return the store of a kind, for reading entries without decoding them."""
+        resource = resource_of(kind)
+        store = self._around.stores.get(resource)
+        if store is None:
+            raise LookupError(
+                f"controller {self._around.controller} does not watch {resource};"
+                " name the kind in owns, watches or reads"
+            )
+        return store
+
+    # Writing
+
+    async def apply(
+        self, obj: JsonObject | Object, *, owner: JsonObject | Object | None = None
+    ) -> Change:
+        """Make the cluster hold this object; no call when the cached one already does.
+
+        Fields we applied before and no longer mention are removed, fields of others stay.
+        With *owner* the object belongs to it: it is deleted with it, and its changes wake
+        the owner's controller. Kinds that are not watched are applied every time.
+        """
+        resource = await self._resource(obj)
+        return await self._around.applier.apply(resource, render(obj, owner))
+
+    async def status(self, obj: JsonObject | Object, new: JsonObject | Struct) -> Change:
+        """Write the status of an object that was read; no call when it is equal.
+
+        Raises:
+            Conflict: the object changed since; the runtime repeats the reconcile.
+        """
+        resource = await self._resource(obj)
+        patch = status_patch(self._live(resource, obj), new)
+        if patch is None:
+            return Change.UNCHANGED
+        return await self._patch(resource, obj, patch, "status")
+
+    async def hold(self, obj: JsonObject | Object, finalizer: str) -> Change:
+        """Add a finalizer; no call when it is there. See `certwright.runtime.finalizers`."""
+        return await self._set_finalizers(obj, finalizer, with_finalizer)
+
+    async def release(self, obj: JsonObject | Object, finalizer: str) -> Change:
+        """Remove a finalizer; no call when it is gone. See `certwright.runtime.finalizers`."""
+        return await self._set_finalizers(obj, finalizer, without_finalizer)
+
+    async def delete(
+        self, obj: JsonObject | Object, *, propagation: Propagation | None = None
+    ) -> None:
+        """Delete exactly the object that was read; one that is gone already is fine.
+
+        Raises:
+            Conflict: it changed since; the runtime repeats the reconcile.
+        """
+        uid, version = _identity(obj)
+        resource = await self._resource(obj)
+        await self._around.writes.delete(
+            resource, key_of(obj), uid=uid, resource_version=version, propagation=propagation
+        )
+
+    def event(
+        self,
+        obj: JsonObject | Object,
+        type: EventType,
+        reason: str,
+        note: str,  # noqa: A002
+    ) -> None:
+        """Record an event about an object. Never waits and never fails; repetitions are merged."""
+        self._around.events.record(obj, type, reason, note)
+
+    async def cpu(self, fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function that may take more than 5 ms in a thread, off the event loop."""
+        return await self._around.pool.run(fn, *args, **kwargs)
+
+    async def _set_finalizers(
+        self,
+        obj: JsonObject | Object,
+        finalizer: str,
+        change: Callable[[Sequence[str], str], list[str] | None],
+    ) -> Change:
+        resource = await self._resource(obj)
+        metadata = self._live(resource, obj)["metadata"]
+        finalizers = change(metadata.get("finalizers") or (), finalizer)
+        if finalizers is None:
+            return Change.UNCHANGED
+        return await self._patch(resource, obj, finalizer_patch(metadata, finalizers))
+
+    async def _patch(
+        self, resource: Resource, obj: JsonObject | Object, patch: JsonObject, subresource: str = ""
+    ) -> Change:
+        stored = await self._around.writes.patch(resource, key_of(obj), patch, subresource)
+        self._written.add(stored["metadata"]["resourceVersion"])
+        return Change.APPLIED
+
+    def _live(self, resource: Resource, obj: JsonObject | Object) -> JsonObject:
+        """Return an object that was read as it is now, given that only we changed it since.
+
+        Raises:
+            Conflict: somebody else did, so what was decided may be wrong. Saves the call that
+                would find out.
+        """
+        store = self._around.stores.get(resource)
+        if store is None:
+            return to_builtins(obj) if isinstance(obj, Object) else obj
+        uid, version = _identity(obj)
+        entry = store.get(key_of(obj))
+        if entry is not None and entry.meta.uid == uid:
+            now = entry.meta.resource_version
+            if now == version or now in self._written:
+                return entry.obj()
+        raise Conflict(f"{resource.kind} {key_of(obj)} changed or disappeared since it was read")
+
+    async def _resource(self, obj: JsonObject | Object) -> Resource:
+        if isinstance(obj, Object):
+            return type(obj).resource
+        gvk = GroupVersionKind.parse(obj.get("apiVersion") or "", obj.get("kind") or "")
+        known = self._around.kinds.get(gvk)
+        return known or await self._around.client.discovery.resource_for(gvk)
+
+
+def _read(kind: type[T] | Resource, entry: Entry) -> Any:
+    return entry.obj() if isinstance(kind, Resource) else entry.as_(kind)
+
+
+def _read_all(kind: type[T] | Resource, entries: Iterable[Entry]) -> Any:
+    return [_read(kind, entry) for entry in entries]
+
+
+def _identity(obj: JsonObject | Object) -> tuple[str, str]:
+    """Return uid and resourceVersion of an object that was read."""
+    if isinstance(obj, Object):
+        return obj.metadata.uid, obj.metadata.resource_version
+    return obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]

@@ -1,0 +1,100 @@
+"""A controller: what it watches, and the function that reconciles one key.
+
+`Controller` is a declaration: a value without state, defined once at module level and run by
+any number of managers. `certwright.runtime.workers` runs it.
+"""
+
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from certwright.kube import Key, Resource
+from certwright.runtime.context import Context
+from certwright.runtime.outcome import Outcome
+from certwright.runtime.predicates import Predicate
+from certwright.runtime.rbac import PolicyRule
+from certwright.runtime.triggers import Source, Trigger, Watchable, Watched, own, owned, watched_of
+
+Reconcile: TypeAlias = Callable[[Context, Key], Coroutine[Any, Any, Outcome]]
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@dataclass(frozen=True, eq=False)
+class Controller:
+    """Keeps every object of one kind as it should be.
+
+    ::
+
+        controller = Controller(Greeting, reconcile, owns=[ConfigMap])
+
+    *reconcile* is called with a key whenever the object at it, an object it owns, or a mapped
+    object changed, never twice at the same time for one key, and again after a failure. It
+    learns nothing about what happened: it looks at the stores and makes things right.
+
+    The name (by default the kind's, ``kebab-case``) is also the field manager, the source of
+    events and the label of metrics.
+    """
+
+    kind: Watchable
+    reconcile: Reconcile
+    name: str = ""
+    owns: Sequence[Watchable] = ()
+    """Kinds created with ``ctx.apply(…, owner=…)``: their changes wake the owner."""
+    watches: Sequence[Trigger] = ()
+    """Other kinds, see `mapped`."""
+    reads: Sequence[Watchable] = ()
+    """Kinds that are read and wake nobody."""
+    sources: Sequence[Source] = ()
+    """Async generator functions that yield keys."""
+    predicate: Predicate | None = None
+    """Which changes of the own kind count; all of them if None."""
+    workers: int = 4
+    deadline: timedelta = timedelta(minutes=1)
+    """How long one reconcile may take."""
+    resync: timedelta | None = None
+    """How often to look at every object though nothing changed; never if None."""
+    rbac: Sequence[PolicyRule] = ()
+    """What the reconcile function needs beyond what the declaration implies."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", _kebab(self.resource.kind))
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"controller name {self.name!r} is not kebab-case of 63 characters")
+        if self.workers < 1:
+            raise ValueError(f"controller {self.name}: workers must be at least 1")
+        if self.deadline <= timedelta() or (self.resync and self.resync <= timedelta()):
+            raise ValueError(f"controller {self.name}: deadline and resync must be positive")
+        seen: dict[Resource, Watched] = {}
+        for watched in self.watched:
+            if seen.setdefault(watched.resource, watched) != watched:
+                raise ValueError(
+                    f"controller {self.name} watches {watched.resource} with two different"
+                    " selections; a kind has one store per controller"
+                )
+
+    @property
+    def resource(self) -> Resource:
+        """The kind the keys belong to."""
+        return watched_of(self.kind).resource
+
+    @property
+    def triggers(self) -> tuple[Trigger, ...]:
+        """Everything that wakes the controller, its own kind first."""
+        return (
+            own(self.kind, self.predicate),
+            *(owned(kind, self.resource) for kind in self.owns),
+            *self.watches,
+        )
+
+    @property
+    def watched(self) -> tuple[Watched, ...]:
+        """Everything that is kept in stores."""
+        return (*(t.watched for t in self.triggers), *map(watched_of, self.reads))
+
+
+def _kebab(kind: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", kind).lower()

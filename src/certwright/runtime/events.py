@@ -1,0 +1,259 @@
+"""Events people see with ``kubectl describe``: recorded at once, written in the background.
+
+`EventRecorder.record` never waits and never fails; `run` writes. Repetitions (same object,
+type, reason, action) become one Event with a series, updated at most every `SERIES_SECONDS`.
+An object gets a burst of new Events and then one every few minutes, so a hot loop in a
+controller cannot flood the API server; what is held back is counted, not queued.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+import structlog
+from msgspec import Struct
+
+from certwright.client import Client, TransportError
+from certwright.clock import Clock
+from certwright.kube import JsonObject, Object, format_micro_time, key_of
+from certwright.kube.errors import ApiError, NotFound
+from certwright.kube.kinds import Event
+from certwright.runtime.logs import redact_text
+
+EventType: TypeAlias = Literal["Normal", "Warning"]
+
+NOTE_BYTES = 1024
+"""The API server refuses longer notes; reasons and actions are held to 128."""
+BURST = 25
+REFILL_SECONDS = 300.0
+"""A new Event per object every five minutes once the burst is used up, as in client-go."""
+SERIES_SECONDS = 10.0
+MAX_PENDING = 1000
+MAX_OBJECTS = 4096
+_WRITE_SECONDS = 10.0
+_FLUSH_SECONDS = 2.0
+
+_log = structlog.get_logger("certwright.events")
+
+
+class Subject(Struct, frozen=True):
+    """What tells one Event from another: repetitions share it."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    type: EventType
+    reason: str
+    action: str
+
+
+class _Series(Struct):
+    """One Event object in the cluster, and what we know beyond it."""
+
+    name: str
+    first: datetime
+    last: datetime
+    note: str
+    count: int = 1
+    written: int = 0
+    written_at: float = float("-inf")
+
+
+class TokenBucket(Struct):
+    """Lets a burst through, then one per refill period."""
+
+    tokens: float
+    at: float
+
+    def take(self, now: float) -> bool:
+        """Take a token if there is one."""
+        self.tokens = min(BURST, self.tokens + max(0.0, now - self.at) / REFILL_SECONDS)
+        self.at = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+class EventRecorder:
+    """Records events of one controller. *dropped* is called for each event held back."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        controller: str,
+        instance: str,
+        dropped: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._controller = controller
+        self._instance = instance[:128]
+        self._dropped = dropped
+        self._series: OrderedDict[Subject, _Series] = OrderedDict()
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._dirty: dict[Subject, None] = {}
+        self._wake = asyncio.Event()
+        self._serial = 0
+        self._writing = 0
+
+    def record(
+        self,
+        regarding: JsonObject | Object,
+        type: EventType,  # noqa: A002 - the API's word
+        reason: str,
+        note: str,
+        action: str = "Reconcile",
+    ) -> None:
+        """Record that something happened to an object. Returns at once, raises nothing.
+
+        *reason* is a PascalCase word machines match on, *note* a sentence for people.
+        Private keys and tokens in the note are replaced.
+        """
+        subject = _subject(regarding, type, reason[:128], action[:128])
+        now, note = self._clock.now(), shorten(redact_text(note), NOTE_BYTES)
+        series = self._series.get(subject)
+        if series is not None:
+            series.count += 1
+            series.last, series.note = now, note
+            self._series.move_to_end(subject)
+        elif len(self._dirty) >= MAX_PENDING or not self._admit(subject):
+            self._dropped()
+            return
+        else:
+            self._serial += 1
+            stamp = f"{int(now.timestamp() * 1_000_000):x}{self._serial:x}"
+            name = f"{subject.name[:220]}.{stamp}"
+            self._series[subject] = _Series(name, now, now, note)
+            self._forget_old_series()
+        self._dirty[subject] = None
+        self._wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """True when nothing waits to be written but repetitions of what was."""
+        return not self._writing and all(self._series[s].written for s in self._dirty)
+
+    async def run(self) -> None:
+        """Write what was recorded until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            delay = await self._write_due()
+            if self._dirty and not self._wake.is_set():
+                try:
+                    async with asyncio.timeout(delay):
+                        await self._wake.wait()
+                except TimeoutError:
+                    self._wake.set()
+
+    async def flush(self) -> None:
+        """Write everything recorded, or as much as two seconds allow. For shutdown."""
+        try:
+            async with asyncio.timeout(_FLUSH_SECONDS):
+                for subject in list(self._dirty):
+                    await self._write(subject)
+        except TimeoutError:
+            _log.warning("events lost at shutdown", count=len(self._dirty))
+
+    async def _write_due(self) -> float:
+        """Write the series that are due; return seconds until the next one is."""
+        soonest = SERIES_SECONDS
+        for subject in list(self._dirty):
+            series = self._series.get(subject)
+            wait = series.written_at + SERIES_SECONDS - self._clock.monotonic() if series else 0.0
+            if wait > 0:
+                soonest = min(soonest, wait)
+            else:
+                await self._write(subject)
+        return soonest
+
+    async def _write(self, subject: Subject) -> None:
+        """Write one Event. A failure loses this one only: events are best effort."""
+        self._dirty.pop(subject, None)
+        series = self._series.get(subject)
+        if series is None:
+            return
+        fresh, series.written = not series.written, series.count
+        series.written_at = self._clock.monotonic()
+        body = self._event(subject, series)
+        self._writing += 1
+        try:
+            async with asyncio.timeout(_WRITE_SECONDS):
+                if fresh:
+                    await self._client.create(body)
+                else:
+                    patch = {"series": body["series"], "note": series.note}
+                    await self._client.patch(Event, key_of(body), patch)
+        except (ApiError, TransportError, TimeoutError) as error:
+            if fresh or isinstance(error, NotFound):  # expired meanwhile: start a new one
+                self._series.pop(subject, None)
+            self._dropped()
+            _log.debug("event not written", subject=str(subject), error=str(error))
+        finally:
+            self._writing -= 1
+
+    def _admit(self, subject: Subject) -> bool:
+        """Ask the spam bucket of the object."""
+        now = self._clock.monotonic()
+        bucket = self._buckets.setdefault(subject.uid or subject.name, TokenBucket(BURST, now))
+        self._buckets.move_to_end(subject.uid or subject.name)
+        while len(self._buckets) > MAX_OBJECTS:
+            self._buckets.popitem(last=False)
+        return bucket.take(now)
+
+    def _forget_old_series(self) -> None:
+        while len(self._series) > MAX_OBJECTS:
+            subject, _ = self._series.popitem(last=False)
+            self._dirty.pop(subject, None)
+
+    def _event(self, subject: Subject, series: _Series) -> JsonObject:
+        regarding = {
+            "apiVersion": subject.api_version,
+            "kind": subject.kind,
+            "namespace": subject.namespace,
+            "name": subject.name,
+            "uid": subject.uid,
+        }
+        event: JsonObject = {
+            "apiVersion": Event.api_version,
+            "kind": Event.kind,
+            "metadata": {"namespace": subject.namespace or "default", "name": series.name},
+            "eventTime": format_micro_time(series.first),
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+            "action": subject.action,
+            "reason": subject.reason,
+            "type": subject.type,
+            "note": series.note,
+            "regarding": {name: value for name, value in regarding.items() if value},
+        }
+        if series.count > 1:
+            last = format_micro_time(series.last)
+            event["series"] = {"count": series.count, "lastObservedTime": last}
+        return event
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return *text* cut to *limit* bytes of UTF-8, never inside a character."""
+    encoded = text.encode(errors="replace")
+    if len(encoded) <= limit:
+        return encoded.decode()
+    return encoded[: limit - 3].decode(errors="ignore") + "…"
+
+
+def _subject(regarding: JsonObject | Object, type_: EventType, reason: str, action: str) -> Subject:
+    if isinstance(regarding, Object):
+        api_version, kind = regarding.resource.api_version, regarding.resource.kind
+        uid = regarding.metadata.uid
+    else:
+        api_version, kind = regarding.get("apiVersion", ""), regarding.get("kind", "")
+        uid = (regarding.get("metadata") or {}).get("uid", "")
+    key = key_of(regarding)
+    return Subject(api_version, kind, key.namespace, key.name, uid, type_, reason, action)

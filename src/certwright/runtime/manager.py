@@ -1,0 +1,227 @@
+"""Runs controllers as one process: start order, leadership, shutdown.
+
+Start: metrics and probes first, so that a start that hangs can be looked at; then the caches;
+then, as soon as the stores of one controller are complete, the election; each controller
+works once its own stores are complete and this replica leads. A kind that cannot be watched
+(its CRD is missing, access is denied) holds back the controllers that need it and no others.
+
+Standbys keep their caches and queues warm: taking over needs no list.
+
+Shutdown: `Manager.stop` lets what is under way end within the grace period, then gives the
+lease away, writes the last events and ends. Cancelling `Manager.run` is a crash: nothing is
+tidied up.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from functools import cached_property
+from typing import Protocol
+
+import structlog
+
+from certwright.client import Client
+from certwright.clock import SYSTEM, Clock
+from certwright.kube import JsonObject
+from certwright.runtime import health
+from certwright.runtime.assembly import Running, assemble
+from certwright.runtime.backoff import Rng, new_rng
+from certwright.runtime.cache import Cache
+from certwright.runtime.controller import Controller
+from certwright.runtime.leader import Elector, LeaderElection
+from certwright.runtime.metrics import Metrics, Reading
+from certwright.runtime.pool import CpuPool
+from certwright.runtime.probes import Address, Probes
+from certwright.runtime.stalls import StallMonitor
+from certwright.runtime.watchstate import WatchState
+from certwright.runtime.workers import Flight, Workers
+
+_log = structlog.get_logger("certwright.manager")
+_UNWATCHABLE = (WatchState.MISSING, WatchState.FORBIDDEN)
+
+
+class Runnable(Protocol):
+    """Anything that runs beside the controllers: a server, a poller."""
+
+    async def run(self) -> None:
+        """Run until cancelled. An exception ends the manager."""
+        ...
+
+
+class Manager:
+    """Runs controllers against one API server until it is stopped. One instance runs once."""
+
+    def __init__(
+        self,
+        client: Client,
+        controllers: Iterable[Controller] = (),
+        *,
+        clock: Clock = SYSTEM,
+        leader_election: LeaderElection | None = None,
+        probes: Address | None = None,
+        metrics: Metrics | None = None,
+        grace: timedelta = timedelta(seconds=20),
+        identity: str = "certwright",
+        rng: Rng | None = None,
+    ) -> None:
+        """Declare what will run.
+
+        *probes* is where /livez, /readyz and /metrics are served, nowhere if None. Pass the
+        *metrics* that observe the client, so that its requests are counted. *identity* names
+        this replica in events.
+        """
+        self.client = client
+        self.clock = clock
+        self.metrics = metrics or Metrics()
+        self._controllers: list[Controller] = []
+        self._runnables: list[Runnable] = []
+        self._grace = grace
+        self.identity = identity
+        self.rng = rng or new_rng()
+        self._probes = probes
+        self.pool = CpuPool()
+        self.monitor = StallMonitor(self._stalled)
+        self._running: list[Running] = []
+        self._stopping = asyncio.Event()
+        self._some_synced = asyncio.Event()
+        self._elector: Elector | None = None
+        if leader_election is not None:
+            self._elector = Elector(client, leader_election, clock, self._lead, self.rng)
+        for controller in controllers:
+            self.add(controller)
+
+    def add(self, part: Controller | Runnable) -> None:
+        """Add a controller, or anything else with ``async def run()``. Before `run` only."""
+        if "cache" in self.__dict__:
+            raise RuntimeError("the manager was started; add controllers and runnables before")
+        if not isinstance(part, Controller):
+            self._runnables.append(part)
+        elif any(known.name == part.name for known in self._controllers):
+            raise ValueError(f"two controllers are called {part.name}; give one another name")
+        else:
+            self._controllers.append(part)
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The stores all controllers share; more may be asked for while it runs."""
+        managers = {self.client.field_manager, *(c.name for c in self._controllers)}
+        return Cache(self.client, field_managers=sorted(managers), rng=self.rng)
+
+    @property
+    def workers(self) -> list[Workers]:
+        """The controllers at work; none before `run`."""
+        return [running.workers for running in self._running]
+
+    # Life
+
+    async def run(self) -> None:
+        """Run until `stop`, or until cancelled."""
+        if self._running:
+            raise RuntimeError("a manager runs once")
+        self._running = [assemble(controller, self) for controller in self._controllers]
+        async with AsyncExitStack() as stack:
+            stack.callback(self.pool.close)
+            stack.enter_context(self.monitor)
+            if self._probes is not None:
+                await stack.enter_async_context(Probes(self, self._probes))
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(part.run()) for part in (self.cache, *self._runnables)]
+                for running in self._running:
+                    tasks.append(group.create_task(running.recorder.run()))
+                    tasks.append(group.create_task(self._operate(running)))
+                election = group.create_task(self._elect())
+                await self._stopping.wait()
+                await self._shut_down(election)
+                for task in tasks:
+                    task.cancel()
+
+    def stop(self) -> None:
+        """Shut down gracefully; `run` returns when it is done."""
+        self._stopping.set()
+
+    async def _operate(self, running: Running) -> None:
+        """Run one controller as soon as its stores are complete."""
+        for share in running.shares:
+            await share.synced()
+        self._some_synced.set()
+        _log.info("controller synced", controller=running.workers.controller.name)
+        if self._elector is None or self._elector.leading:
+            running.workers.resume()
+        await running.workers.run()
+
+    async def _elect(self) -> None:
+        if self._elector is not None:
+            await self._some_synced.wait()
+            await self._elector.run()
+
+    def _lead(self, leading: bool) -> None:  # noqa: FBT001 - a callback
+        for workers in self.workers:
+            if leading:
+                workers.resume()
+            else:
+                workers.pause()
+        assert self._elector is not None
+        self.metrics.leading.labels(self._elector.name).set(leading)
+
+    async def _shut_down(self, election: "asyncio.Task[None]") -> None:
+        _log.info("shutting down", grace_seconds=self._grace.total_seconds())
+        async with asyncio.TaskGroup() as group:
+            for workers in self.workers:
+                group.create_task(workers.drain(self._grace.total_seconds()))
+        election.cancel()
+        await asyncio.wait([election])
+        if self._elector is not None:
+            await self._elector.release()
+        async with asyncio.TaskGroup() as group:
+            for running in self._running:
+                group.create_task(running.recorder.flush())
+
+    # Looking inside
+
+    def idle(self) -> bool:
+        """Say whether everything is at rest: nothing queued, under way, or still to be heard of.
+
+        Keys that wait for a time of their own do not count, nor do kinds that cannot be
+        watched, nor the queues of a replica that does not lead.
+        """
+        if not self.workers and self._controllers:
+            return False
+        leading = self._elector is None or self._elector.leading
+        return (
+            self.cache.pending == 0
+            and all(f.store.synced or f.watch.state in _UNWATCHABLE for f in self.cache.feeds)
+            and all(workers.queue.idle or not leading for workers in self.workers)
+            and all(running.recorder.idle for running in self._running)
+        )
+
+    def liveness(self) -> Iterator[health.Check]:
+        """Yield what a restart would cure; nothing that trouble with the API server causes."""
+        return health.liveness(self.workers)
+
+    def readiness(self) -> Iterator[health.Check]:
+        """Yield whether each store is complete and its watch moves."""
+        return health.readiness(self.cache)
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield the gauges of this moment."""
+        return health.readings(self.cache, self.workers, self.clock)
+
+    async def exposition(self) -> bytes:
+        """Return the metrics in Prometheus' text format."""
+        return await self.pool.run(self.metrics.render, list(self.readings()))
+
+    def dump(self) -> JsonObject:
+        """Return the internal state as JSON."""
+        return health.dump(self.cache, self.workers, self._elector, self.clock)
+
+    def _stalled(self, who: object, seconds: float) -> None:
+        """Say which reconcile blocked the event loop."""
+        controller = who.controller if isinstance(who, Flight) else ""
+        self.metrics.stalls.labels(controller).observe(seconds)
+        _log.warning(
+            "event loop was blocked",
+            by=str(who),
+            seconds=round(seconds, 3),
+            hint="move the work into ctx.cpu(...)",
+        )

@@ -1,0 +1,107 @@
+"""Who blocks the event loop: every step of a reconcile is timed, and a thread looks on.
+
+A reconcile that computes for 300 ms stops every watch, lease renewal and probe for 300 ms.
+`StallMonitor.drive` runs a coroutine and notices each step (the code between two awaits)
+that took too long; the thread notices a step that does not end, while it does not end,
+and logs where it is. The budget is real time, also under a virtual clock.
+"""
+
+import sys
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from certwright.clock import SYSTEM
+
+STALL_SECONDS = 0.1
+"""A step longer than this is reported. Work that takes this long belongs into ``ctx.cpu``."""
+
+_POLL_SECONDS = 0.25
+R = TypeVar("R")
+_log = structlog.get_logger("certwright.stalls")
+
+
+class StallMonitor:
+    """Times the steps of coroutines on one event loop; *on_stall* gets who and how long."""
+
+    def __init__(self, on_stall: Callable[[object, float], None]) -> None:
+        self._on_stall = on_stall
+        self._step: tuple[object, float] | None = None
+        self._stop = threading.Event()
+        self._loop_thread = threading.get_ident()
+
+    def drive(self, who: object, body: Coroutine[Any, Any, R]) -> Awaitable[R]:
+        """Return an awaitable that runs *body* and reports each step that blocked the loop."""
+        return _Steps(self, who, body)
+
+    def step(self, who: object, resume: Callable[..., Any], *args: Any) -> Any:
+        """Run one step; report it if it blocked the loop."""
+        started = SYSTEM.monotonic()
+        self._step = (who, started)
+        try:
+            return resume(*args)
+        finally:
+            self._step = None
+            took = SYSTEM.monotonic() - started
+            if took > STALL_SECONDS:
+                self._on_stall(who, took)
+
+    def __enter__(self) -> "StallMonitor":
+        """Start the thread that looks on."""
+        self._loop_thread = threading.get_ident()
+        threading.Thread(target=self._look_on, name="certwright-stalls", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+
+    def _look_on(self) -> None:
+        reported = 0.0
+        while not self._stop.wait(_POLL_SECONDS):
+            if (step := self._step) is None or step[1] == reported:
+                continue
+            who, started = step
+            blocked = SYSTEM.monotonic() - started
+            frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - its purpose
+            if blocked < STALL_SECONDS or frame is None or self._step is not step:
+                continue
+            reported = started
+            _log.warning(
+                "event loop is blocked",
+                by=str(who),
+                seconds=round(blocked, 3),
+                where=[str(line) for line in traceback.extract_stack(frame)[-4:]],
+                hint="move the work into ctx.cpu(...)",
+            )
+
+
+class _Steps(Generator[Any, Any, R], Generic[R]):
+    """A coroutine seen from outside: ``await`` sends and throws into it, step by step."""
+
+    __slots__ = ("_body", "_monitor", "_who")
+
+    def __init__(self, monitor: StallMonitor, who: object, body: Coroutine[Any, Any, R]) -> None:
+        self._monitor = monitor
+        self._who = who
+        self._body = body
+
+    def __await__(self) -> Generator[Any, Any, R]:
+        return self
+
+    def __next__(self) -> Any:
+        return self._monitor.step(self._who, self._body.send, None)
+
+    def send(self, value: Any) -> Any:
+        """Resume the coroutine."""
+        return self._monitor.step(self._who, self._body.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        """Resume the coroutine with an exception, usually its cancellation."""
+        return self._monitor.step(self._who, self._body.throw, *error)
+
+    def close(self) -> None:
+        """End the coroutine."""
+        self._body.close()
