@@ -10,6 +10,7 @@ import orjson
 from certwright.kube.errors import Cause, Conflict
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.fieldset import FieldSet, ordered, parse, paths, union
+from certwright.testkit.apiserver.gotext import quoted
 
 MAX_UPDATERS = 10
 """Entries of updates kept apart; beyond that the oldest become one entry."""
@@ -34,9 +35,9 @@ class Manager(NamedTuple):
         return cls(name or "unknown", "Update", api_version, subresource)
 
     def __str__(self) -> str:
-        text = quote(self.name)
+        text = quoted(self.name)
         if self.subresource:
-            text += f" with subresource {quote(self.subresource)}"
+            text += f" with subresource {quoted(self.subresource)}"
         return text if self.operation == "Apply" else f"{text} using {self.api_version}"
 
     @property
@@ -63,11 +64,6 @@ class Entry:
 
 
 Managed = dict[Manager, Entry]
-
-
-def quote(text: str) -> str:
-    """Quote a name for a message."""
-    return orjson.dumps(text).decode()
 
 
 def entries_of(obj: JsonObject | None) -> Any:

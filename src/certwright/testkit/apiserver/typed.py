@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from certwright.testkit.apiserver.fieldset import FieldSet, describe, key_step, value_step
+from certwright.testkit.apiserver.gotext import plain, quoted, syntax, type_name
 from certwright.testkit.apiserver.schema import UNSET, ListType, Schema
 
 DEDUCED = Schema(preserve_unknown=True)
@@ -62,7 +63,7 @@ def item_step(item: Any, schema: Schema) -> str:
         if key is not UNSET:
             keys[name] = key
     if not keys:
-        names = " ".join(f'"{name}"' for name in schema.list_keys)
+        names = " ".join(quoted(name) for name in schema.list_keys)
         raise TypeMismatch(
             f"associative list with keys has an element that omits all key fields [{names}]"
             " (and doesn't have default values for any key fields)"
@@ -198,12 +199,12 @@ def _misfits(value: Any, schema: Schema, *, open_: bool) -> Iterator[str]:
         if isinstance(value, dict):
             yield from _map_misfits(value, schema, open_=open_ or schema.preserve_unknown)
         else:
-            yield f": expected map, got &{{{_go(value)}}}"
+            yield f": expected map, got &{{{plain(value)}}}"
     elif kind == "array":
         if isinstance(value, list):
             yield from _list_misfits(value, schema, open_=open_ or schema.preserve_unknown)
         else:
-            yield f": expected list, got &{{{_go(value)}}}"
+            yield f": expected list, got &{{{plain(value)}}}"
     elif kind:
         yield from _scalar_misfits(value, schema)
 
@@ -212,16 +213,16 @@ def _scalar_misfits(value: Any, schema: Schema) -> Iterator[str]:
     kind = schema.type
     if kind == "string" and schema.format not in {"", "byte"}:
         if isinstance(value, (dict, list)):
-            yield f": expected any scalar, got &{{{_go(value)}}}"
+            yield f": expected any scalar, got &{{{plain(value)}}}"
         return
     if isinstance(value, _SCALARS[kind]) and (kind == "boolean" or not isinstance(value, bool)):
         return
     if kind == "string":
-        yield f": expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+        yield f": expected string, got &value.valueUnstructured{{Value:{syntax(value)}}}"
     elif kind == "boolean":
-        yield f": expected boolean, got &{{{_go(value)}}}"
+        yield f": expected boolean, got &{{{plain(value)}}}"
     else:
-        yield f": expected numeric (int or float), got {_go_type(value)}"
+        yield f": expected numeric (int or float), got {type_name(value)}"
 
 
 def _map_misfits(value: dict[str, Any], schema: Schema, *, open_: bool) -> Iterator[str]:
@@ -251,47 +252,3 @@ def _list_misfits(value: list[Any], schema: Schema, *, open_: bool) -> Iterator[
             seen.add(step)
         for misfit in _misfits(item, item_schema, open_=open_):
             yield describe(step) + misfit
-
-
-def _go(value: Any) -> str:
-    """Print a value the way the server does in messages."""
-    match value:
-        case dict():
-            return "map[" + " ".join(f"{k}:{_go(value[k])}" for k in sorted(value)) + "]"
-        case list():
-            return "[" + " ".join(_go(item) for item in value) + "]"
-        case None:
-            return "<nil>"
-        case bool():
-            return str(value).lower()
-    return str(value)
-
-
-def _go_syntax(value: Any) -> str:
-    match value:
-        case dict():
-            inner = ", ".join(f"{describe_string(k)}:{_go_syntax(value[k])}" for k in sorted(value))
-            return f"map[string]interface {{}}{{{inner}}}"
-        case list():
-            return "[]interface {}{" + ", ".join(_go_syntax(item) for item in value) + "}"
-        case str():
-            return describe_string(value)
-        case None:
-            return "interface {}(nil)"
-    return _go(value)
-
-
-def describe_string(text: str) -> str:
-    """Quote a string for a message."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _go_type(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case dict():
-            return "map[string]interface {}"
-    return "[]interface {}"
