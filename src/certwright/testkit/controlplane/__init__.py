@@ -1,7 +1,7 @@
 """The real control plane, for tests, benchmarks and ``certwright up --real``."""
 
 from certwright.testkit.controlplane.assets import Assets, find_assets, obtain_assets
-#from certwright.testkit.controlplane.controlplane import ControlPlane, control_plane
+from certwright.testkit.controlplane.controlplane import ControlPlane, control_plane
 from certwright.testkit.controlplane.errors import (
     AssetsMissing,
     BuildFailed,
