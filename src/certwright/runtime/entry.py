@@ -66,7 +66,7 @@ class Entry(Struct, gc=False, eq=False):
     @property
     def annotations(self) -> dict[str, str]:
         """The annotations, decoded on each access: they can be large and are rarely needed."""
-        return self._decode(_Annotated).metadata.annotations
+        return self._decode(_Annotated).metadata.annotations or {}
 
     @property
     def managed_fields(self) -> list[JsonObject]:
@@ -105,7 +105,7 @@ class Entry(Struct, gc=False, eq=False):
 
 
 class _Annotations(Struct):
-    annotations: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] | None = None
 
 
 class _Annotated(Struct):

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 import orjson
-from msgspec import Struct
+from msgspec import Struct, field
 
 from certwright.kube.identity import Key, Resource
 from certwright.runtime.entry import Entry, Meta
@@ -61,8 +61,8 @@ class Intake:
         """
         try:
             envelope = _ENVELOPE.decode(raw)
-        except msgspec.ValidationError as error:
-            return self._malformed(raw, str(error))
+        except msgspec.ValidationError:
+            return self._unusual(raw)
         except msgspec.DecodeError as error:
             raise BrokenJson(f"{self.resource.kind}: {error}") from error
         meta = envelope.metadata
@@ -85,17 +85,27 @@ class Intake:
             raw = self._transform(raw)
         return Entry(Key(meta.namespace, meta.name), meta, raw, malformed)
 
-    def _malformed(self, raw: bytes, why: str) -> Entry:
-        """Keep what can be read of an object whose metadata has the wrong shape."""
+    def _unusual(self, raw: bytes) -> Entry:
+        """Keep what can be read of an object whose metadata does not have the usual shape."""
         try:
             loose = _LOOSE.decode(raw)
-            fields = {name: value for name, value in loose.metadata.items() if _fits(name, value)}
-            meta = msgspec.convert(fields, Meta)
+            meta, malformed = _read_loosely(loose.metadata)
         except msgspec.ValidationError as error:
             raise Nameless(f"{self.resource.kind} without a name: {error}") from error
-        what, _, path = why.partition(" - at `$.")
-        kind = loose.kind if isinstance(loose.kind, str) else "?"
-        return self._finish(raw, meta, kind, f"{path.rstrip('`')}: {what}")
+        meta.managed_fields = _MANAGED.decode(raw).metadata.managed_fields
+        return self._finish(raw, meta, str(loose.kind), malformed)
+
+
+def _read_loosely(metadata: dict[str, Any]) -> tuple[Meta, str]:
+    """Return the metadata without its misfits, and what is wrong with the first of those."""
+    given = {name: value for name, value in metadata.items() if value is not None}
+    given.pop("managedFields", None)  # Meta keeps its JSON, not its value
+    try:
+        return msgspec.convert(given, Meta), ""  # nulls were all that was unusual
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        fitting = {name: value for name, value in given.items() if _fits(name, value)}
+        return msgspec.convert(fitting, Meta), f"metadata{path.rstrip('`')}: {what}"
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -103,7 +113,7 @@ def _fits(name: str, value: Any) -> bool:
         msgspec.convert({"name": "", name: value}, Meta)
     except msgspec.ValidationError:
         return False
-    return name != "managedFields"  # it would be a list here, and Meta keeps the JSON
+    return True
 
 
 class _Envelope(Struct, gc=False):
@@ -116,11 +126,20 @@ class _Loose(Struct):
     kind: Any = ""
 
 
+class _ManagedFields(Struct, rename="camel"):
+    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
+
+
+class _Managed(Struct):
+    metadata: _ManagedFields
+
+
 class _Metadata(Struct):
     metadata: msgspec.Raw
 
 
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _LOOSE = msgspec.json.Decoder(_Loose)
+_MANAGED = msgspec.json.Decoder(_Managed)
 _METADATA = msgspec.json.Decoder(_Metadata)
 _PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'

@@ -11,7 +11,7 @@ history was restored from a backup, and replaces everything.
 
 import asyncio
 from collections.abc import Awaitable
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, suppress
 from typing import NamedTuple, TypeVar
 
 import structlog
@@ -196,18 +196,17 @@ class Watch:
         pages = self._client.pages(
             self.store.resource, self.selection, metadata_only=self.store.intake.metadata_only
         )
-        async with aclosing(pages):
-            while (page := await _in_time(anext(pages, None))) is not None:
-                self._enter(WatchState.PAGING)
-                for item in page.items:
-                    raw = bytes(item)
-                    try:
-                        staged.put(self.store.known(self.store.intake.entry(raw)))
-                    except Nameless as error:
-                        self._skip(error)
-                    if self._ends_turn(raw):
-                        await asyncio.sleep(0)
-                version = page.metadata.resource_version
+        while (page := await _in_time(anext(pages, None))) is not None:
+            self._enter(WatchState.PAGING)
+            for item in page.items:
+                raw = bytes(item)
+                try:
+                    staged.put(self.store.known(self.store.intake.entry(raw)))
+                except Nameless as error:
+                    self._skip(error)
+                if self._ends_turn(raw):
+                    await asyncio.sleep(0)
+            version = page.metadata.resource_version
         await self._complete(staged, version)
 
     async def _take_batch(self, lines: list[bytes]) -> None:

@@ -1,0 +1,187 @@
+"""From the server's bytes to an entry, for good objects and bad ones."""
+
+import gc
+import json
+from typing import Any, ClassVar
+
+import pytest
+from msgspec import Struct
+
+from certwright.kube.identity import Key, Resource
+from certwright.kube.kinds import ConfigMap
+from certwright.kube.objects import Object
+from certwright.runtime.entry import Entry
+from certwright.runtime.errors import BadObject
+from certwright.runtime.intake import BrokenJson, Intake, Nameless
+
+WIDGETS = Resource("demo.example.com", "v1", "Widget", "widgets")
+
+
+class WidgetSpec(Struct):
+    size: int
+
+
+class Widget(Object):
+    resource: ClassVar[Resource] = WIDGETS
+    spec: WidgetSpec
+
+
+def widget(**metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "demo.example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "shop", "resourceVersion": "7", **metadata},
+        "spec": {"size": 3},
+    }
+
+
+def take_in(obj: dict[str, Any], intake: Intake | None = None) -> Entry:
+    return (intake or Intake(WIDGETS)).entry(json.dumps(obj).encode())
+
+
+def test_metadata_is_at_hand_and_the_rest_on_demand() -> None:
+    owner = {"apiVersion": "v1", "kind": "Shop", "name": "s", "uid": "u1", "controller": True}
+    obj = widget(
+        uid="u2",
+        generation=4,
+        labels={"a": "b"},
+        annotations={"note": "x"},
+        finalizers=["demo/f"],
+        ownerReferences=[{**owner, "blockOwnerDeletion": True}],
+        deletionTimestamp="2026-01-01T00:00:00Z",
+    )
+    entry = take_in(obj)
+    assert entry.key == Key("shop", "w")
+    assert entry.meta.uid == "u2"
+    assert entry.meta.generation == 4
+    assert entry.meta.labels == {"a": "b"}
+    assert entry.meta.finalizers == ("demo/f",)
+    assert entry.meta.deleting
+    assert entry.meta.controller is not None
+    assert entry.meta.controller.uid == "u1"
+    assert entry.annotations == {"note": "x"}
+    assert entry.obj() == obj
+    assert entry.as_(Widget).spec.size == 3
+    assert entry.malformed == ""
+
+
+def test_only_our_own_field_ownership_is_kept_and_apart_from_the_object() -> None:
+    ours = {"manager": "me", "operation": "Apply", "fieldsV1": {"f:spec": {}}}
+    theirs = {"manager": "they", "operation": "Update", "fieldsV1": {"f:status": {}}}
+    entry = take_in(
+        widget(managedFields=[theirs, ours]), Intake(WIDGETS, field_managers=["me", "also-me"])
+    )
+    assert entry.obj() == widget()
+    assert entry.managed_fields == [ours]
+    assert take_in(widget(managedFields=[theirs])).managed_fields == []
+
+
+def test_an_entry_does_not_hold_on_to_the_bytes_it_came_from() -> None:
+    raw = json.dumps(widget(managedFields=[{"manager": "me", "x": "y" * 10_000}])).encode()
+    entry = Intake(WIDGETS, field_managers=["they"]).entry(raw)
+    assert len(bytes(entry.meta.managed_fields)) == 0
+    assert len(entry.raw) < 500
+
+
+def test_entries_are_no_work_for_the_garbage_collector() -> None:
+    entry = take_in(widget(labels={"a": "b"}, finalizers=["f"]))
+    assert not gc.is_tracked(entry)
+    assert not gc.is_tracked(entry.meta)
+
+
+def test_items_of_a_list_get_the_kind_they_leave_out() -> None:
+    raw = b' {"metadata":{"name":"c","namespace":"shop"},"data":{"k":"v"}}'
+    assert Intake(ConfigMap).entry(raw).obj() == {
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "metadata": {"name": "c", "namespace": "shop"},
+        "data": {"k": "v"},
+    }
+
+
+@pytest.mark.parametrize("kind", ["Widget", "PartialObjectMetadata"])
+def test_a_metadata_store_keeps_metadata_whatever_the_server_sends(kind: str) -> None:
+    obj = {**widget(managedFields=[{"manager": "they"}]), "kind": kind}
+    if kind == "PartialObjectMetadata":
+        obj = {"kind": kind, "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+    entry = take_in(obj, Intake(WIDGETS, metadata_only=True))
+    assert entry.obj() == {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": widget()["metadata"],
+    }
+
+
+def test_a_transform_decides_what_is_kept() -> None:
+    def without_spec(raw: bytes) -> bytes:
+        return json.dumps({k: v for k, v in json.loads(raw).items() if k != "spec"}).encode()
+
+    entry = take_in(widget(labels={"a": "b"}), Intake(WIDGETS, transform=without_spec))
+    assert "spec" not in entry.obj()
+    assert entry.meta.labels == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [
+        ({"labels": ["a"]}, "metadata.labels: Expected `object`, got `array`"),
+        ({"labels": {"a": 1}}, "metadata.labels[...]: Expected `str`, got `int`"),
+        ({"finalizers": "f"}, "metadata.finalizers: Expected `array`, got `str`"),
+        ({"ownerReferences": [{"uid": 1}]}, "metadata.ownerReferences[0]"),
+        ({"generation": "4"}, "metadata.generation: Expected `int`, got `str`"),
+    ],
+)
+def test_metadata_of_the_wrong_shape_is_kept_as_far_as_it_goes(
+    wrong: dict[str, Any], where: str
+) -> None:
+    obj = widget(**{"annotations": {"a": "b"}, **wrong})
+    entry = take_in({**obj, "metadata": {**obj["metadata"], "managedFields": []}})
+    assert entry.key == Key("shop", "w")
+    assert entry.meta.resource_version == "7"
+    assert entry.malformed.startswith(where)
+    assert entry.obj() == obj
+
+
+def test_null_is_the_same_as_absent() -> None:
+    entry = take_in(widget(labels=None, finalizers=None, ownerReferences=None, generation=None))
+    assert entry.malformed == ""
+    assert entry.meta.labels == {}
+    assert entry.meta.owners == ()
+    assert take_in(widget(annotations=None)).annotations == {}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"{}", b"[]", b'"x"', b'{"metadata":[]}', b'{"metadata":{"name":5}}', b'{"metadata":{}}'],
+)
+def test_what_has_no_name_is_no_object(raw: bytes) -> None:
+    with pytest.raises(Nameless, match="Widget"):
+        Intake(WIDGETS).entry(raw)
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b'{"metadata":{"name":"w"}', b"<html>"])
+def test_what_is_cut_short_is_broken(raw: bytes) -> None:
+    with pytest.raises(BrokenJson, match="Widget"):
+        Intake(WIDGETS).entry(raw)
+
+
+def test_a_wrong_shape_names_the_object_the_field_and_what_to_do() -> None:
+    entry = take_in({**widget(), "spec": {"size": "large"}})
+    with pytest.raises(BadObject) as caught:
+        entry.as_(Widget)
+    assert str(caught.value) == (
+        "Widget shop/w cannot be read: spec.size: Expected `int`, got `str`; correct the object, "
+        "or align the schema of its CustomResourceDefinition with the controller's version"
+    )
+
+
+def test_a_wrong_shape_at_the_top_is_named_too() -> None:
+    obj = widget()
+    del obj["spec"]
+    with pytest.raises(BadObject, match=r"Widget shop/w .* Object missing required field `spec`"):
+        take_in(obj).as_(Widget)
+
+
+def test_annotations_of_the_wrong_shape_name_the_kind_of_the_object() -> None:
+    with pytest.raises(BadObject, match=r"Widget shop/w .*metadata\.annotations"):
+        _ = take_in(widget(annotations=[])).annotations

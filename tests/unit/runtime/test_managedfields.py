@@ -1,0 +1,135 @@
+"""Cutting managedFields out of bytes gives what decoding, dropping and encoding would."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from certwright.runtime.managedfields import cut, own_entries
+
+WORDS = st.sampled_from(
+    ["a", "name", "metadata", "managedFields", 'x","managedFields":[1],"y', "\\", '"', "ü\n", ""]
+)
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-1, 1) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+SPACES = st.sampled_from(["", " ", "  ", "\n", "\t\r\n"])
+
+
+class _Meta(msgspec.Struct):
+    managed: msgspec.Raw = msgspec.field(name="managedFields")
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+def managed_fields(raw: bytes) -> msgspec.Raw:
+    return msgspec.json.decode(raw, type=_Object).metadata.managed
+
+
+def without(obj: dict[str, Any]) -> dict[str, Any]:
+    rest = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
+    return {**obj, "metadata": rest}
+
+
+@given(
+    before=st.dictionaries(WORDS, VALUES, max_size=3),
+    after=st.dictionaries(WORDS, VALUES, max_size=3),
+    other=st.dictionaries(WORDS, VALUES, max_size=3),
+    managed=VALUES,
+    metadata_first=st.booleans(),
+    comma=SPACES,
+    colon=SPACES,
+    around=SPACES,
+    ascii_only=st.booleans(),
+)
+@example({}, {}, {"spec": {"managedFields": [1]}}, [1], False, "", "", "", True)
+@example({"a": 1}, {}, {"metadata": {"managedFields": []}}, [], True, "", " ", "", True)
+def test_it_equals_the_slow_way(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    other: dict[str, Any],
+    managed: Any,
+    metadata_first: bool,  # noqa: FBT001
+    comma: str,
+    colon: str,
+    around: str,
+    ascii_only: bool,  # noqa: FBT001
+) -> None:
+    other.pop("metadata", None)
+    after.pop("managedFields", None)
+    metadata = {**before, "managedFields": managed, **after}
+    obj = {"metadata": metadata, **other} if metadata_first else {**other, "metadata": metadata}
+    text = json.dumps(obj, separators=("," + comma, colon + ":" + colon), ensure_ascii=ascii_only)
+    raw = (around + text + around).encode()
+
+    shorter = cut(raw, managed_fields(raw))
+
+    assert json.loads(shorter) == without(obj)
+    assert list(json.loads(shorter)["metadata"]) == list(without(obj)["metadata"])
+
+
+def test_every_other_byte_of_a_usual_object_stays() -> None:
+    raw = (
+        b'{"kind":"X","metadata":{"name":"a","uid":"u","managedFields":[{"manager":"m"}]},'
+        b'"spec":{"n":1.50,"text":"\\u00e9"}}'
+    )
+    assert cut(raw, managed_fields(raw)) == (
+        b'{"kind":"X","metadata":{"name":"a","uid":"u"},"spec":{"n":1.50,"text":"\\u00e9"}}'
+    )
+
+
+def test_a_template_with_the_same_field_keeps_it() -> None:
+    entries = '[{"manager":"m","fieldsV1":{"f:spec":{}}}]'
+    raw = (
+        f'{{"spec":{{"template":{{"metadata":{{"name":"t","managedFields":{entries}}}}}}},'
+        f'"metadata":{{"name":"a","managedFields":{entries}}}}}'
+    ).encode()
+    found = json.loads(cut(raw, managed_fields(raw)))
+    assert "managedFields" not in found["metadata"]
+    assert found["spec"]["template"]["metadata"]["managedFields"] == json.loads(entries)
+
+
+def test_a_field_given_twice_goes_twice() -> None:
+    raw = b'{"metadata":{"a":1,"managedFields":[1],"managedFields":[2]}}'
+    assert json.loads(cut(raw, managed_fields(raw))) == {"metadata": {"a": 1}}
+
+
+def test_a_name_in_disguise_is_found() -> None:
+    raw = rb'{"metadata":{"a":1,"managed\u0046ields":[1]}}'
+    assert json.loads(cut(raw, managed_fields(raw))) == {"metadata": {"a": 1}}
+
+
+ENTRIES = [
+    {"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:a": {}}},
+    {"manager": "certwright", "operation": "Apply", "fieldsV1": {"f:b": {}}},
+    {"manager": "certwright", "operation": "Update", "subresource": "status", "fieldsV1": {}},
+    {"operation": "Update"},
+]
+
+
+@pytest.mark.parametrize(
+    ("managers", "kept"),
+    [
+        ({b'"certwright"'}, ENTRIES[1:3]),
+        ({b'"kubectl"', b'"other"'}, ENTRIES[:1]),
+        ({b'"f:a"'}, []),
+        ({b'"other"'}, []),
+        (set(), []),
+    ],
+)
+def test_our_own_entries_are_kept(managers: set[bytes], kept: list[dict[str, Any]]) -> None:
+    value = msgspec.Raw(json.dumps(ENTRIES).encode())
+    own = bytes(own_entries(value, frozenset(managers)))
+    assert json.loads(own or b"[]") == kept
+
+
+def test_entries_of_another_shape_are_not_ours() -> None:
+    value = msgspec.Raw(b'[{"manager":["certwright"]}, "certwright"]')
+    assert bytes(own_entries(value, frozenset({b'"certwright"'}))) == b""
