@@ -1,1 +1,99 @@
-"""TODO"""
+"""Test controllers: an API server in this process, virtual time, faults, and the real thing.
+
+Names are imported when first used: pytest loads the plugin of this package in every project
+that has certwright installed, and most of them need nothing else of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from certwright.testkit.calls import Calls
+    from certwright.testkit.cluster import Cluster, DidNotSettle
+    from certwright.testkit.embedded import EmbeddedCluster
+    from certwright.testkit.endstate import differences, end_state
+    from certwright.testkit.faults import At, Plan, Storm
+    from certwright.testkit.interference import Interference
+    from certwright.testkit.real import RealCluster
+    from certwright.testkit.simulation import (
+        Campaign,
+        Play,
+        Run,
+        Scenario,
+        SimulationFailed,
+        run,
+        simulate,
+    )
+    from certwright.testkit.torture import (
+        break_each_watch,
+        crash_after_every_write,
+        delay_each_event,
+        drop_each_event,
+        fail_every_request,
+        lose_every_answer,
+        refuse_every_write,
+        repeat_each_event,
+        stale_restart,
+        survives,
+    )
+    from certwright.testkit.virtualtime import Deadlock, VirtualClock, VirtualLoop
+
+__all__ = [
+    "At",
+    "Calls",
+    "Campaign",
+    "Cluster",
+    "Deadlock",
+    "DidNotSettle",
+    "EmbeddedCluster",
+    "Interference",
+    "Plan",
+    "Play",
+    "RealCluster",
+    "Run",
+    "Scenario",
+    "SimulationFailed",
+    "Storm",
+    "VirtualClock",
+    "VirtualLoop",
+    "break_each_watch",
+    "crash_after_every_write",
+    "delay_each_event",
+    "differences",
+    "drop_each_event",
+    "end_state",
+    "fail_every_request",
+    "lose_every_answer",
+    "refuse_every_write",
+    "repeat_each_event",
+    "run",
+    "simulate",
+    "stale_restart",
+    "survives",
+]
+
+_HOMES = {
+    "calls": ("Calls",),
+    "cluster": ("Cluster", "DidNotSettle"),
+    "embedded": ("EmbeddedCluster",),
+    "endstate": ("differences", "end_state"),
+    "faults": ("At", "Plan", "Storm"),
+    "interference": ("Interference",),
+    "real": ("RealCluster",),
+    "simulation": (
+        "Campaign", "Play", "Run", "Scenario", "SimulationFailed", "run", "simulate",
+    ),
+    "torture": (
+        "break_each_watch", "crash_after_every_write", "delay_each_event", "drop_each_event",
+        "fail_every_request", "lose_every_answer", "refuse_every_write", "repeat_each_event",
+        "stale_restart", "survives",
+    ),
+    "virtualtime": ("Deadlock", "VirtualClock", "VirtualLoop"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -39,6 +39,9 @@ class Interference:
         self.requests = 0
         self.writes = 0
         self.events = 0
+        self.faults = 0
+        self.seen_at_write: list[int] = []
+        """How many versions the process had seen at each of its writes."""
         self.revisions: list[str] = []
         """The resourceVersions the process saw, in order: its first list, then events."""
         self._view: StaleView | None = None
@@ -59,8 +62,10 @@ class Interference:
         if is_write(request):
             self.writes += 1
             write = self.writes
+            self.seen_at_write.append(len(self.revisions))
         fault = self.plan.on_request(request, self.requests, write)
         if fault is not None:
+            self.faults += 1
             self.note(f"{fault} at request {self.requests}, write {write}: {_brief(request)}")
         return fault
 
@@ -70,6 +75,7 @@ class Interference:
         event = orjson.loads(line)
         metadata = event["object"].get("metadata") or {}
         fault = self.plan.on_event(self.events)
+        self.faults += fault is not None
         self.note(
             f"event {self.events} {event['type']} {event['object'].get('kind')} "
             f"{metadata.get('namespace', '')}/{metadata.get('name')} "
@@ -106,6 +112,7 @@ class FaultyTransport:
         else:
             response = await self._inner.send(request)
         self._run.note(f"{_brief(request)} -> {response.status}")
+        await asyncio.sleep(0)  # the answer travels, and others get their turn
         if request.verb == "list" and not self._run.revisions and response.status == 200:
             self._run.revisions.append(_list_revision(response.body))
         self._after(fault)
@@ -134,19 +141,22 @@ class FaultyTransport:
         await self._inner.close()
 
     async def _before(self, request: Request) -> faults.RequestFault | None:
-        if self.died.is_set():
-            raise ConnectFailed("the process has crashed; nothing it sends arrives")
+        await asyncio.sleep(0)  # the request travels
+        self._check_alive()
         fault = self._run.on_request(request)
         match fault:
             case faults.Unreachable():
                 raise ConnectFailed("injected: the server cannot be reached")
             case faults.Slow(seconds):
                 await asyncio.sleep(seconds)
-                if self.died.is_set():
-                    raise ConnectFailed("the process has crashed; nothing it sends arrives")
+                self._check_alive()
             case faults.JumpClock(seconds):
                 self._run.jump_clock(timedelta(seconds=seconds))
         return fault
+
+    def _check_alive(self) -> None:
+        if self.died.is_set():
+            raise ConnectFailed("the process has crashed; nothing it sends arrives")
 
     def _after(self, fault: faults.RequestFault | None) -> None:
         match fault:

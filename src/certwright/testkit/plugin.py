@@ -1,1 +1,172 @@
-"""The pytest plugin: fixtures that give a test its cluster."""
+"""The pytest plugin: fixtures that give a test its cluster.
+
+``cluster``
+    A cluster to run controllers on. The test runs on the embedded server under virtual
+    time and, with ``--certwright-real``, a second time on the real control plane.
+``embedded_cluster``, ``real_cluster``
+    The same interface on one of the two. Tests that use the real one, or that are marked
+    ``real``, are deselected unless ``--certwright-real`` is given.
+
+An async test that uses an embedded cluster runs on a `VirtualLoop` whose seed is derived
+from the test's name; every other test keeps the loop it would have without this plugin.
+
+pytest loads this module in every project that has certwright installed, so it imports
+nothing that is not needed and its options carry certwright's name.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import pytest
+
+try:
+    from pytest_asyncio import fixture as async_fixture
+except ImportError:  # then nobody can use the fixtures; pytest itself must start all the same
+    async_fixture = pytest.fixture  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from certwright.testkit.cluster import Cluster
+    from certwright.testkit.embedded import EmbeddedCluster
+    from certwright.testkit.real import RealCluster
+
+REAL = "CERTWRIGHT_TEST_REAL"
+SEEDS = "CERTWRIGHT_SEEDS"
+REPLAY = "CERTWRIGHT_REPLAY"
+
+_LOOP_PARAMETER = "_asyncio_loop_factory"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options; each has an environment variable that says the same."""
+    group = parser.getgroup("certwright", "certwright: clusters and simulation")
+    group.addoption(
+        "--certwright-real",
+        action="store_true",
+        default=os.environ.get(REAL, "") not in {"", "0"},
+        help=f"also run tests on the real control plane (or set {REAL}=1)",
+    )
+    group.addoption(
+        "--certwright-seeds",
+        metavar="N",
+        help=f"how many seeds each simulation campaign runs (or set {SEEDS})",
+    )
+    group.addoption(
+        "--certwright-replay",
+        metavar="RUN",
+        help=f"repeat one run of a simulation, as named in its failure (or set {REPLAY})",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker, and tell the simulation what was asked for."""
+    config.addinivalue_line("markers", "real: needs the real control plane (--certwright-real)")
+    for option, variable in (("--certwright-seeds", SEEDS), ("--certwright-replay", REPLAY)):
+        if value := config.getoption(option):
+            os.environ[variable] = value
+
+
+@pytest.hookimpl(optionalhook=True, trylast=True)
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Give each test the loops its cluster needs; a test with two runs twice."""
+    either = _uses(item, "cluster")
+    if not either and not _uses(item, "embedded_cluster"):
+        return {"asyncio": asyncio.new_event_loop}
+    from certwright.testkit.virtualtime import VirtualLoop
+
+    factories: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
+        "embedded": partial(VirtualLoop, crc32(item.nodeid.encode()))
+    }
+    if either and config.getoption("--certwright-real"):
+        factories["real"] = _new_real_loop
+    return factories
+
+
+def _uses(item: pytest.Item, fixture: str) -> bool:
+    """Whether a test asks for a fixture of this plugin, and not for another of that name."""
+    found = getattr(item, "_fixtureinfo", None)
+    definitions = found.name2fixturedefs.get(fixture, ()) if found else ()
+    return any(definition.func.__module__ == __name__ for definition in definitions[-1:])
+
+
+def _new_real_loop() -> asyncio.AbstractEventLoop:
+    """Make the loop of a test on the real control plane; its identity marks such tests."""
+    return asyncio.new_event_loop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that need the real control plane, and leave them out unless asked for."""
+    real = [item for item in items if _needs_real(item)]
+    for item in real:
+        item.add_marker("real")
+    if real and not config.getoption("--certwright-real"):
+        config.hook.pytest_deselected(items=real)
+        items[:] = [item for item in items if item not in real]
+        config.stash[_LEFT_OUT] = len(real)
+
+
+def _needs_real(item: pytest.Item) -> bool:
+    if item.get_closest_marker("real") or _uses(item, "real_cluster"):
+        return True
+    parameters: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters.get(_LOOP_PARAMETER) is _new_real_loop
+
+
+_LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> str:
+    """Say what was left out and how to get it."""
+    left_out = config.stash.get(_LEFT_OUT, 0)
+    if not left_out:
+        return ""
+    return f"{left_out} test(s) need the real control plane and were left out: --certwright-real"
+
+
+@async_fixture
+async def embedded_cluster() -> "AsyncIterator[EmbeddedCluster]":
+    """Give an embedded server and virtual time."""
+    from certwright.testkit.embedded import EmbeddedCluster
+
+    async with EmbeddedCluster() as cluster:
+        yield cluster
+
+
+@async_fixture
+async def real_cluster(control_plane_kubeconfig: Path) -> "AsyncIterator[RealCluster]":
+    """Give a namespace of its own on the real control plane."""
+    from certwright.testkit.real import RealCluster
+
+    async with RealCluster(control_plane_kubeconfig) as cluster:
+        yield cluster
+
+
+@async_fixture
+async def cluster(request: pytest.FixtureRequest) -> "AsyncIterator[Cluster]":
+    """Give the embedded or the real cluster, whichever this run of the test is for."""
+    from certwright.testkit.embedded import EmbeddedCluster
+    from certwright.testkit.real import RealCluster
+
+    made: Cluster
+    if request.node.get_closest_marker("real"):
+        made = RealCluster(request.getfixturevalue("control_plane_kubeconfig"))
+    else:
+        made = EmbeddedCluster()
+    async with made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def control_plane_kubeconfig() -> Iterator[Path]:
+    """Start the real control plane once per session and return an administrator's kubeconfig."""
+    from certwright.testkit.real import shared_control_plane
+
+    with shared_control_plane() as plane:
+        yield plane.kubeconfig

@@ -1,0 +1,256 @@
+"""A cluster as a test sees it: the same words for the embedded server and the real one.
+
+::
+
+    async def test_repairs_drift(cluster: Cluster) -> None:
+        await cluster.create(greeting("hi", count=2))
+        await cluster.settle(controller)
+        await cluster.delete(ConfigMap, "hi-1")
+        calls = await cluster.settle(controller)
+        assert await cluster.names(ConfigMap) == {"hi-0", "hi-1"}
+        assert calls.writes == 1
+
+What the test does goes through `Cluster.client`; what the controllers do is counted apart.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
+
+import msgspec
+
+from certwright.client import Client, Transport
+from certwright.clock import Clock
+from certwright.kube import (
+    MERGE_PATCH,
+    GroupVersionKind,
+    JsonObject,
+    Key,
+    NotFound,
+    Object,
+    Resource,
+    resource_of,
+)
+from certwright.runtime import Controller, Rng
+from certwright.testkit.calls import CallLog, Calls, CountingTransport
+from certwright.testkit.process import Process
+
+T = TypeVar("T", bound=Object)
+
+
+class DidNotSettle(AssertionError):
+    """The controllers did not come to rest in time; the message says what still moves."""
+
+
+class Cluster(ABC):
+    """One API server and the controllers that run against it, for the time of one test.
+
+    Names without a namespace mean `namespace`. Leaving the context stops the controllers.
+    """
+
+    client: Client
+    """The test's own client, as administrator."""
+    namespace: str
+    """Where objects go that do not say where."""
+    clock: Clock
+
+    def __init__(self, rng: Rng | None = None) -> None:
+        self._rng = rng
+        self._log = CallLog([])
+        self._processes: list[Process] = []
+        self._stack = AsyncExitStack()
+        self._tasks = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self._tasks)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+        await self._stack.aclose()
+
+    # Objects
+
+    @overload
+    async def create(self, obj: T) -> T: ...
+    @overload
+    async def create(self, obj: JsonObject) -> JsonObject: ...
+    async def create(self, obj: Any) -> Any:
+        """Create an object."""
+        return await self.client.create(await self._placed(obj))
+
+    @overload
+    async def apply(self, obj: T, *, field_manager: str = "test") -> T: ...
+    @overload
+    async def apply(self, obj: JsonObject, *, field_manager: str = "test") -> JsonObject: ...
+    async def apply(self, obj: Any, *, field_manager: str = "test") -> Any:
+        """Apply an object as a manager of its own, by force."""
+        return await self.client.apply(await self._placed(obj), field_manager=field_manager)
+
+    @overload
+    async def get(self, kind: type[T], name: str) -> T: ...
+    @overload
+    async def get(self, kind: Resource, name: str) -> JsonObject: ...
+    async def get(self, kind: Any, name: str) -> Any:
+        """Read an object; *name* may be ``namespace/name``."""
+        return await self.client.get(kind, self.key(kind, name))
+
+    @overload
+    async def find(self, kind: type[T], name: str) -> T | None: ...
+    @overload
+    async def find(self, kind: Resource, name: str) -> JsonObject | None: ...
+    async def find(self, kind: Any, name: str) -> Any:
+        """Read an object, or return None when there is none."""
+        try:
+            return await self.get(kind, name)
+        except NotFound:
+            return None
+
+    async def patch(
+        self,
+        kind: type[Object] | Resource,
+        name: str,
+        patch: JsonObject | Sequence[JsonObject],
+        *,
+        type: str = MERGE_PATCH,  # noqa: A002 - what kubectl calls it
+        subresource: str = "",
+    ) -> None:
+        """Change an object."""
+        resource = resource_of(kind)
+        key = self.key(kind, name)
+        await self.client.patch(resource, key, patch, type=type, subresource=subresource)
+
+    async def delete(self, kind: type[Object] | Resource, name: str) -> None:
+        """Delete an object."""
+        await self.client.delete(kind, self.key(kind, name))
+
+    @overload
+    async def list(self, kind: type[T], *, labels: str = "") -> Sequence[T]: ...
+    @overload
+    async def list(self, kind: Resource, *, labels: str = "") -> Sequence[JsonObject]: ...
+    async def list(self, kind: Any, *, labels: str = "") -> Any:
+        """Read all objects of a kind in `namespace`, or in the cluster for cluster-wide kinds."""
+        namespace = self.namespace if resource_of(kind).namespaced else ""
+        return (await self.client.list(kind, namespace, labels=labels)).items
+
+    async def names(self, kind: type[Object] | Resource, *, labels: str = "") -> set[str]:
+        """Return the names of all objects of a kind."""
+        found = await self.list(resource_of(kind), labels=labels)
+        return {obj["metadata"]["name"] for obj in found}
+
+    async def install(self, *manifests: JsonObject) -> None:
+        """Create cluster-wide objects such as CRDs; return when the kinds they add are served."""
+        for manifest in manifests:
+            await self.client.apply(manifest, field_manager="test")
+        for manifest in manifests:
+            if manifest["kind"] == "CustomResourceDefinition":
+                await self._served(manifest["spec"])
+
+    def key(self, kind: type[Object] | Resource, name: str) -> Key:
+        """Return where an object lives whose name was given with or without namespace."""
+        key = Key.parse(name)
+        if resource_of(kind).namespaced and not key.namespace:
+            return Key(self.namespace, key.name)
+        return key
+
+    # Controllers
+
+    @property
+    def calls(self) -> Calls:
+        """Everything the controllers asked of the server so far."""
+        return self._log.all()
+
+    async def settle(self, *controllers: Controller) -> Calls:
+        """Run controllers until they rest; return what they asked since they last rested.
+
+        Controllers that run already go on running, others are started. At rest means:
+        nothing queued, no reconcile running, and every store holds what the server holds.
+        Keys that wait for a time of their own (`again`) do not count.
+
+        Raises:
+            DidNotSettle: they do not come to rest.
+        """
+        running = [one for process in self._processes for one in process.controllers]
+        if new := [one for one in controllers if not any(one is other for other in running)]:
+            self._start(new)
+        await self._rest()
+        calls = self._log.since_mark()
+        self._log.mark()
+        return calls
+
+    async def restart(self, *controllers: Controller) -> Calls:
+        """Stop all controllers, start these (or the same) with cold caches, and settle."""
+        again = [one for process in self._processes for one in process.controllers]
+        await self.stop()
+        self._log.mark()
+        return await self.settle(*(controllers or again))
+
+    async def stop(self) -> None:
+        """Stop all controllers, as SIGTERM would, and wait until they have ended."""
+        processes, self._processes = self._processes, []
+        for process in processes:
+            await process.stop()
+
+    def _start(self, controllers: Sequence[Controller]) -> None:
+        process = Process(controllers, self._connect, self.clock, self._rng)
+        self._processes.append(process)
+        self._tasks.create_task(process.run())
+
+    def _connect(self) -> tuple[Transport, asyncio.Event]:
+        """Return the connection of a process that starts, and the event that kills it."""
+        return CountingTransport(self._transport(), self._log), asyncio.Event()
+
+    @abstractmethod
+    def _transport(self) -> Transport:
+        """Return the way to the server."""
+
+    @abstractmethod
+    async def _rest(self) -> None:
+        """Wait until all controllers rest."""
+
+    async def _restless(self) -> Sequence[str]:
+        """Return what still moves, in words; nothing when all controllers rest."""
+        return [why for process in self._processes for why in await process.restless(self.client)]
+
+    async def _placed(self, obj: T | JsonObject) -> T | JsonObject:
+        """Return the object with `namespace` filled in where its kind needs one."""
+        if isinstance(obj, Object):
+            if obj.metadata.namespace or not obj.resource.namespaced:
+                return obj
+            metadata = msgspec.structs.replace(obj.metadata, namespace=self.namespace)
+            return msgspec.structs.replace(obj, metadata=metadata)
+        gvk = GroupVersionKind.parse(obj["apiVersion"], obj["kind"])
+        resource = await self.client.discovery.resource_for(gvk)
+        named: JsonObject = obj.get("metadata") or {}
+        if named.get("namespace") or not resource.namespaced:
+            return obj
+        return {**obj, "metadata": {**named, "namespace": self.namespace}}
+
+    async def _served(self, spec: JsonObject) -> None:
+        """Wait until the kinds of a CRD answer; servers take a moment to notice it."""
+        names = spec["names"]
+        for version in spec["versions"]:
+            if not version.get("served", True):
+                continue
+            namespaced = spec["scope"] == "Namespaced"
+            resource = Resource(
+                spec["group"], version["name"], names["kind"], names["plural"], namespaced
+            )
+            async with asyncio.timeout(30):
+                while not await self._answers(resource):  # noqa: ASYNC110 - nothing tells us
+                    await asyncio.sleep(0.05)
+
+    async def _answers(self, resource: Resource) -> bool:
+        try:
+            await self.client.list(resource)
+        except NotFound:
+            return False
+        return True

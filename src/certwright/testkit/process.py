@@ -1,0 +1,127 @@
+"""One simulated process: a manager with its own connection, which may die and start anew."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+
+from certwright.client import Client, Transport
+from certwright.clock import Clock
+from certwright.kube import Forbidden, NotFound
+from certwright.runtime import Controller, Feed, Manager, Rng
+
+RESTART_SECONDS = 1.0
+"""How long a crashed process takes to come back."""
+
+
+class Process:
+    """Runs controllers the way a pod does: when it crashes it is started again.
+
+    *connect* is called at every start. It returns the transport of the new process and an
+    event that, once set, kills it: the manager is cancelled, and as its transport is dead by
+    then, nothing is left of it but what it wrote before. *rng* is its only source of chance.
+    """
+
+    def __init__(
+        self,
+        controllers: Sequence[Controller],
+        connect: Callable[[], tuple[Transport, asyncio.Event]],
+        clock: Clock,
+        rng: Rng | None = None,
+    ) -> None:
+        self.controllers = tuple(controllers)
+        self.crashes = 0
+        self._connect = connect
+        self._clock = clock
+        self._rng = rng
+        self._manager: Manager | None = None
+        self._stopping = asyncio.Event()
+        self._ended = asyncio.Event()
+
+    async def run(self) -> None:
+        """Run until stopped, over any number of crashes."""
+        try:
+            while await self._crashed():
+                self.crashes += 1
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(RESTART_SECONDS):
+                        await self._stopping.wait()
+        finally:
+            self._ended.set()
+
+    async def stop(self) -> None:
+        """Stop gracefully and return when all has ended."""
+        self._stopping.set()
+        await self._ended.wait()
+
+    async def _crashed(self) -> bool:
+        """Run one life of the process; return whether a crash ended it."""
+        if self._stopping.is_set():
+            return False
+        transport, died = self._connect()
+        client = Client(transport, clock=self._clock)
+        self._manager = Manager(client, self.controllers, clock=self._clock, rng=self._rng)
+        try:
+            async with asyncio.TaskGroup() as group:
+                life = group.create_task(self._manager.run(), name="manager")
+                ends = [
+                    group.create_task(died.wait(), name="crash"),
+                    group.create_task(self._stopping.wait(), name="stop"),
+                ]
+                await asyncio.wait([life, *ends], return_when=asyncio.FIRST_COMPLETED)
+                if died.is_set():
+                    life.cancel()
+                else:
+                    self._manager.stop()
+                await asyncio.wait([life])
+                for end in ends:
+                    end.cancel()
+        finally:
+            self._manager = None
+        return died.is_set()
+
+    async def restless(self, witness: Client) -> list[str]:
+        """Return what still moves, in words. *witness* sees the server as it is."""
+        manager = self._manager
+        if manager is None:
+            return ["the process is being started"]
+        if moving := _moving(manager):
+            return moving
+        behind = [line for feed in manager.cache.feeds for line in await _behind(feed, witness)]
+        return behind or _moving(manager)
+
+
+def _moving(manager: Manager) -> list[str]:
+    """Say what the manager has still to do; keys that wait for their own time do not count."""
+    found = [
+        f"{workers.controller.name} retries {key}, which failed {failures} time(s)"
+        for workers in manager.workers
+        for key, failures in workers.queue.retrying.items()
+    ]
+    if not manager.idle():
+        found += [f"stores are not complete: {line}" for line in manager.cache.unsynced()]
+        found += [
+            f"{workers.controller.name} has {len(workers.queue)} key(s) queued "
+            f"and works on {', '.join(map(str, workers.queue.working)) or 'none'}"
+            for workers in manager.workers
+        ]
+        found.append(f"{manager.cache.pending} own write(s) have not come back as events")
+    return found
+
+
+async def _behind(feed: Feed, witness: Client) -> list[str]:
+    """Say which objects a store does not hold as the server does."""
+    view = feed.view
+    try:
+        listing = await witness.list(
+            view.resource,
+            view.selection.namespace,
+            labels=view.selection.labels,
+            fields=view.selection.fields,
+        )
+    except (NotFound, Forbidden):
+        return []  # the kind is not there, or not for this process: nothing to catch up with
+    stored = {(e.meta.uid, e.meta.resource_version) for e in feed.store.items()}
+    actual = {(obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]) for obj in listing.items}
+    if stored == actual:
+        return []
+    return [f"the store of {view} lacks {len(actual - stored)} versions of {len(actual)} objects"]

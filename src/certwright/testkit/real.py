@@ -1,0 +1,140 @@
+"""The real half of `Cluster`: a namespace of its own on a real control plane."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import orjson
+
+from certwright.client import Client, Request, Response, Stream, Transport, connect
+from certwright.clock import SYSTEM
+from certwright.kube import Key, NotFound, Resource
+from certwright.kube.kinds import Namespace
+from certwright.testkit.cluster import Cluster, DidNotSettle
+from certwright.testkit.controlplane import ControlPlane, ControlPlaneError, control_plane
+
+PATIENCE_SECONDS = 30.0
+POLL_SECONDS = 0.02
+
+
+class RealCluster(Cluster):
+    """A namespace on the server of a kubeconfig; what the test creates goes when it ends."""
+
+    clock = SYSTEM
+
+    def __init__(self, kubeconfig: Path) -> None:
+        super().__init__()
+        self._kubeconfig = kubeconfig
+
+    async def __aenter__(self) -> Self:
+        connected = await self._stack.enter_async_context(
+            connect(kubeconfig=self._kubeconfig)
+        )
+        self._creations = CreationLog(connected.transport)
+        self.client = Client(self._creations, field_manager="test")
+        made = await connected.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"generateName": "certwright-test-"},
+            }
+        )
+        self.namespace = made["metadata"]["name"]
+        self._stack.push_async_callback(self._clean_up)
+        return await super().__aenter__()
+
+    def _transport(self) -> Transport:
+        return self._creations
+
+    async def _rest(self) -> None:
+        deadline = SYSTEM.monotonic() + PATIENCE_SECONDS
+        while restless := await self._restless():
+            if SYSTEM.monotonic() > deadline:
+                raise DidNotSettle("; ".join(restless))
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _clean_up(self) -> None:
+        """Delete what was created, newest first: instances go before their definitions."""
+        for resource, key in reversed(self._creations.created):
+            await self._remove(resource, key)
+        await self._remove(Namespace, Key("", self.namespace), wait=False)
+
+    async def _remove(self, resource: Resource, key: Key, *, wait: bool = True) -> None:
+        """Delete an object and, since nobody is left to run its finalizers, those too."""
+        try:
+            left = await self.client.delete(resource, key)
+            if wait and left.get("kind") == resource.kind and left["metadata"].get("finalizers"):
+                if resource.kind == "CustomResourceDefinition":
+                    await self._gone(resource, key)  # the server's own finalizer
+                else:
+                    await self.client.patch(resource, key, {"metadata": {"finalizers": None}})
+        except NotFound:
+            pass
+
+    async def _gone(self, resource: Resource, key: Key) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                await self.client.get(resource, key)  # NotFound ends it
+                await asyncio.sleep(POLL_SECONDS)
+
+
+class CreationLog:
+    """A transport that remembers which objects came into being through it."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.created: list[tuple[Resource, Key]] = []
+
+    async def send(self, request: Request) -> Response:
+        """Pass a request on; note what it created."""
+        response = await self._inner.send(request)
+        resource = request.resource
+        if response.status == 201 and resource is not None and not request.subresource:
+            metadata = orjson.loads(response.body).get("metadata") or {}
+            if name := metadata.get("name"):
+                self.created.append((resource, Key(metadata.get("namespace", ""), name)))
+        return response
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        """Pass a watch on."""
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        """Do nothing: the connection belongs to whoever opened it."""
+
+
+@contextmanager
+def shared_control_plane() -> Iterator[ControlPlane]:
+    """Run a control plane in a thread of its own, so that tests with many loops can share it."""
+    started: queue.SimpleQueue[ControlPlane | BaseException] = queue.SimpleQueue()
+    stop: list[Callable[[], object]] = []
+
+    async def serve() -> None:
+        ended = asyncio.Event()
+        stop.append(partial(asyncio.get_running_loop().call_soon_threadsafe, ended.set))
+        async with control_plane() as plane:
+            started.put(plane)
+            await ended.wait()
+
+    def main() -> None:
+        try:
+            asyncio.run(serve())
+        except ControlPlaneError as error:
+            started.put(error)
+
+    thread = threading.Thread(target=main, name="control-plane")
+    thread.start()
+    try:
+        outcome = started.get()
+        if isinstance(outcome, BaseException):
+            raise outcome
+        yield outcome
+    finally:
+        for end in stop:
+            end()
+        thread.join()

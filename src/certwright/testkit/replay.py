@@ -1,0 +1,48 @@
+"""Seeing a failed run again: how it is named, and how one asks for it.
+
+The pytest plugin turns its options into the environment variables read here, so that the
+simulation needs no pytest.
+"""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+REPLAY = "CERTWRIGHT_REPLAY"
+SEEDS = "CERTWRIGHT_SEEDS"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One run: its name within the test, and the digest of its trace."""
+
+    name: str
+    digest: str = ""
+
+    @classmethod
+    def asked_for(cls, environment: Mapping[str, str] = os.environ) -> "Replay | None":
+        """Return the run somebody wants to see again, if any."""
+        text = environment.get(REPLAY, "")
+        if not text:
+            return None
+        name, _, digest = text.partition("@")
+        return cls(name, digest)
+
+    @staticmethod
+    def seeds(default: Iterable[int], environment: Mapping[str, str] = os.environ) -> Iterable[int]:
+        """Return the seeds to run: as many as somebody asked for, or the default."""
+        text = environment.get(SEEDS, "")
+        return range(int(text)) if text else default
+
+    def command(self, environment: Mapping[str, str] = os.environ) -> str:
+        """Return the command that repeats the run."""
+        test = environment.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        replay = f"--certwright-replay={self.name}@{self.digest}"
+        return shlex.join(["python", "-m", "pytest", test, replay])
+
+    def compare(self, digest: str) -> list[str]:
+        """Say so when a replay did not take the same way as the run it repeats."""
+        if not self.digest or self.digest == digest:
+            return []
+        return [f"the replay took another way: trace {digest}, not {self.digest}"]

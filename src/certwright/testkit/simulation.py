@@ -1,0 +1,204 @@
+"""Whole runs of a scenario in virtual time: one, or a campaign of seeds.
+
+A scenario is what users do: an async function that creates, changes and deletes objects and
+lets the controllers settle in between. `run` plays it once on a fresh server in a fresh
+virtual-time loop, under a plan of faults; nothing outside the run can influence it, so the
+same arguments give the same trace. `simulate` plays it under many random plans and
+interleavings and compares every end with that of a calm run.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+from certwright.kube.objects import JsonObject
+from certwright.runtime import Controller
+from certwright.testkit.embedded import EmbeddedCluster
+from certwright.testkit.endstate import differences, end_state
+from certwright.testkit.faults import CALM, Plan, Storm
+from certwright.testkit.interference import Interference
+from certwright.testkit.replay import Replay
+from certwright.testkit.virtualtime import VirtualLoop
+
+Scenario: TypeAlias = Callable[[EmbeddedCluster], Awaitable[None]]
+T = TypeVar("T")
+
+SHOWN_DIFFERENCES = 20
+SHOWN_STEPS = 60
+
+EXTRA_WRITES_PER_FAULT = 4
+"""A fault may cost a repeated write or two; what costs more is a controller that writes blindly."""
+
+
+class SimulationFailed(AssertionError):
+    """A run did not end as it should. The message says how to see it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """What is played: users' actions, the controllers under test, and what may differ."""
+
+    scenario: Scenario
+    controllers: tuple[Controller, ...]
+    ignore: Sequence[str] = ()
+    """Fields of the end state that may differ, as ``Kind.path.to.field``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How one run went."""
+
+    state: Mapping[str, JsonObject]
+    requests: int
+    writes: int
+    events: int
+    crashes: int
+    faults: int
+    seen_at_write: Sequence[int]
+    """How many versions of the world the process had seen at each of its writes."""
+    digest: str
+    trace: Sequence[str]
+    failure: str = ""
+    """What went wrong when the run did not reach its end."""
+
+    def differences_from(self, calm: "Run") -> list[str]:
+        """Say what is wrong with this run, given how the calm one went; nothing if all is well."""
+        if self.failure:
+            return [self.failure]
+        found = differences(calm.state, self.state)
+        allowed = calm.writes + EXTRA_WRITES_PER_FAULT * max(1, self.faults)
+        if self.writes > allowed:
+            found.append(f"{self.writes} writes, where {calm.writes} do it in calm weather")
+        return found
+
+
+def run(play: Play, plan: Plan = CALM, *, seed: int = 0, shuffle: bool = False) -> Run:
+    """Play once. With *shuffle*, the seed decides the order in which ready tasks run."""
+    with asyncio.Runner(loop_factory=partial(VirtualLoop, seed, shuffle=shuffle)) as runner:
+        return runner.run(_play(play, plan, seed))
+
+
+async def _play(play: Play, plan: Plan, seed: int) -> Run:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    interference = Interference(plan, loop.trace, loop.clock.jump)
+    async with EmbeddedCluster(play.controllers, interference=interference, seed=seed) as cluster:
+        # A failure is part of the result: its trace is what people need to see.
+        [failure] = await asyncio.gather(_act(play, cluster), return_exceptions=True)
+        state = end_state(cluster.server.objects(), play.ignore)
+        crashes = cluster.crashes
+    return Run(
+        state=state,
+        requests=interference.requests,
+        writes=interference.writes,
+        events=interference.events,
+        crashes=crashes,
+        faults=interference.faults,
+        seen_at_write=tuple(interference.seen_at_write),
+        digest=loop.trace.digest(),
+        trace=tuple(loop.trace.lines()),
+        failure=f"{type(failure).__name__}: {failure}" if failure else "",
+    )
+
+
+async def _act(play: Play, cluster: EmbeddedCluster) -> None:
+    await play.scenario(cluster)
+    await cluster.settle()
+
+
+def storm(play: Play, seed: int) -> Run:
+    """Play once under random faults and in random order, all drawn from one seed."""
+    return run(play, Storm(seed), seed=seed, shuffle=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What a campaign covered."""
+
+    runs: int
+    requests: int
+    events: int
+    crashes: int
+    faults: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.runs} runs, {self.requests} requests, {self.events} events, "
+            f"{self.faults} faults, {self.crashes} crashes"
+        )
+
+
+async def simulate(
+    scenario: Scenario,
+    *controllers: Controller,
+    seeds: Iterable[int] = range(100),
+    ignore: Sequence[str] = (),
+) -> Campaign:
+    """Play a scenario under every seed and require the end of a calm run every time.
+
+    ``--certwright-seeds`` replaces *seeds* by as many as it says, ``--certwright-replay``
+    by the one it names.
+
+    Raises:
+        SimulationFailed: a run ended otherwise. The message holds the command to replay it.
+    """
+    play = Play(scenario, controllers, ignore)
+    return await beside(lambda: _campaign(play, seeds))
+
+
+def _campaign(play: Play, seeds: Iterable[int]) -> Campaign:
+    calm = run(play)
+    expect_calm(calm)
+    replay = Replay.asked_for()
+    chosen = [int(replay.name)] if replay else Replay.seeds(seeds)
+    runs = []
+    for seed in chosen:
+        result = storm(play, seed)
+        judge(result, calm, str(seed), f"the storm of seed {seed}", replay)
+        runs.append(result)
+    return Campaign(
+        len(runs),
+        sum(r.requests for r in runs),
+        sum(r.events for r in runs),
+        sum(r.crashes for r in runs),
+        sum(r.faults for r in runs),
+    )
+
+
+def expect_calm(calm: Run) -> None:
+    """Refuse to go on when the scenario fails without any fault."""
+    if calm.failure:
+        raise SimulationFailed(f"the scenario fails in calm weather: {calm.failure}")
+
+
+def judge(result: Run, calm: Run, name: str, plan: str, replay: Replay | None) -> None:
+    """Raise if a run did not end like the calm one, with what it takes to see it again."""
+    wrong = result.differences_from(calm)
+    if replay is not None:
+        wrong += replay.compare(result.digest)
+    if not wrong:
+        return
+    raise SimulationFailed(
+        "\n".join(
+            [
+                f"after {plan} the world is not as it should be:",
+                *(f"  {line}" for line in wrong[:SHOWN_DIFFERENCES]),
+                f"the last of {len(result.trace)} steps:",
+                *(f"  {line}" for line in result.trace[-SHOWN_STEPS:]),
+                f"replay with: {Replay(name, result.digest).command()}",
+            ]
+        )
+    )
+
+
+async def beside(work: Callable[[], T]) -> T:
+    """Run loops of our own while the caller's loop waits.
+
+    A thread can run one event loop at a time, so they get a thread. The caller's loop stands
+    still meanwhile: a campaign is one step of a test, whatever kind of loop the test has.
+    """
+    with ThreadPoolExecutor(1, "simulation") as pool:
+        return pool.submit(work).result()
