@@ -52,7 +52,7 @@ from certwright.runtime.triggers import Mapper, Source, Trigger, Watched, mapped
 from certwright.runtime.watch import Watch, WatchStatus
 from certwright.runtime.watchstate import WatchState
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - plainly sorted, as a test demands of every façade
     "Address",
     "Backoff",
     "BadObject",

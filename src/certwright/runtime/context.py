@@ -27,7 +27,12 @@ from certwright.kube.errors import Conflict
 from certwright.runtime.apply import Applier, Change, render
 from certwright.runtime.entry import Entry
 from certwright.runtime.events import EventRecorder, EventType
-from certwright.runtime.finalizers import finalizer_patch, with_finalizer, without_finalizer
+from certwright.runtime.finalizers import (
+    FinalizerChange,
+    finalizer_patch,
+    with_finalizer,
+    without_finalizer,
+)
 from certwright.runtime.pool import CpuPool
 from certwright.runtime.status import status_patch
 from certwright.runtime.store import Store
@@ -93,14 +98,14 @@ class Context:
         return None if entry is None else _read(kind, entry)
 
     @overload
-    def list(self, kind: type[T], namespace: str = "", *, labels: str = "") -> list[T]: ...
+    def list(self, kind: type[T], namespace: str = "", *, labels: str = "") -> Sequence[T]: ...
     @overload
     def list(
         self, kind: Resource, namespace: str = "", *, labels: str = ""
-    ) -> list[JsonObject]: ...
+    ) -> Sequence[JsonObject]: ...
     def list(
         self, kind: type[T] | Resource, namespace: str = "", *, labels: str = ""
-    ) -> list[T] | list[JsonObject]:
+    ) -> Sequence[T] | Sequence[JsonObject]:
         """Return the objects of a kind, of one namespace or all, that match a label selector."""
         store = self.store(kind)
         entries = store.by_namespace(namespace) if namespace else store.items()
@@ -110,22 +115,22 @@ class Context:
         return _read_all(kind, entries)
 
     @overload
-    def owned(self, kind: type[T], owner: JsonObject | Object) -> list[T]: ...
+    def owned(self, kind: type[T], owner: JsonObject | Object) -> Sequence[T]: ...
     @overload
-    def owned(self, kind: Resource, owner: JsonObject | Object) -> list[JsonObject]: ...
+    def owned(self, kind: Resource, owner: JsonObject | Object) -> Sequence[JsonObject]: ...
     def owned(
         self, kind: type[T] | Resource, owner: JsonObject | Object
-    ) -> list[T] | list[JsonObject]:
+    ) -> Sequence[T] | Sequence[JsonObject]:
         """Return the objects of a kind that name *owner* as their owner."""
         return _read_all(kind, self.store(kind).by_owner(_identity(owner)[0]))
 
     @overload
-    def indexed(self, kind: type[T], index: str, value: Hashable) -> list[T]: ...
+    def indexed(self, kind: type[T], index: str, value: Hashable) -> Sequence[T]: ...
     @overload
-    def indexed(self, kind: Resource, index: str, value: Hashable) -> list[JsonObject]: ...
+    def indexed(self, kind: Resource, index: str, value: Hashable) -> Sequence[JsonObject]: ...
     def indexed(
         self, kind: type[T] | Resource, index: str, value: Hashable
-    ) -> list[T] | list[JsonObject]:
+    ) -> Sequence[T] | Sequence[JsonObject]:
         """Return the objects a declared index function puts under *value*."""
         return _read_all(kind, self.store(kind).by_index(index, value))
 
@@ -191,9 +196,9 @@ class Context:
     def event(
         self,
         obj: JsonObject | Object,
-        type: EventType,
+        type: EventType,  # noqa: A002 - the API's word
         reason: str,
-        note: str,  # noqa: A002
+        note: str,
     ) -> None:
         """Record an event about an object. Never waits and never fails; repetitions are merged."""
         self._around.events.record(obj, type, reason, note)
@@ -206,7 +211,7 @@ class Context:
         self,
         obj: JsonObject | Object,
         finalizer: str,
-        change: Callable[[Sequence[str], str], list[str] | None],
+        change: FinalizerChange,
     ) -> Change:
         resource = await self._resource(obj)
         metadata = self._live(resource, obj)["metadata"]
@@ -252,7 +257,7 @@ def _read(kind: type[T] | Resource, entry: Entry) -> Any:
     return entry.obj() if isinstance(kind, Resource) else entry.as_(kind)
 
 
-def _read_all(kind: type[T] | Resource, entries: Iterable[Entry]) -> Any:
+def _read_all(kind: type[T] | Resource, entries: Iterable[Entry]) -> Sequence[Any]:
     return [_read(kind, entry) for entry in entries]
 
 

@@ -21,9 +21,13 @@ changed meanwhile they raise `Conflict` and the reconcile is repeated. Clean-up 
 than once. What lives inside the cluster needs no finalizer: owner references do that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from certwright.kube import JsonObject
+
+FinalizerChange: TypeAlias = Callable[[Sequence[str], str], list[str] | None]
+"""From the finalizers and a name to the new finalizers, or None if nothing changes."""
 
 
 def with_finalizer(finalizers: Sequence[str], name: str) -> list[str] | None:

@@ -113,7 +113,7 @@ class Elector:
         client: Client,
         election: LeaderElection,
         clock: Clock,
-        on_change: Callable[[bool], None] = lambda leading: None,
+        on_change: Callable[[bool], None] = lambda _leading: None,
         rng: Rng | None = None,
     ) -> None:
         self._client = client

@@ -13,6 +13,7 @@ tidied up.
 """
 
 import asyncio
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -62,14 +63,12 @@ class Manager:
         probes: Address | None = None,
         metrics: Metrics | None = None,
         grace: timedelta = timedelta(seconds=20),
-        identity: str = "certwright",
         rng: Rng | None = None,
     ) -> None:
         """Declare what will run.
 
         *probes* is where /livez, /readyz and /metrics are served, nowhere if None. Pass the
-        *metrics* that observe the client, so that its requests are counted. *identity* names
-        this replica in events.
+        *metrics* that observe the client, so that its requests are counted.
         """
         self.client = client
         self.clock = clock
@@ -77,7 +76,7 @@ class Manager:
         self._controllers: list[Controller] = []
         self._runnables: list[Runnable] = []
         self._grace = grace
-        self.identity = identity
+        self.identity = leader_election.identity if leader_election else socket.gethostname()
         self.rng = rng or new_rng()
         self._probes = probes
         self.pool = CpuPool()

@@ -22,15 +22,24 @@ def status_patch(live: JsonObject, new: JsonObject | Struct) -> JsonObject | Non
     before = live.get("status")
     if not isinstance(before, dict):
         before = {}
-    wanted: JsonObject = msgspec.to_builtins(new) if isinstance(new, Struct) else new
     if isinstance(new, Struct):
         before = _as_seen_by(type(new), before)
-    change = create_merge_patch(before, wanted)
+        new = msgspec.to_builtins(new)
+    change = create_merge_patch(_without_nulls(before), _without_nulls(new))
     if not change:
         return None
     metadata = live["metadata"]
     precondition = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     return {"metadata": precondition, "status": change}
+
+
+def _without_nulls(value: Any) -> Any:
+    """Drop nulls, which mean "absent" to a server and "delete" in a merge patch."""
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
 
 
 def _as_seen_by(kind: type[Struct], status: JsonObject) -> JsonObject:

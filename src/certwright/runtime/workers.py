@@ -167,15 +167,17 @@ class Workers:
             changed=str(entry.key) if entry else "",
             exc_info=error,
         )
-        for key in self._primary.keys():
-            self.queue.add(key, Priority.RESYNC)
+        self._look_at_everything()
+
+    def _look_at_everything(self) -> None:
+        for entry in self._primary.items():
+            self.queue.add(entry.key, Priority.RESYNC)
 
     async def _resync(self, seconds: float) -> None:
         """Look at everything every now and then, though nothing is known to have changed."""
         while True:
             await asyncio.sleep(seconds)
-            for key in self._primary.keys():
-                self.queue.add(key, Priority.RESYNC)
+            self._look_at_everything()
 
     async def _pump(self, source: Source) -> None:
         """Queue what a source yields; start it again, later each time, when it fails."""
@@ -219,7 +221,7 @@ class Workers:
         finally:
             timer.cancel()
             del self.flights[key]
-        if ended is Stop.PAUSE:
+        if ended is None:
             self.queue.add(key)
         else:
             self._settle(key, ended, clock.monotonic() - flight.started)
@@ -230,8 +232,8 @@ class Workers:
         self._replacements -= 1
         return _Worker.REPLACED
 
-    async def _call(self, flight: Flight) -> "Outcome | BaseException | Stop":
-        """Call the reconcile function; return how it ended, whatever it did.
+    async def _call(self, flight: Flight) -> Outcome | BaseException | None:
+        """Call the reconcile function; return how it ended, None if it was paused.
 
         Raises:
             CancelledError: the worker itself is to end.
@@ -240,7 +242,7 @@ class Workers:
             body = self.controller.reconcile(Context(self._around, flight.key), flight.key)
             ended = await self._monitor.drive(flight, body)
             if not isinstance(ended, Outcome):
-                raise TypeError(  # noqa: TRY301
+                raise TypeError(
                     f"reconcile returned {ended!r}; it must return DONE, WAIT or again(after=…)"
                 )
             flight.land()
@@ -254,7 +256,7 @@ class Workers:
             if flight.task is not None and flight.task.cancelling():
                 raise
             if flight.stopped is Stop.PAUSE:
-                return Stop.PAUSE
+                return None
             return DeadlineExceeded(f"no result within {self._deadline:g} s")
         except (Exception, SystemExit, BaseExceptionGroup) as error:  # noqa: BLE001
             flight.land()

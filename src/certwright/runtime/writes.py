@@ -6,7 +6,8 @@ however late the watch is.
 
 import orjson
 
-from certwright.client import Client, DeleteOptions, Propagation, WriteOptions, request
+from certwright.client import Client, Propagation, Request, request
+from certwright.client.request import DeleteOptions, WriteOptions
 from certwright.kube import MERGE_PATCH, JsonObject, Key, Resource
 from certwright.kube.errors import NotFound
 from certwright.runtime.cache import Cache
@@ -55,7 +56,7 @@ class Writes:
         else:
             self._cache.note_delete(resource, key, uid)
 
-    async def _send(self, resource: Resource, asked: request.Request) -> JsonObject:
+    async def _send(self, resource: Resource, asked: Request) -> JsonObject:
         raw = (await self._client.send(asked)).body
         self._cache.note_write(resource, raw)
         stored: JsonObject = orjson.loads(raw)

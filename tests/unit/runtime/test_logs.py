@@ -1,0 +1,114 @@
+import io
+import json
+import logging
+
+import pytest
+import structlog
+
+from certwright.kube import Key
+from certwright.runtime import configure_logs, redact_text
+from certwright.runtime.logs import redact
+
+KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----"
+JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
+
+
+@pytest.fixture
+def stream():
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield io.StringIO()
+    structlog.reset_defaults()
+    root.handlers[:], root.level = handlers, level
+
+
+def test_json_is_one_object_per_line(stream):
+    configure_logs(as_json=True, stream=stream)
+    structlog.get_logger().info("applied object", key=Key("ns", "a\nb"), count=2)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 1
+    record = json.loads(lines[0])
+    assert (record["level"], record["event"], record["key"], record["count"]) == (
+        "info",
+        "applied object",
+        "ns/a\nb",
+        2,
+    )
+
+
+def test_text_cannot_be_forged_from_inside(stream):
+    configure_logs(as_json=False, stream=stream)
+    evil = "x\n12:00:00.000 ERROR   all is lost\x1b[2J\u2028\u202e"
+    structlog.get_logger().info("saw " + evil, note=evil, **{"k\ney": evil})
+    text = stream.getvalue()
+    assert text.count("\n") == 1
+    assert "\x1b" not in text
+    assert "\u2028" not in text
+    assert "\u202e" not in text
+
+
+def test_a_traceback_is_indented_so_it_cannot_pass_for_a_record(stream):
+    configure_logs(as_json=False, stream=stream)
+    try:
+        raise ValueError("first\nsecond")
+    except ValueError:
+        structlog.get_logger().exception("crashed")
+    first, *rest = stream.getvalue().splitlines()
+    assert "crashed" in first
+    assert rest
+    assert all(line.startswith("    ") for line in rest)
+
+
+def test_text_is_the_default_only_on_a_terminal(stream):
+    configure_logs(stream=stream)
+    structlog.get_logger().info("hello")
+    assert json.loads(stream.getvalue())["event"] == "hello"
+
+
+def test_levels_are_honoured_and_foreign_loggers_look_the_same(stream):
+    configure_logs(level="warning", as_json=True, stream=stream)
+    structlog.get_logger().info("quiet")
+    logging.getLogger("aiohttp").error("foreign %s", "trouble", extra={"token": "t"})
+    (line,) = stream.getvalue().splitlines()
+    assert json.loads(line)["event"] == "foreign trouble"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"token": "abc"},
+        {"authorization": "abc"},
+        {"clientKeyData": "abc"},
+        {"event": f"cannot use {KEY}".replace("MHcCAQEE", "abc")},
+        {"event": "-----BEGIN PRIVATE KEY-----\nabc"},
+        {"headers": {"Authorization": "Bearer abc"}},
+        {"note": "sent Bearer abc to it"},
+        {"obj": {"kind": "Secret", "data": {"tls.key": "abc"}}},
+        {"obj": [{"kind": "Secret", "stringData": {"x": "abc"}}]},
+        {"raw": b"abc"},
+        {"error": ValueError("Basic YWJjZGVmZ2g6abc=")},
+    ],
+)
+def test_secrets_do_not_get_out(event):
+    assert "abc" not in str(redact(None, "info", event))
+
+
+def test_web_tokens_are_recognised_anywhere():
+    assert redact_text(f"got {JWT}, sorry") == "got [redacted], sorry"
+
+
+def test_harmless_values_stay_what_they_are():
+    event = {"event": "x", "count": 3, "ok": True, "key": Key("a", "b"), "items": ["a", {"b": 1}]}
+    assert redact(None, "info", event) == {
+        "event": "x",
+        "count": 3,
+        "ok": True,
+        "key": "a/b",
+        "items": ["a", {"b": 1}],
+    }
+
+
+def test_a_value_that_contains_itself_does_not_hang_the_log():
+    loop: dict = {}
+    loop["self"] = loop
+    assert "…" in str(redact(None, "info", {"value": loop}))
