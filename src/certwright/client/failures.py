@@ -11,6 +11,7 @@ from certwright.client.config import Config
 from certwright.client.errors import (
     ConnectFailed,
     ConnectionLost,
+    NotAnApiServer,
     Timeout,
     TlsFailed,
     TransportError,
@@ -97,6 +98,11 @@ def explain(error: Exception, peer: Peer) -> TransportError:
             return ConnectFailed(
                 f"{server} cannot be reached (no connection in time); is a firewall in "
                 f"between, and is the server of {peer.source} right?"
+            )
+        case aiohttp.ClientResponseError():
+            return NotAnApiServer(
+                f"{server} does not speak HTTP as it should; correct host and port of the "
+                f"server of {peer.source}"
             )
         case TimeoutError():
             return Timeout(

@@ -119,9 +119,10 @@ class HttpTransport:
             async with answer:
                 self._check(request, answer)
                 body = await self._body(request, answer)
+            return Response(answer.status, _headers(answer), body)
         except failures.CAUGHT as error:
-            raise failures.explain(error, self._peer) from error
-        return Response(answer.status, _headers(answer), body)
+            failure = failures.explain(error, self._peer)
+        raise failure  # out here, so that what aiohttp raised is not chained: it holds our headers
 
     async def _open(self, request: Request, login: Login) -> aiohttp.ClientResponse:
         try:
@@ -129,7 +130,8 @@ class HttpTransport:
             async with asyncio.timeout(self._limits.answer.total_seconds()):
                 return await self._start(session, request, login, self._watch_timeout)
         except failures.CAUGHT as error:
-            raise failures.explain(error, self._peer) from error
+            failure = failures.explain(error, self._peer)
+        raise failure
 
     async def _start(
         self,
@@ -226,10 +228,12 @@ class HttpStream:
         try:
             chunk = await self._answer.content.readany()
         except failures.CAUGHT as error:
-            raise failures.explain(error, self._peer) from error
-        if not chunk:
+            failure = failures.explain(error, self._peer)
+        else:
+            if chunk:
+                return chunk
             raise StopAsyncIteration
-        return chunk
+        raise failure
 
 
 def impersonation_headers(impersonate: Impersonation) -> Iterator[tuple[str, str]]:

@@ -17,11 +17,9 @@ import orjson
 from certwright.client.transport import Request
 from certwright.kube.identity import Key, Resource
 from certwright.kube.objects import JsonObject, Object, key_of
+from certwright.kube.patches import APPLY_PATCH, JSON_PATCH
 
 JSON = "application/json"
-APPLY_PATCH = "application/apply-patch+yaml"
-JSON_PATCH = "application/json-patch+json"
-MERGE_PATCH = "application/merge-patch+json"
 _ACCEPT_JSON = (("accept", JSON),)
 _ACCEPT_METADATA = (
     ("accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"),

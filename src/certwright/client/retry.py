@@ -46,8 +46,8 @@ from certwright.client.errors import (
     TlsFailed,
     TransportError,
 )
-from certwright.client.request import APPLY_PATCH
 from certwright.client.transport import Request, Response
+from certwright.kube.patches import APPLY_PATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ def next_wait(
         return None
     if asked is not None and asked > policy.longest_wait:
         return None
-    wait = asked if asked is not None else policy.first_wait * 2 ** (attempt - 1)
+    doublings = min(attempt - 1, _MOST_DOUBLINGS)
+    wait = policy.first_wait * 2**doublings if asked is None else asked
     return min(wait, policy.longest_wait) * (1 + jitter / 4)
 
 
@@ -130,6 +131,8 @@ def spread(request: Request, attempt: int, instant: float) -> float:
 
 
 _FOREVER_SECONDS = 10**6
+_MOST_DOUBLINGS = 20
+"""More of them would only overflow what a timedelta can hold."""
 
 
 def _may_repeat_after_answer(request: Request, status: int, *, asked: bool) -> bool:

@@ -12,7 +12,6 @@ from certwright.client.answers import Decoders
 from certwright.client.calls import Calls
 from certwright.client.discovery import Discovery
 from certwright.client.request import (
-    MERGE_PATCH,
     DeleteOptions,
     Propagation,
     Selection,
@@ -21,6 +20,7 @@ from certwright.client.request import (
 from certwright.client.transport import Request
 from certwright.kube.identity import GroupVersionKind, Key, Resource
 from certwright.kube.objects import JsonObject, Object, resource_of
+from certwright.kube.patches import MERGE_PATCH
 
 T = TypeVar("T", bound=Object)
 

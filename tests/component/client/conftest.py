@@ -1,0 +1,104 @@
+"""Small servers on 127.0.0.1 that behave as badly as a test wants, and clients for them."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+import pytest
+from aiohttp import web
+
+from certwright.client import Client, Config, HttpTransport, Policy
+from certwright.testkit.certs import TestAuthority
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def serve(stack):
+    """Start a server whose every answer comes from one handler; gives its URL."""
+
+    async def start(handler: Handler, tls: ssl.SSLContext | None = None) -> str:
+        app = web.Application(client_max_size=2**30)
+        app.router.add_route("*", "/{path:.*}", handler)
+        # No patience with open handlers at the end: tests that hang them up mean it.
+        runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
+        await runner.setup()
+        stack.push_async_callback(runner.cleanup)
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+        scheme = "http" if tls is None else "https"
+        return f"{scheme}://127.0.0.1:{runner.addresses[0][1]}"
+
+    return start
+
+
+@pytest.fixture
+def serve_bytes(stack):
+    """Start a server that reads one request head and then does what it is told with the socket."""
+
+    async def start(behave: Callable[[asyncio.StreamWriter], Awaitable[None]]) -> str:
+        async def on_connection(reader, writer):
+            try:
+                await reader.readuntil(b"\r\n\r\n")
+                await behave(writer)
+            except (ConnectionError, asyncio.IncompleteReadError):
+                pass  # the client hung up, which is what some tests are about
+            finally:
+                writer.close()
+
+        server = await asyncio.start_server(on_connection, "127.0.0.1", 0)
+        stack.callback(server.close)
+        return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    return start
+
+
+@pytest.fixture
+def client_of(stack):
+    """Make a client that does not retry, unless the test is about retries."""
+
+    def make(config: Config | str, *, limits=None, environ=None, clock=None, **options) -> Client:
+        config = Config(config) if isinstance(config, str) else config
+        around = {"limits": limits, "environ": environ, "clock": clock}
+        given = {name: value for name, value in around.items() if value is not None}
+        options.setdefault("retries", Policy(attempts=1))
+        client = Client(HttpTransport(config, **given), **options)
+        stack.push_async_callback(client.close)
+        return client
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def authority() -> TestAuthority:
+    return TestAuthority("test authority", datetime.now(UTC))
+
+
+@pytest.fixture(scope="session")
+def other_authority() -> TestAuthority:
+    return TestAuthority("another authority", datetime.now(UTC))
+
+
+@pytest.fixture
+def server_tls(authority, tmp_path):
+    """Make the server's side of TLS, with or without asking clients for certificates."""
+
+    def make(*hosts: str, clients: TestAuthority | None = None) -> ssl.SSLContext:
+        pair = authority.serving(*(hosts or ("127.0.0.1",)))
+        file = tmp_path / "serving.pem"
+        file.write_bytes(pair.certificate + pair.key)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        if clients is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(cadata=clients.certificate.decode())
+        return context
+
+    return make

@@ -1,0 +1,180 @@
+"""Kinds are found, remembered, and found again when a CRD appears."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import orjson
+import pytest
+
+from certwright.client import BadAnswer, Client, Request, Response
+from certwright.kube.errors import NotFound
+from certwright.kube.identity import GroupVersionKind, Resource
+from certwright.kube.kinds import Deployment
+from certwright.testkit.virtualtime import VirtualLoop
+
+GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
+CLUSTER_GREETING = Resource("demo.certwright.dev", "v1", "Host", "hosts", namespaced=False)
+
+
+def aggregated(*resources: Resource) -> dict:
+    groups: dict = {}
+    for resource in resources:
+        served = {
+            "resource": resource.plural,
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "responseKind": {"group": "", "version": "", "kind": resource.kind},
+            "subresources": [{"subresource": "status", "responseKind": {"kind": resource.kind}}],
+        }
+        groups.setdefault(resource.group, {}).setdefault(resource.version, []).append(served)
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "items": [
+            {
+                "metadata": {"name": group} if group else {},
+                "versions": [{"version": v, "resources": served} for v, served in versions.items()],
+            }
+            for group, versions in groups.items()
+        ],
+    }
+
+
+@dataclass
+class Served:
+    """A transport that serves documents by path, and counts."""
+
+    documents: dict[str, dict | int]
+    asked: list[str] = field(default_factory=list)
+
+    async def send(self, request: Request) -> Response:
+        self.asked.append(request.path)
+        await asyncio.sleep(0)
+        found = self.documents[request.path]
+        if isinstance(found, int):
+            return Response(found, {}, b"")
+        return Response(200, {}, orjson.dumps(found))
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def loop():
+    loop = VirtualLoop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def served():
+    return Served({"/api": aggregated(), "/apis": aggregated(GREETING, CLUSTER_GREETING)})
+
+
+@pytest.fixture
+def discovery(loop, served):
+    return Client(served, clock=loop.clock).discovery
+
+
+def test_built_in_kinds_cost_nothing(loop, served, discovery):
+    assert loop.run_until_complete(discovery.resource_for(Deployment.gvk)) == Deployment
+    assert served.asked == []
+
+
+def test_custom_kinds_cost_two_requests_once(loop, served, discovery):
+    for _ in range(3):
+        assert loop.run_until_complete(discovery.resource_for(GREETING.gvk)) == GREETING
+    assert loop.run_until_complete(discovery.resource_for(CLUSTER_GREETING.gvk)) == CLUSTER_GREETING
+    assert served.asked == ["/api", "/apis"]
+
+
+def test_many_who_ask_at_once_share_one_answer(loop, served, discovery):
+    async def many():
+        async with asyncio.TaskGroup() as group:
+            for _ in range(10):
+                group.create_task(discovery.resource_for(GREETING.gvk))
+
+    loop.run_until_complete(many())
+    assert served.asked == ["/api", "/apis"]
+
+
+def test_a_new_crd_is_noticed(loop, served, discovery):
+    later = Resource("new.example.com", "v1", "Late", "lates")
+    with pytest.raises(NotFound, match=r"no kind Late in new\.example\.com/v1; install its"):
+        loop.run_until_complete(discovery.resource_for(later.gvk))
+    served.documents["/apis"] = aggregated(GREETING, later)
+    loop.run_until_complete(asyncio.sleep(5))
+    assert loop.run_until_complete(discovery.resource_for(later.gvk)) == later
+
+
+def test_a_kind_that_does_not_exist_is_no_flood(loop, served, discovery):
+    async def ask_for_ten_seconds():
+        for _ in range(100):
+            with pytest.raises(NotFound):
+                await discovery.resource_for(GroupVersionKind("a", "v1", "Misspelt"))
+            await asyncio.sleep(0.1)
+
+    loop.run_until_complete(ask_for_ten_seconds())
+    assert served.asked.count("/apis") == 2
+
+
+def test_invalidated_discovery_asks_again(loop, served, discovery):
+    loop.run_until_complete(discovery.resource_for(GREETING.gvk))
+    discovery.invalidate()
+    assert discovery.known(GREETING.gvk) is None
+    loop.run_until_complete(discovery.resource_for(GREETING.gvk))
+    assert served.asked.count("/apis") == 2
+
+
+def test_resources_lists_all(loop, served, discovery):
+    served.documents["/api"] = aggregated(Resource("", "v1", "Pod", "pods"))
+    assert loop.run_until_complete(discovery.resources()) == (
+        Resource("", "v1", "Pod", "pods"),
+        GREETING,
+        CLUSTER_GREETING,
+    )
+
+
+LEGACY = {
+    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    "/api/v1": {
+        "kind": "APIResourceList",
+        "resources": [
+            {"name": "pods", "kind": "Pod", "namespaced": True},
+            {"name": "pods/log", "kind": "Pod", "namespaced": True},
+        ],
+    },
+    "/apis": {
+        "kind": "APIGroupList",
+        "groups": [
+            {
+                "name": "demo.certwright.dev",
+                "versions": [
+                    {"groupVersion": "demo.certwright.dev/v1beta1", "version": "v1beta1"},
+                    {"groupVersion": "demo.certwright.dev/v1", "version": "v1"},
+                ],
+                "preferredVersion": {"groupVersion": "demo.certwright.dev/v1", "version": "v1"},
+            },
+            {"name": "down.example.com", "versions": [{"groupVersion": "down.example.com/v1"}]},
+        ],
+    },
+    "/apis/demo.certwright.dev/v1": {
+        "kind": "APIResourceList",
+        "resources": [{"name": "greetings", "kind": "Greeting", "namespaced": True}],
+    },
+    "/apis/demo.certwright.dev/v1beta1": {"kind": "APIResourceList", "resources": None},
+    "/apis/down.example.com/v1": 503,
+}
+
+
+def test_servers_without_aggregated_discovery(loop):
+    discovery = Client(Served(LEGACY), clock=loop.clock).discovery
+    assert loop.run_until_complete(discovery.resources()) == (
+        Resource("", "v1", "Pod", "pods"),
+        GREETING,
+    )
+
+
+def test_a_document_that_is_no_discovery_is_named(loop, served, discovery):
+    served.documents["/apis"] = {"items": "x"}
+    with pytest.raises(BadAnswer, match="GET /apis: the answer is no discovery document"):
+        loop.run_until_complete(discovery.resource_for(GREETING.gvk))

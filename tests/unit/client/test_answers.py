@@ -1,0 +1,152 @@
+"""Answers become objects, exceptions and warnings."""
+
+from typing import ClassVar
+
+import msgspec
+import orjson
+import pytest
+
+from certwright.client import BadAnswer, Response, WrongShape, answers, request
+from certwright.client.answers import Decoders
+from certwright.kube.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
+from certwright.kube.identity import Key, Resource
+from certwright.kube.kinds import ConfigMap
+from certwright.kube.objects import Object
+
+ASKED = request.get(ConfigMap, Key("shop", "web"))
+
+
+class Spec(msgspec.Struct):
+    count: int
+
+
+class Greeting(Object):
+    resource: ClassVar = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
+    spec: Spec
+
+
+def refusal(code, *, headers=None, **status):
+    body = orjson.dumps({"kind": "Status", "status": "Failure", "code": code, **status})
+    return answers.to_error(Response(code, headers or {}, body))
+
+
+def test_a_status_becomes_the_exception_of_its_reason():
+    error = refusal(404, reason="NotFound", message='configmaps "web" not found')
+    assert type(error) is NotFound
+    assert str(error) == 'configmaps "web" not found'
+
+
+def test_causes_name_the_fields():
+    error = refusal(
+        422,
+        reason="Invalid",
+        message="no",
+        details={"causes": [{"field": "spec.x", "reason": "FieldValueRequired", "message": "m"}]},
+    )
+    assert type(error) is Invalid
+    assert error.causes[0].field == "spec.x"
+
+
+def test_a_conflict_is_told_from_a_name_that_is_taken():
+    assert type(refusal(409, reason="Conflict")) is Conflict
+
+
+def test_retry_after_comes_from_the_header_when_the_status_is_silent():
+    error = refusal(429, headers={"retry-after": "7"})
+    assert type(error) is TooManyRequests
+    assert error.retry_after == 7
+
+
+def test_a_text_answer_is_quoted_briefly():
+    error = answers.to_error(Response(404, {}, b"404 page not found\n" + b"x" * 10_000))
+    assert type(error) is NotFound
+    assert str(error).startswith("the server answered 404: 404 page not found")
+    assert len(str(error)) < 300
+
+
+def test_a_web_page_is_not_quoted():
+    headers = {"content-type": "text/html; charset=utf-8"}
+    error = answers.to_error(Response(502, headers, b"<html>Bad gateway</html>"))
+    assert str(error) == (
+        "the server answered 502 with a web page; "
+        "a proxy or load balancer in front of it speaks in its place"
+    )
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
+def test_a_refusal_without_a_status_is_still_a_refusal(body):
+    error = answers.to_error(Response(418, {}, body))
+    assert isinstance(error, ApiError)
+    assert error.status_code == 418
+    assert "418" in str(error)
+
+
+def test_a_dict_gets_the_kind_that_lists_leave_out():
+    obj = Decoders().read(ConfigMap, ASKED, b'{"metadata":{"name":"web"}}')
+    assert obj == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
+
+
+def test_a_typed_object():
+    found = Decoders().read(Greeting, ASKED, b'{"metadata":{"name":"hi"},"spec":{"count":3}}')
+    assert isinstance(found, Greeting)
+    assert (found.metadata.name, found.spec.count) == ("hi", 3)
+
+
+def test_an_object_of_the_wrong_shape_is_named():
+    body = b'{"metadata":{"namespace":"a","name":"hi"},"spec":{"count":"canary"}}'
+    with pytest.raises(WrongShape) as caught:
+        Decoders().read(Greeting, ASKED, body)
+    assert str(caught.value) == (
+        "Greeting a/hi does not fit Greeting: Expected `int`, got `str` - at `$.spec.count`; "
+        "correct the object, or the class if the server's schema is newer"
+    )
+
+
+@pytest.mark.parametrize("kind", [ConfigMap, Greeting])
+def test_truncated_json_is_named_and_not_quoted(kind):
+    body = b'{"metadata":{"name":"canary"'
+    with pytest.raises(BadAnswer) as caught:
+        Decoders().read(kind, ASKED, body)
+    assert str(caught.value) == (
+        "GET /api/v1/namespaces/shop/configmaps/web: the answer (28 bytes) is not complete "
+        "JSON; the server or a proxy cut it short"
+    )
+
+
+def test_json_that_is_no_object():
+    with pytest.raises(BadAnswer, match="the answer is a JSON list, no object"):
+        Decoders().read(ConfigMap, ASKED, b"[]")
+
+
+def test_a_page_keeps_its_items_as_bytes():
+    body = b'{"metadata":{"resourceVersion":"7","continue":"t"},"items":[{"a":1},{"b":2}]}'
+    page = answers.to_page(ASKED, body)
+    assert [bytes(item) for item in page.items] == [b'{"a":1}', b'{"b":2}']
+    assert page.metadata.resource_version == "7"
+    assert page.metadata.continue_token == "t"
+
+
+def test_an_empty_list_may_say_null():
+    assert answers.to_page(ASKED, b'{"metadata":{},"items":null}').items == []
+
+
+def test_a_page_that_is_cut_or_no_list():
+    with pytest.raises(BadAnswer, match="not complete JSON"):
+        answers.to_page(ASKED, b'{"items":[{"a":')
+    with pytest.raises(WrongShape, match="the answer is no list"):
+        answers.to_page(ASKED, b'{"items":"x"}')
+
+
+@pytest.mark.parametrize(
+    ("header", "texts"),
+    [
+        (None, []),
+        ('299 - "unknown field \\"spec.x\\""', ['unknown field "spec.x"']),
+        ('299 - "one", 299 - "two, with a comma"', ["one", "two, with a comma"]),
+        ('199 - "not for us"', []),
+        ("nonsense", []),
+    ],
+)
+def test_warnings(header, texts):
+    headers = {} if header is None else {"warning": header}
+    assert answers.warnings(headers) == texts
