@@ -7,7 +7,7 @@ from random import Random
 
 from certwright.client import Client, Transport
 from certwright.runtime import Controller, new_rng
-from certwright.testkit.apiserver import ApiServer
+from certwright.testkit.apiserver.server import ApiServer
 from certwright.testkit.calls import Calls, CountingTransport
 from certwright.testkit.cluster import Cluster, DidNotSettle
 from certwright.testkit.interference import Interference
