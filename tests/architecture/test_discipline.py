@@ -79,16 +79,6 @@ def test_broad_excepts_stand_at_the_boundaries_only(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_facade_lists_its_names_in_order(modules):
-    for module in modules:
-        if module.path.name != "__init__.py":
-            continue
-        for node in module.tree.body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-                names = ast.literal_eval(node.value)
-                assert names == sorted(names), f"{module.where}: __all__ is not sorted"
-
-
 def test_no_star_imports(modules):
     wrong = [
         f"{module.where}:{node.lineno}"

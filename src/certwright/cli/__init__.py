@@ -1,1 +1,1 @@
-"""TODO"""
+"""The command line: everything meets here and only here."""
