@@ -27,6 +27,7 @@ from certwright.runtime.watchstate import (
     FAILURES,
     Stalled,
     Unlisted,
+    Unstreamed,
     WatchFailure,
     WatchState,
     judge,
@@ -35,7 +36,7 @@ from certwright.runtime.watchstate import (
 STALL_SECONDS = 75.0
 """Servers send a bookmark about every minute; longer silence is a dead connection."""
 HEALTHY_SECONDS = 10.0
-"""A connection that lived this long ends the count of failures: its end is no trouble."""
+"""A connection that was alive this long ends the count of failures: its end is no trouble."""
 RENEWAL_SECONDS = (300.0, 600.0)
 """When we ask the server to end a watch: spread, so that not all are renewed at once."""
 TURN_BYTES = 400_000
@@ -127,18 +128,21 @@ class Watch:
         """Keep the store current until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            started = loop.time()
+            opened = loop.time()
             failure: WatchFailure | None = None
             try:
                 await self._connect()
             except FAILURES as error:
                 failure = error
-            if loop.time() - started >= HEALTHY_SECONDS:
+            alive_until = loop.time() if failure is None else self._heard or 0
+            healthy = self._staged is None and alive_until - opened >= HEALTHY_SECONDS
+            if healthy:
                 self._failures = 0
-            self._failures += 1
+            if failure is not None or not healthy:
+                self._failures += 1
             wait = 0.0 if failure is None else self._settle(failure)
             self._staged = None
-            await self._pause(max(wait, self._backoff.delay(self._failures)))
+            await self._pause(max(wait, self._backoff.delay(max(1, self._failures))))
 
     def _settle(self, failure: WatchFailure) -> float:
         """Take in what follows from a failure; return the seconds the server asked for."""
@@ -222,6 +226,8 @@ class Watch:
                     self._advance(event.resource_version)
                 elif event.ends_list:
                     await self._complete(self._staged, event.resource_version)
+                else:
+                    raise Unstreamed("the server watches without streaming the list first")
             if self._ends_turn(line):
                 await asyncio.sleep(0)
         if self._staged is None and self._version.isdecimal():

@@ -52,10 +52,14 @@ class Unlisted(Exception):
     """A streaming list ended without its end-of-list bookmark."""
 
 
-WatchFailure: TypeAlias = ApiError | TransportError | BrokenJson | Stalled | Unlisted
+class Unstreamed(Exception):
+    """The server ignored the request to stream the list and just watches."""
+
+
+WatchFailure: TypeAlias = ApiError | TransportError | BrokenJson | Stalled | Unlisted | Unstreamed
 """Everything that can go wrong between a server and a store."""
 
-FAILURES = (ApiError, TransportError, BrokenJson, Stalled, Unlisted)
+FAILURES = (ApiError, TransportError, BrokenJson, Stalled, Unlisted, Unstreamed)
 
 
 class Remedy(NamedTuple):
@@ -91,6 +95,8 @@ def judge(error: WatchFailure, resource: Resource, *, streaming: bool, failures:
             return Remedy(WatchState.BACKING_OFF, message, relist=True)
         case BadRequest() | Invalid():
             return Remedy(WatchState.BACKING_OFF, message, relist=True, use_pages=streaming)
+        case Unstreamed():
+            return Remedy(WatchState.BACKING_OFF, message, use_pages=True)
         case Stalled() | Unlisted():
             return Remedy(WatchState.BACKING_OFF, message, use_pages=streaming and doubtful)
         case ApiError() if is_too_large(error):

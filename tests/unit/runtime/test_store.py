@@ -102,7 +102,7 @@ def test_a_list_replaces_everything_and_only_differences_are_heard(
 def test_a_list_is_put_in_place_at_once(store: Store) -> None:
     store.replace([config("a", 1), config("b", 2)], 2)
     seen = []
-    store.listen(lambda old, new: seen.append(versions(store)))
+    store.listen(lambda _old, _new: seen.append(versions(store)))
     seen.clear()
     store.replace([config("c", 3), config("d", 4)], 4)
     assert seen == [{"c": "3", "d": "4"}] * 4
@@ -176,7 +176,7 @@ def test_a_user_may_index_by_anything(store: Store) -> None:
     assert names(store.by_index("letter", "a")) == ["apple", "avocado"]
     store.add_index("letter", first_letter)
     with pytest.raises(ValueError, match="another index 'letter'"):
-        store.add_index("letter", lambda entry: [])
+        store.add_index("letter", lambda _: [])
     with pytest.raises(KeyError, match="no index 'colour'; it has: letter"):
         store.by_index("colour", "red")
 

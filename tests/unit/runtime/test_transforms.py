@@ -60,5 +60,5 @@ def test_equal_projections_share_a_store() -> None:
 
 @pytest.mark.parametrize("path", ["", "data", "/", "/data/", "/metadata", "/metadata/name"])
 def test_paths_that_make_no_sense_are_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="no path|always stays"):
+    with pytest.raises(ValueError, match=r"no path|always stays"):
         Drop(path)
