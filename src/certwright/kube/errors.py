@@ -25,6 +25,10 @@ from msgspec import Struct
 MESSAGE_LIMIT = 4096
 """Servers may answer with megabytes; messages end up in conditions and logs."""
 
+CAUSES_LIMIT = 100
+
+_A_DAY = 86_400
+
 
 class Cause(Struct, frozen=True, omit_defaults=True):
     """One reason for a refusal: usually one field of an invalid object."""
@@ -59,20 +63,32 @@ class ApiError(Exception):
         self.status_reason = self.reason if reason is None else reason
 
     @staticmethod
-    def from_status(code: int, status: Mapping[str, Any]) -> "ApiError":
-        """Build the exception that fits a ``Status`` object; *code* is the HTTP status."""
-        details = status.get("details") or {}
-        reason = status.get("reason") or ""
-        seconds = details.get("retryAfterSeconds")
+    def from_status(code: int, status: object) -> "ApiError":
+        """Build the exception that fits a ``Status`` object; *code* is the HTTP status.
+
+        *status* comes from the network. Whatever is not of the type it should be is treated
+        as absent, texts and numbers of causes are cut: this never raises.
+        """
+        body = status if isinstance(status, Mapping) else {}
+        reason = _text(body, "reason")
+        details = body.get("details")
+        if not isinstance(details, Mapping):
+            details = {}
+        causes = details.get("causes")
         cls = _BY_REASON.get(reason) or _BY_CODE.get(code) or ApiError
         return cls(
-            status.get("message") or f"the server answered {code} {reason}".rstrip(),
+            _text(body, "message") or f"the server answered {code} {reason}".rstrip(),
             causes=[
-                Cause(c.get("reason") or "", c.get("message") or "", c.get("field") or "")
-                for c in details.get("causes") or ()
+                Cause(_text(cause, "reason"), _text(cause, "message"), _text(cause, "field"))
+                for cause in (causes[:CAUSES_LIMIT] if isinstance(causes, list) else ())
+                if isinstance(cause, Mapping)
             ],
-            details={k: v for k, v in details.items() if k not in {"causes", "retryAfterSeconds"}},
-            retry_after=float(seconds) if seconds else None,
+            details={
+                name: text
+                for name in ("name", "group", "kind", "uid")
+                if (text := _text(details, name))
+            },
+            retry_after=_seconds(details.get("retryAfterSeconds")),
             code=code,
             reason=reason,
         )
@@ -195,6 +211,18 @@ class ServerTimeout(ApiError):
     """The server gave up waiting; whether the request took effect is unknown."""
 
     code, reason = 504, "Timeout"
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value[:MESSAGE_LIMIT] if isinstance(value, str) else ""
+
+
+def _seconds(value: object) -> float | None:
+    """Return how long to wait, if the server said something sensible about it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 < value <= _A_DAY else None
 
 
 _CLASSES: tuple[type[ApiError], ...] = (

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
+from certwright.kube.definition import Definition
 from certwright.kube.identity import Key, Resource
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -46,15 +47,18 @@ class ObjectMeta(Struct, rename="camel", omit_defaults=True, kw_only=True):
 class Object(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """The base of typed kinds.
 
-    A subclass names its kind by a class attribute::
+    A kind of somebody else is named by a class attribute, one of our own is declared with
+    ``@custom_resource`` (see `certwright.kube.crd`)::
 
-        class Greeting(Object):
-            resource: ClassVar = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
-            spec: GreetingSpec
-            status: GreetingStatus = field(default_factory=GreetingStatus)
+        class Widget(Object):
+            resource: ClassVar = Resource("example.com", "v1", "Widget", "widgets")
+            spec: WidgetSpec
+            status: WidgetStatus = field(default_factory=WidgetStatus)
     """
 
     resource: ClassVar[Resource]
+    definition: ClassVar[Definition]
+    """Only of our own kinds; set by ``@custom_resource``."""
 
     api_version: str = ""
     kind: str = ""
