@@ -93,9 +93,9 @@ def apply(
         InternalError: it does not fit the schema (the server's own choice of status).
     """
     _check_applied(applied, kind)
-    target = _Target.of(kind, subresource)
+    target = _Target.of(kind, subresource, served)
     base = _without_entries(live) if live else blank(kind)
-    managed = read(live, served)
+    managed = read(live)
     if not managed and live:
         managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
     conflicts, result, owners = _apply(base, applied, managed, target, manager)
@@ -136,9 +136,9 @@ def update(
     """
     base = _without_entries(old) if old else blank(kind)
     fresh = _without_entries(new)
-    managed = _requested_entries(old, None if subresource else new, served)
+    managed = _requested_entries(old, None if subresource else new)
     if managed or old is None:
-        target = _Target.of(kind, subresource)
+        target = _Target.of(kind, subresource, served)
         managed = cap(_track(base, fresh, managed, target, manager, time))
     return _with_entries(fresh, write(managed))
 
@@ -162,14 +162,16 @@ class _Target:
     api_version: str
     subresource: str
     ignored: FieldSet
+    served: Collection[str]
 
     @classmethod
-    def of(cls, kind: ServedKind, subresource: str) -> "_Target":
+    def of(cls, kind: ServedKind, subresource: str, served: Collection[str]) -> "_Target":
         return cls(
             kind.schema,
             kind.resource.api_version,
             subresource,
             ignored_fields(kind, subresource),
+            served,
         )
 
 
@@ -196,7 +198,7 @@ def _apply(
     """Return the conflicts, and what object and owners become if they are taken over."""
     schema, ignored = target.schema, target.ignored
     me = Manager.applier(manager, target.subresource)
-    managed = _reconciled(managed, schema)
+    managed = _reconciled(managed, target)
     last = managed.pop(me, None)
     mine = without(owned(applied, schema), ignored)
     merged = merge(base, applied, schema)
@@ -248,7 +250,7 @@ def _track(
 ) -> Managed:
     """Return the owners after *manager* made *new* out of *base*."""
     changes = compare(base, new, target.schema).without(target.ignored)
-    _, managed = _take(changes, _reconciled(managed, target.schema))
+    _, managed = _take(changes, _reconciled(managed, target))
     mine = difference(changes.set, _SERVER_FIELDS)
     if mine:
         me = Manager.updater(manager, target.api_version, target.subresource)
@@ -278,30 +280,31 @@ def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet
     return lost, left
 
 
-def _reconciled(managed: Managed, schema: Schema) -> Managed:
+def _reconciled(managed: Managed, target: _Target) -> Managed:
+    """Return the owners of versions still served, after changes of the schema."""
     out: Managed = {}
     for manager, entry in managed.items():
-        fields = reconcile(entry.fields, schema)
+        if target.served and entry.api_version not in target.served:
+            continue
+        fields = reconcile(entry.fields, target.schema)
         out[manager] = (
             entry if fields is entry.fields else Entry(fields, entry.api_version, entry.time)
         )
     return out
 
 
-def _requested_entries(
-    old: JsonObject | None, new: JsonObject | None, served: Collection[str]
-) -> Managed:
+def _requested_entries(old: JsonObject | None, new: JsonObject | None) -> Managed:
     """Return the entries to start from: the client's if it sent sound ones, else the stored."""
     entries = entries_of(new)
     if entries is None or entries is entries_of(old):
-        return read(old, served)
+        return read(old)
     if is_reset(entries):
         return {}
     try:
         entries = normalised(entries)
     except ValueError:
-        return read(old, served)
-    return read({"metadata": {"managedFields": entries}}, served)
+        return read(old)
+    return read({"metadata": {"managedFields": entries}})
 
 
 def _without_entries(obj: JsonObject) -> JsonObject:

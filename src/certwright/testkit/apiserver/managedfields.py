@@ -1,6 +1,5 @@
 """``metadata.managedFields``: who owns what, read from and written to objects."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -71,13 +70,11 @@ def entries_of(obj: JsonObject | None) -> Any:
     return ((obj or {}).get("metadata") or {}).get("managedFields")
 
 
-def read(obj: JsonObject | None, served: Iterable[str] = ()) -> Managed:
-    """Read the entries of a stored object, without those of versions no longer *served*."""
+def read(obj: JsonObject | None) -> Managed:
+    """Read the entries of a stored object."""
     managed: Managed = {}
     for raw in entries_of(obj) or ():
         api_version = raw["apiVersion"]
-        if served and api_version not in served:
-            continue
         applied = raw["operation"] == "Apply"
         manager = Manager(
             raw.get("manager", ""),

@@ -1,0 +1,86 @@
+from dataclasses import replace
+
+import pytest
+
+from certwright.kube.identity import Resource
+from certwright.testkit.apiserver.endpoints import blank, ignored_fields
+from certwright.testkit.apiserver.fieldset import paths
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.schema import Schema
+
+STRING = Schema("string")
+
+
+def built_in(kind: str) -> ServedKind:
+    resource = Resource("apps", "v1", kind, kind.lower() + "s")
+    return ServedKind(resource, Schema("object"), "", "", subresources=frozenset({"status"}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "main", "status"),
+    [
+        ("StatefulSet", [".status"], [".spec"]),
+        ("Deployment", [".status"], [".spec", ".metadata.labels"]),
+        ("APIService", [".status"], [".metadata", ".spec"]),
+        ("Pod", [".status"], [".spec", ".metadata.deletionTimestamp", ".metadata.ownerReferences"]),
+        ("CertificateSigningRequest", [".spec", ".status"], [".spec", ".status.conditions"]),
+    ],
+)
+def test_what_endpoints_of_built_ins_ignore(kind: str, main: list[str], status: list[str]) -> None:
+    served = built_in(kind)
+
+    assert list(paths(ignored_fields(served, ""))) == main
+    assert list(paths(ignored_fields(served, "status"))) == status
+
+
+def test_what_endpoints_of_custom_resources_ignore(thing: ServedKind) -> None:
+    assert list(paths(ignored_fields(thing, ""))) == [".status"]
+    assert list(paths(ignored_fields(thing, "status"))) == [".metadata", ".spec"]
+    assert ignored_fields(replace(thing, subresources=frozenset()), "") == {}
+
+
+def test_custom_resources_begin_with_nothing(thing: ServedKind) -> None:
+    assert blank(thing) == {"apiVersion": "example.dev/v1", "kind": "Thing"}
+
+
+def test_built_ins_begin_with_structs_and_what_is_always_printed() -> None:
+    template = Schema(
+        "object",
+        properties={"containers": Schema("array", items=STRING), "node": STRING},
+        required=("containers",),
+        default={},
+    )
+    spec = Schema(
+        "object",
+        properties={
+            "selector": Schema("object", properties={"a": STRING}, optional=True),
+            "labels": Schema("object", additional=STRING),
+            "name": STRING,
+            "count": Schema("integer"),
+            "on": Schema("boolean"),
+            "template": template,
+            "affinity": Schema("object", properties={"a": STRING}),
+        },
+        required=("selector", "labels", "name", "count", "on"),
+        default={},
+    )
+    kind = replace(
+        built_in("Deployment"),
+        schema=Schema(
+            "object", properties={"metadata": Schema("object", default={}), "spec": spec}
+        ),
+    )
+
+    assert blank(kind) == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {},
+        "spec": {
+            "selector": None,
+            "labels": None,
+            "name": "",
+            "count": 0,
+            "on": False,
+            "template": {"containers": None},
+        },
+    }
