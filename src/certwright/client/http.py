@@ -89,7 +89,7 @@ class HttpTransport:
             if await self._credentials.renew(login):
                 response = await self._exchange(request, await self._credentials.current())
             if response.status == 401:
-                return self._explained(response)
+                return self._explained(response.headers)
         return response
 
     @asynccontextmanager
@@ -102,7 +102,10 @@ class HttpTransport:
             answer = await self._open(request, await self._credentials.current())
         try:
             self._check(request, answer)
-            yield HttpStream(answer, self._peer)
+            if answer.status == 401:
+                yield Refusal(self._explained(_headers(answer)))
+            else:
+                yield HttpStream(answer, self._peer)
         finally:
             answer.close()
 
@@ -199,13 +202,26 @@ class HttpTransport:
                 f"server; correct host and port of the server of {self._config.source}"
             )
 
-    def _explained(self, response: Response) -> Response:
+    def _explained(self, headers: Mapping[str, str]) -> Response:
         """Make of a bare "Unauthorized" a message that says whose credentials and what to do."""
         status = Unauthorized(
             f"{self._base} does not accept the credentials of {self._config.source}: "
             "they are wrong, expired or revoked; log in again or replace them"
         ).to_status()
-        return Response(401, response.headers, orjson.dumps(status))
+        return Response(401, headers, orjson.dumps(status))
+
+
+class Refusal:
+    """A stream that never started: a complete answer in the place of one."""
+
+    def __init__(self, response: Response) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self._body = response.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the one chunk there is."""
+        yield self._body
 
 
 class HttpStream:

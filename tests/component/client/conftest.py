@@ -27,7 +27,11 @@ def serve(stack):
 
     async def start(handler: Handler, tls: ssl.SSLContext | None = None) -> str:
         app = web.Application(client_max_size=2**30)
-        app.router.add_route("*", "/{path:.*}", handler)
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            return await handler(request)
+
+        app.router.add_route("*", "/{path:.*}", answer)
         # No patience with open handlers at the end: tests that hang them up mean it.
         runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
         await runner.setup()
