@@ -52,7 +52,9 @@ from certwright.runtime.triggers import Mapper, Source, Trigger, Watched, mapped
 from certwright.runtime.watch import Watch, WatchStatus
 from certwright.runtime.watchstate import WatchState
 
-__all__ = [  # noqa: RUF022 - plainly sorted, as a test demands of every façade
+__all__ = [
+    "DONE",
+    "WAIT",
     "Address",
     "Backoff",
     "BadObject",
@@ -61,7 +63,6 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test demands of every façade
     "Check",
     "Context",
     "Controller",
-    "DONE",
     "DeadlineExceeded",
     "Entry",
     "EventRecorder",
@@ -94,7 +95,6 @@ __all__ = [  # noqa: RUF022 - plainly sorted, as a test demands of every façade
     "Transform",
     "Trigger",
     "View",
-    "WAIT",
     "Watch",
     "WatchState",
     "WatchStatus",

@@ -16,8 +16,16 @@ from typing import Any
 import orjson
 from msgspec import Struct, to_builtins
 
-from certwright.kube import JsonObject, Key, Object, Resource, key_of
-from certwright.kube.ownership import FieldSet, project, projection_hash
+from certwright.kube import (
+    FieldSet,
+    JsonObject,
+    Key,
+    Object,
+    Resource,
+    key_of,
+    project,
+    projection_hash,
+)
 from certwright.runtime.entry import Entry
 from certwright.runtime.store import Store
 from certwright.runtime.writes import Writes

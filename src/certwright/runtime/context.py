@@ -14,6 +14,7 @@ from msgspec import Struct, to_builtins
 from certwright.client import Client, Propagation
 from certwright.clock import Clock
 from certwright.kube import (
+    Conflict,
     GroupVersionKind,
     JsonObject,
     Key,
@@ -23,7 +24,6 @@ from certwright.kube import (
     key_of,
     resource_of,
 )
-from certwright.kube.errors import Conflict
 from certwright.runtime.apply import Applier, Change, render
 from certwright.runtime.entry import Entry
 from certwright.runtime.events import EventRecorder, EventType

@@ -17,8 +17,7 @@ from msgspec import Struct
 
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
-from certwright.kube import JsonObject, Object, format_micro_time, key_of
-from certwright.kube.errors import ApiError, NotFound
+from certwright.kube import ApiError, JsonObject, NotFound, Object, format_micro_time, key_of
 from certwright.kube.kinds import Event
 from certwright.runtime.logs import redact_text
 

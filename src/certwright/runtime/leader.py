@@ -31,8 +31,15 @@ from msgspec import Struct
 
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
-from certwright.kube import JsonObject, Key, format_micro_time
-from certwright.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from certwright.kube import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    JsonObject,
+    Key,
+    NotFound,
+    format_micro_time,
+)
 from certwright.kube.kinds import Lease
 from certwright.runtime.backoff import Rng, new_rng, spread
 

@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 from msgspec import Struct
 
 from certwright.client import TransportError
-from certwright.kube.errors import ApiError, Conflict
+from certwright.kube import ApiError, Conflict
 from certwright.runtime.errors import DeadlineExceeded, Pending, TerminalError
 from certwright.runtime.outcome import Outcome
 

@@ -240,6 +240,8 @@ class Workers:
         """
         try:
             body = self.controller.reconcile(Context(self._around, flight.key), flight.key)
+            if not asyncio.iscoroutine(body):
+                raise TypeError(f"reconcile must be an async function; it returned {body!r}")
             ended = await self._monitor.drive(flight, body)
             if not isinstance(ended, Outcome):
                 raise TypeError(

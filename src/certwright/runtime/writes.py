@@ -8,8 +8,7 @@ import orjson
 
 from certwright.client import Client, Propagation, Request, request
 from certwright.client.request import DeleteOptions, WriteOptions
-from certwright.kube import MERGE_PATCH, JsonObject, Key, Resource
-from certwright.kube.errors import NotFound
+from certwright.kube import MERGE_PATCH, JsonObject, Key, NotFound, Resource
 from certwright.runtime.cache import Cache
 
 

@@ -1,0 +1,139 @@
+"""Events on a server: series, limits, and a recorder that nobody waits for."""
+
+import asyncio
+
+import pytest
+
+from certwright.client import Client
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Event
+from certwright.runtime import DONE, Controller, EventRecorder
+
+OBJ = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"namespace": "default", "name": "a", "uid": "u-1"},
+}
+
+
+@pytest.fixture
+async def recorder(world):
+    dropped = []
+    recorder = EventRecorder(
+        Client(world.server.transport(), clock=world.clock),
+        world.clock,
+        controller="toys",
+        instance="host",
+        dropped=lambda: dropped.append(1),
+    )
+    recorder.count_dropped = lambda: len(dropped)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(recorder.run())
+        yield recorder
+        task.cancel()
+
+
+async def test_an_event_says_what_happened_to_whom(world, recorder):
+    recorder.record(OBJ, "Normal", "Applied", "Applied ConfigMap default/a")
+    await world.rest()
+    (event,) = await world.events()
+    assert event["regarding"] == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "namespace": "default",
+        "name": "a",
+        "uid": "u-1",
+    }
+    assert (event["type"], event["reason"], event["note"]) == (
+        "Normal",
+        "Applied",
+        "Applied ConfigMap default/a",
+    )
+    assert (event["reportingController"], event["reportingInstance"]) == ("toys", "host")
+    assert "series" not in event
+
+
+async def test_repetitions_become_a_series_written_now_and_then(world, recorder):
+    for number in range(100):
+        recorder.record(OBJ, "Warning", "Failed", f"attempt {number}")
+        await world.rest(0.5)
+    await world.rest(20)
+    (event,) = await world.events()
+    assert event["series"]["count"] == 100
+    assert event["note"] == "attempt 99"
+    version = int(event["metadata"]["resourceVersion"])
+    assert version < 40, "a hundred repetitions cost a few writes"
+    assert recorder.idle
+
+
+async def test_a_flood_of_different_events_about_one_object_is_held_back(world, recorder):
+    for number in range(100):
+        recorder.record(OBJ, "Warning", f"Reason{number}", "note")
+    await world.rest(1)
+    assert len(await world.events()) == 25
+    assert recorder.count_dropped() == 75
+    other = {**OBJ, "metadata": {"namespace": "default", "name": "b", "uid": "u-2"}}
+    recorder.record(other, "Normal", "Applied", "another object is not concerned")
+    await world.rest(1)
+    assert len(await world.events()) == 26
+
+
+async def test_a_server_that_does_not_answer_blocks_nobody(world):
+    class Silent:
+        async def send(self, _request):
+            await asyncio.Event().wait()
+
+    recorder = EventRecorder(
+        Client(Silent(), clock=world.clock), world.clock, controller="toys", instance="host"
+    )
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(recorder.run())
+        for number in range(5000):
+            uid = f"u-{number}"
+            recorder.record({**OBJ, "metadata": {"name": "x", "uid": uid}}, "Normal", "R", "n")
+        before = world.clock.monotonic()
+        await recorder.flush()
+        assert world.clock.monotonic() - before <= 2.1
+        task.cancel()
+
+
+async def test_cluster_wide_objects_have_their_events_in_default(world, recorder):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "u"}}
+    recorder.record(node, "Normal", "Seen", "hello")
+    await world.rest()
+    (event,) = await world.events()
+    assert event["metadata"]["namespace"] == "default"
+
+
+async def test_long_notes_are_cut_and_secrets_left_out(world, recorder):
+    recorder.record(OBJ, "Warning", "R" * 500, "token Bearer abc " + "ü" * 2000)
+    await world.rest()
+    (event,) = await world.events()
+    assert len(event["note"].encode()) <= 1024
+    assert "abc" not in event["note"]
+    assert len(event["reason"]) == 128
+
+
+async def test_an_event_that_expired_is_made_anew(world, recorder):
+    recorder.record(OBJ, "Normal", "Applied", "one")
+    await world.rest()
+    (event,) = await world.events()
+    await world.cluster.client.delete(Event, Key("default", event["metadata"]["name"]))
+    for _ in range(2):
+        recorder.record(OBJ, "Normal", "Applied", "two")
+        await world.rest(11)
+    assert [e["note"] for e in await world.events()] == ["two"]
+
+
+async def test_a_controller_records_through_its_context(world):
+    async def reconcile(ctx, key):
+        found = ctx.get(ConfigMap, key)
+        ctx.event(found, "Normal", "Seen", f"saw {key}")
+        return DONE
+
+    await world.config_maps("a")
+    async with world.running(Controller(ConfigMap, reconcile, name="watcher")) as manager:
+        await world.rest(1)
+        assert manager.idle()
+    (event,) = await world.events()
+    assert (event["reportingController"], event["note"]) == ("watcher", "saw default/a")

@@ -1,0 +1,208 @@
+"""Two replicas, one Lease: who works, who waits, and what happens in between."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from certwright.client import Client, ConnectionLost
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Lease
+from certwright.runtime import DONE, Controller, LeaderElection
+from certwright.runtime.leader import Elector
+
+LEASE = Key("default", "toys")
+
+
+def election(identity):
+    return LeaderElection(name="toys", namespace="default", identity=identity)
+
+
+class Cable:
+    """A transport that can be pulled out."""
+
+    def __init__(self, transport):
+        self._transport = transport
+        self.pulled = False
+
+    async def send(self, request):
+        if self.pulled:
+            raise ConnectionLost("no route")
+        return await self._transport.send(request)
+
+
+class Replica:
+    def __init__(self, world, identity):
+        self.cable = Cable(world.server.transport())
+        self.terms = []
+        client = Client(self.cable, clock=world.clock)
+        self.elector = Elector(client, election(identity), world.clock, self.terms.append)
+        self._task = None
+
+    def start(self, group):
+        self._task = group.create_task(self.elector.run())
+
+    def stop(self):
+        self._task.cancel()
+
+
+@pytest.fixture
+async def group():
+    async with asyncio.TaskGroup() as group:
+        yield group
+
+
+async def test_the_first_leads_and_the_second_waits(world, group):
+    first, second = Replica(world, "first"), Replica(world, "second")
+    first.start(group)
+    await world.rest()
+    second.start(group)
+    await world.rest(300)
+    assert (first.elector.leading, second.elector.leading) == (True, False)
+    assert second.elector.holder == "first"
+    first.stop(), second.stop()
+
+
+async def test_a_dead_leader_is_replaced_after_its_lease_and_not_before(world, group):
+    first, second = Replica(world, "first"), Replica(world, "second")
+    first.start(group)
+    await world.rest()
+    second.start(group)
+    await world.rest(60)
+    first.stop()
+    await world.rest(12)
+    assert not second.elector.leading
+    await world.rest(8)
+    assert second.elector.leading
+    lease = await world.cluster.client.get(Lease, LEASE)
+    assert lease["spec"]["holderIdentity"] == "second"
+    assert lease["spec"]["leaseTransitions"] == 1
+    second.stop()
+
+
+async def test_a_leader_cut_off_stops_before_the_next_one_starts(world, group):
+    first, second = Replica(world, "first"), Replica(world, "second")
+    first.start(group)
+    await world.rest()
+    second.start(group)
+    await world.rest(60)
+    first.cable.pulled = True
+    for _ in range(300):
+        await world.rest(0.1)
+        assert not (first.elector.leading and second.elector.leading)
+    assert second.elector.leading
+    first.cable.pulled = False
+    await world.rest(60)
+    assert (first.elector.leading, second.elector.leading) == (False, True)
+    assert first.terms == [True, False]
+    first.stop(), second.stop()
+
+
+async def test_clocks_that_disagree_by_hours_change_nothing(world, group):
+    first, second = Replica(world, "first"), Replica(world, "second")
+    first.start(group)
+    await world.rest()
+    world.clock.jump(timedelta(hours=-5))
+    second.start(group)
+    await world.rest(30)
+    world.clock.jump(timedelta(hours=20))
+    await world.rest(30)
+    assert (first.terms, second.terms) == ([True], [])
+    first.stop(), second.stop()
+
+
+async def test_a_released_lease_is_taken_at_once(world, group):
+    first, second = Replica(world, "first"), Replica(world, "second")
+    first.start(group)
+    await world.rest()
+    second.start(group)
+    await world.rest(60)
+    first.stop()
+    await first.elector.release()
+    await world.rest(3)
+    assert second.elector.leading
+    second.stop()
+
+
+async def test_a_lease_somebody_deleted_is_made_again(world, group):
+    first = Replica(world, "first")
+    first.start(group)
+    await world.rest(60)
+    await world.cluster.client.delete(Lease, LEASE)
+    await world.rest(30)
+    assert first.elector.leading
+    assert (await world.cluster.client.get(Lease, LEASE))["spec"]["holderIdentity"] == "first"
+    first.stop()
+
+
+async def test_renewing_costs_one_write_and_no_read(world, group):
+    first = Replica(world, "first")
+    first.start(group)
+    await world.rest(1)
+    asked = []
+    send = first.cable.send
+
+    async def count(request):
+        asked.append(request.verb)
+        return await send(request)
+
+    first.cable.send = count
+    await world.rest(60)
+    assert set(asked) == {"patch"}
+    assert 20 <= len(asked) <= 31
+    first.stop()
+
+
+def recorder(log, name):
+    async def reconcile(_ctx, key):
+        log.append((name, key.name))
+        return DONE
+
+    return Controller(ConfigMap, reconcile)
+
+
+async def test_only_the_leader_works_and_the_standby_takes_over_warm(world):
+    log = []
+    await world.config_maps("a")
+    async with world.running(recorder(log, "one"), leader_election=election("one")) as one:
+        await world.rest(5)
+        async with world.running(recorder(log, "two"), leader_election=election("two")) as two:
+            await world.rest(30)
+            assert log == [("one", "a")]
+            assert not any(check.problem for check in two.readiness()), "a standby is ready"
+            one.stop()
+            await world.rest(5)
+            assert log == [("one", "a"), ("two", "a")]
+
+
+async def test_losing_the_lease_pauses_work_and_winning_it_back_resumes(world, metric):
+    log, cancelled = [], []
+
+    async def reconcile(_ctx, key):
+        log.append(key.name)
+        if key.name == "slow":
+            try:
+                await asyncio.sleep(20)
+            except asyncio.CancelledError:
+                cancelled.append(key.name)
+                raise
+        return DONE
+
+    async with world.running(
+        Controller(ConfigMap, reconcile), leader_election=election("one")
+    ) as manager:
+        await world.rest(5)
+        usurper = {"spec": {"holderIdentity": "usurper", "leaseDurationSeconds": 15}}
+        await world.config_maps("slow")
+        await world.rest(1)
+        await world.cluster.client.patch(Lease, LEASE, usurper)
+        await world.rest(10)
+        assert cancelled == ["slow"]
+        await world.config_maps("a")
+        await world.rest(2)
+        assert log == ["slow"]
+        assert metric(manager, "leader_election_master_status", name="toys") == 0
+        await world.rest(60)
+        assert sorted(log) == ["a", "slow", "slow"], "nothing was lost, nothing failed"
+        errors = "controller_runtime_reconcile_errors_total"
+        assert metric(manager, errors, controller="config-map") == 0

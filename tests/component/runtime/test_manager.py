@@ -1,0 +1,203 @@
+"""Start order, shutdown, and what the manager says about itself."""
+
+import asyncio
+import json
+from datetime import timedelta
+
+import pytest
+
+from certwright.client import Client
+from certwright.kube import Key, Resource
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.runtime import DONE, Controller, Manager, again
+
+Missing = Resource("not.installed", "v1", "Ghost", "ghosts")
+
+
+def working(log, **options):
+    async def reconcile(_ctx, key):
+        log.append(key.name)
+        return DONE
+
+    return Controller(ConfigMap, reconcile, **options)
+
+
+async def test_a_kind_that_is_not_served_holds_back_only_who_needs_it(world):
+    log, ghosts = [], []
+    await world.config_maps("a")
+    needs_ghosts = working(ghosts, name="ghostly", reads=[Missing])
+    async with world.running(working(log), needs_ghosts) as manager:
+        await world.rest(60)
+        assert (log, ghosts) == (["a"], [])
+        assert manager.idle()
+        problems = [check.name for check in manager.readiness() if check.problem]
+        assert len(problems) == 1
+        assert "Ghost" in problems[0]
+        assert not any(check.problem for check in manager.liveness())
+
+
+async def test_stopping_lets_what_is_under_way_end(world):
+    ended = []
+
+    async def reconcile(_ctx, key):
+        await asyncio.sleep(10)
+        ended.append(key.name)
+        return DONE
+
+    await world.config_maps("a", "b")
+    controller = Controller(ConfigMap, reconcile, workers=1)
+    async with world.running(controller, grace=timedelta(seconds=15)) as manager:
+        await world.rest(1)
+        started = world.clock.monotonic()
+        manager.stop()
+    assert ended == ["a"], "nothing new is started"
+    assert 8 < world.clock.monotonic() - started < 11
+
+
+async def test_stopping_does_not_wait_longer_than_the_grace_period(world):
+    async def reconcile(_ctx, _key):
+        await asyncio.sleep(1000)
+        return DONE
+
+    await world.config_maps("a")
+    controller = Controller(ConfigMap, reconcile, deadline=timedelta(hours=1))
+    async with world.running(controller, grace=timedelta(seconds=5)) as manager:
+        await world.rest(1)
+        started = world.clock.monotonic()
+        manager.stop()
+    assert world.clock.monotonic() - started < 6
+
+
+async def test_idle_means_that_nothing_is_left_to_do(world):
+    release = asyncio.Event()
+
+    async def reconcile(_ctx, key):
+        if key.name == "slow":
+            await release.wait()
+        return again(after=3600)
+
+    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+        assert not manager.idle(), "nothing is synced yet"
+        await world.rest(1)
+        assert manager.idle()
+        await world.config_maps("slow")
+        await world.rest()
+        assert not manager.idle()
+        release.set()
+        await world.rest()
+        assert manager.idle(), "a key that waits for its time is no work"
+
+
+async def test_ten_idle_minutes_cost_nothing_but_watches(world):
+    asked = []
+
+    class Counter:
+        def on_request(self, request, _outcome, _seconds):
+            asked.append(request.verb)
+
+    await world.config_maps("a")
+    client = Client(world.server.transport(), clock=world.clock, observers=[Counter()])
+    manager = Manager(client, [working([], owns=[Secret])], clock=world.clock)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        await world.rest(5)
+        asked.clear()
+        await world.rest(600)
+        manager.stop()
+    assert set(asked) <= {"watch"}
+
+
+async def test_runnables_run_beside_the_controllers(world):
+    class Poller:
+        ticks = 0
+
+        async def run(self):
+            while True:
+                await asyncio.sleep(1)
+                self.ticks += 1
+
+    poller = Poller()
+    manager = Manager(Client(world.server.transport(), clock=world.clock), clock=world.clock)
+    manager.add(poller)
+    manager.add(working([]))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        await world.rest(5)
+        with pytest.raises(RuntimeError, match="before"):
+            manager.add(poller)
+        manager.stop()
+    assert poller.ticks >= 4
+
+
+async def test_two_controllers_of_one_name_are_refused(world):
+    client = Client(world.server.transport(), clock=world.clock)
+    with pytest.raises(ValueError, match="two controllers are called config-map"):
+        Manager(client, [working([]), working([])])
+
+
+async def test_the_dump_shows_what_is_under_way(world):
+    release = asyncio.Event()
+
+    async def reconcile(_ctx, _key):
+        await release.wait()
+        return DONE
+
+    await world.config_maps("a")
+    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+        await world.rest(3)
+        shown = json.loads(json.dumps(manager.dump(), default=str))
+        (under_way,) = shown["controllers"]["config-map"]["underWay"]
+        assert under_way["key"] == "default/a"
+        assert 2 < under_way["seconds"] <= 4
+        assert shown["watches"]["ConfigMap"]["state"] == "watching"
+        assert shown["leader"] is None
+        release.set()
+
+
+async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
+    await world.config_maps("a", "b")
+    async with world.running(working([])) as manager:
+        await world.rest(1)
+        text = (await manager.exposition()).decode()
+    for line in (
+        'controller_runtime_reconcile_total{controller="config-map",result="success"} 2.0',
+        'controller_runtime_reconcile_errors_total{controller="config-map"} 0.0',
+        'controller_runtime_max_concurrent_reconciles{controller="config-map"} 4.0',
+        'controller_runtime_active_workers{controller="config-map"} 0.0',
+        'controller_runtime_reconcile_time_seconds_count{controller="config-map"} 2.0',
+        'workqueue_depth{name="config-map",controller="config-map"} 0.0',
+        'workqueue_adds_total{controller="config-map",name="config-map"} 2.0',
+        'certwright_watch_synced{view="ConfigMap"} 1.0',
+        'certwright_watch_state{view="ConfigMap",state="watching"} 1.0',
+    ):
+        assert line in text.splitlines(), line
+
+
+async def test_reading_a_kind_that_is_not_watched_says_what_to_do(world):
+    failures = []
+
+    async def reconcile(ctx, _key):
+        with pytest.raises(LookupError) as failure:
+            ctx.get(Secret, Key("default", "s"))
+        failures.append(str(failure.value))
+        return DONE
+
+    await world.config_maps("a")
+    async with world.running(Controller(ConfigMap, reconcile)):
+        await world.rest(1)
+    assert failures == [
+        "controller config-map does not watch Secret; name the kind in owns, watches or reads"
+    ]
+
+
+async def test_blocking_work_runs_in_a_thread(world):
+    results = []
+
+    async def reconcile(ctx, _key):
+        results.append(await ctx.cpu(sum, [1, 2, 3]))
+        return DONE
+
+    await world.config_maps("a")
+    async with world.running(Controller(ConfigMap, reconcile)):
+        await world.rest(1)
+    assert results == [6]

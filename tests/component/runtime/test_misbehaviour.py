@@ -1,0 +1,253 @@
+"""Reconcile functions, mappers and sources that do what they must not: the process lives on."""
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from certwright.clock import SYSTEM
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.runtime import DONE, Controller, TerminalError, mapped
+
+
+def endless(depth=0):
+    return endless(depth + 1)
+
+
+def raises(error):
+    def body():
+        raise error
+
+    return body
+
+
+CRASHES = {
+    "a defect": raises(KeyError("spec")),
+    "recursion": endless,
+    "sys.exit": raises(SystemExit(3)),
+    "a group of the worst": raises(BaseExceptionGroup("x", [SystemExit(), ValueError()])),
+    "cancelling itself": raises(asyncio.CancelledError()),
+    "a stray stop": raises(StopAsyncIteration()),
+}
+
+
+@pytest.mark.parametrize("crash", CRASHES.values(), ids=CRASHES)
+async def test_a_crash_is_visible_and_the_others_are_worked_on(world, metric, crash):
+    done = []
+
+    async def reconcile(_ctx, key):
+        if key.name == "bad":
+            crash()
+        done.append(key.name)
+        return DONE
+
+    await world.config_maps("bad", "good")
+    with capture_logs() as logs:
+        async with world.running(Controller(ConfigMap, reconcile, workers=1)) as manager:
+            await world.rest(1)
+            assert done == ["good"]
+            crashes = metric(
+                manager, "controller_runtime_reconcile_panics_total", controller="config-map"
+            )
+            assert crashes > 2, "it is tried again"
+            assert crashes < 15, "and less often each time"
+    events = [e for e in await world.events() if e["regarding"]["name"] == "bad"]
+    assert [(e["type"], e["reason"]) for e in events] == [("Warning", "ReconcileCrashed")]
+    assert any(log["event"] == "reconcile crashed" and log["key"] == "default/bad" for log in logs)
+
+
+async def test_anything_but_an_outcome_is_a_crash_that_says_so(world, metric):
+    async def reconcile(_ctx, _key):
+        return True
+
+    await world.config_maps("a")
+    async with world.running(Controller(ConfigMap, reconcile)):
+        await world.rest(1)
+    (event,) = await world.events()
+    assert event["note"] == (
+        "TypeError: reconcile returned True; it must return DONE, WAIT or again(after=…)"
+    )
+
+
+async def test_a_function_that_is_not_async_is_a_crash_that_says_so(world):
+    async with world.running(Controller(ConfigMap, lambda _ctx, _key: DONE)):
+        await world.config_maps("a")
+        await world.rest(1)
+    (event,) = await world.events()
+    assert "must be an async function" in event["note"]
+
+
+async def test_a_terminal_error_is_not_retried_until_the_object_changes(world, metric):
+    attempts = []
+
+    async def reconcile(_ctx, key):
+        attempts.append(key.name)
+        raise TerminalError("spec.color must be a color")
+
+    await world.config_maps("a")
+    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+        await world.rest(3600)
+        assert attempts == ["a"]
+        await world.cluster.patch(ConfigMap, "a", {"data": {"x": "y"}})
+        await world.rest(3600)
+        assert attempts == ["a", "a"]
+        name = "controller_runtime_terminal_reconcile_errors_total"
+        assert metric(manager, name, controller="config-map") == 2
+    (event,) = await world.events()
+    assert event["note"] == "TerminalError: spec.color must be a color"
+    assert event["series"]["count"] == 2
+
+
+async def test_a_reconcile_that_never_returns_is_cut_off_and_tried_again(world, metric):
+    attempts = []
+
+    async def reconcile(_ctx, key):
+        attempts.append(key.name)
+        if len(attempts) < 3:
+            await asyncio.Event().wait()
+        return DONE
+
+    await world.config_maps("a")
+    controller = Controller(ConfigMap, reconcile, workers=1, deadline=timedelta(seconds=5))
+    async with world.running(controller) as manager:
+        await world.rest(60)
+        assert attempts == ["a", "a", "a"]
+        name = "controller_runtime_reconcile_timeouts_total"
+        assert metric(manager, name, controller="config-map") == 2
+        assert manager.idle()
+    assert [event["note"] for event in await world.events()] == [
+        "DeadlineExceeded: no result within 5 s"
+    ]
+
+
+async def test_a_reconcile_that_ignores_its_cancellation_gets_a_substitute(world, metric):
+    """The key stays with the stubborn one, so it is never worked on twice at a time."""
+    done, stubborn, let_go = [], [], asyncio.Event()
+
+    async def reconcile(_ctx, key):
+        if key.name == "bad":
+            stubborn.append(key.name)
+            while not let_go.is_set():
+                with suppress(asyncio.CancelledError):
+                    await let_go.wait()
+        done.append(key.name)
+        return DONE
+
+    await world.config_maps("bad")
+    controller = Controller(ConfigMap, reconcile, workers=1, deadline=timedelta(seconds=5))
+    with capture_logs() as logs:
+        async with world.running(controller) as manager:
+            await world.rest(14)
+            await world.config_maps("good")
+            await world.rest()
+            assert done == []
+            await world.rest(2)
+            assert done == ["good"]
+            name = "certwright_reconciles_stuck"
+            assert metric(manager, name, controller="config-map") == 1
+            await world.cluster.patch(ConfigMap, "bad", {"data": {"x": "y"}})
+            await world.rest(60)
+            assert stubborn == ["bad"]
+            let_go.set()
+            await world.rest(1)
+            assert done == ["good", "bad", "bad"]
+            assert metric(manager, name, controller="config-map") == 0
+    assert any(log["event"] == "reconcile ignores its cancellation" for log in logs)
+
+
+async def test_a_controller_that_lost_all_workers_is_not_alive(world):
+    let_go = asyncio.Event()
+
+    async def reconcile(_ctx, _key):
+        while not let_go.is_set():
+            with suppress(asyncio.CancelledError):
+                await let_go.wait()
+        return DONE
+
+    await world.config_maps("a", "b", "c")
+    controller = Controller(ConfigMap, reconcile, workers=1, deadline=timedelta(seconds=1))
+    async with world.running(controller) as manager:
+        await world.rest(5)
+        assert [check.problem for check in manager.liveness()] == [""]
+        await world.rest(60)
+        assert [bool(check.problem) for check in manager.liveness()] == [True]
+        let_go.set()
+        await world.rest(1)
+        assert [check.problem for check in manager.liveness()] == [""]
+
+
+async def test_a_reconcile_that_blocks_the_loop_is_named(world, metric):
+    async def reconcile(_ctx, _key):
+        until = SYSTEM.monotonic() + 0.15
+        while SYSTEM.monotonic() < until:
+            pass
+        return DONE
+
+    await world.config_maps("a")
+    with capture_logs() as logs:
+        async with world.running(Controller(ConfigMap, reconcile)) as manager:
+            await world.rest(1)
+            name = "certwright_event_loop_stall_seconds_count"
+            assert metric(manager, name, controller="config-map") == 1
+    blocked = [log["by"] for log in logs if log["event"] == "event loop was blocked"]
+    assert blocked == ["config-map default/a"]
+
+
+async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(world, metric):
+    woken = []
+
+    async def reconcile(_ctx, key):
+        woken.append(key.name)
+        return DONE
+
+    def broken(_entry):
+        raise LookupError("no such index")
+
+    controller = Controller(ConfigMap, reconcile, watches=[mapped(Secret, broken)])
+    await world.config_maps("a", "b")
+    async with world.running(controller) as manager:
+        await world.rest(1)
+        woken.clear()
+        await world.cluster.create(
+            {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+        )
+        await world.rest(1)
+        assert sorted(woken) == ["a", "b"]
+        assert metric(manager, "certwright_mapper_errors_total", controller="config-map") == 1
+
+
+async def test_a_source_queues_keys_and_is_started_again_when_it_fails(world):
+    woken, starts = [], []
+
+    async def reconcile(_ctx, key):
+        woken.append(key.name)
+        return DONE
+
+    async def source(ctx):
+        starts.append(ctx.clock.now())
+        await asyncio.sleep(10)
+        yield Key("default", f"key-{len(starts)}")
+        raise OSError("connection lost")
+
+    async with world.running(Controller(ConfigMap, reconcile, sources=[source])):
+        await world.rest(30)
+    assert woken[:2] == ["key-1", "key-2"]
+
+
+async def test_everything_is_looked_at_every_now_and_then_if_asked_for(world):
+    woken = []
+
+    async def reconcile(_ctx, key):
+        woken.append(key.name)
+        return DONE
+
+    await world.config_maps("a")
+    controller = Controller(ConfigMap, reconcile, resync=timedelta(minutes=10))
+    async with world.running(controller):
+        await world.rest(1)
+        assert woken == ["a"]
+        await world.rest(1200)
+        assert woken == ["a", "a", "a"]

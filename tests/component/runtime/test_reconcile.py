@@ -1,0 +1,199 @@
+"""What a controller does on a server: write what differs, once, and nothing else."""
+
+import pytest
+
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.runtime import DONE, Change, Controller, mapped
+
+
+@pytest.fixture
+async def cluster(embedded_cluster, toy):
+    await embedded_cluster.install(toy.crd)
+    return embedded_cluster
+
+
+def child(name, **data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+@pytest.fixture
+def keeper(toy):
+    """Keeps one ConfigMap with the toy's data, and says so in its status."""
+
+    async def reconcile(ctx, key):
+        found = ctx.get(toy.resource, key)
+        if found is not None:
+            await ctx.apply(child(key.name, **found["spec"]), owner=found)
+            await ctx.status(found, {"kept": len(found["spec"])})
+        return DONE
+
+    return Controller(toy.resource, reconcile, owns=[ConfigMap])
+
+
+async def test_one_write_per_object_and_none_afterwards(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    assert (await cluster.settle(keeper)).writes == 2
+    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red"}
+    assert (await cluster.get(toy.resource, "a"))["status"] == {"kept": 1}
+    assert (await cluster.settle()).writes == 0
+
+
+async def test_no_read_ever(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    assert cluster.calls.reads == 0
+
+
+async def test_a_change_costs_what_changed(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    await cluster.patch(toy.resource, "a", {"spec": {"color": "blue"}})
+    assert (await cluster.settle()).writes == 1
+    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "blue"}
+
+
+async def test_a_field_no_longer_wanted_disappears(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red", size="big"))
+    await cluster.settle(keeper)
+    await cluster.patch(toy.resource, "a", {"spec": {"size": None}})
+    await cluster.settle()
+    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red"}
+
+
+async def test_drift_is_repaired_and_fields_of_others_survive(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    await cluster.patch(ConfigMap, "a", {"data": {"color": "drift", "foreign": "kept"}})
+    assert (await cluster.settle()).writes == 1
+    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red", "foreign": "kept"}
+
+
+async def test_a_change_in_fields_of_others_costs_nothing(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    await cluster.patch(ConfigMap, "a", {"data": {"foreign": "new"}})
+    assert (await cluster.settle()).writes == 0
+
+
+async def test_a_deleted_child_comes_back(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    await cluster.delete(ConfigMap, "a")
+    assert (await cluster.settle()).writes == 1
+    assert await cluster.names(ConfigMap) >= {"a"}
+
+
+async def test_a_restart_with_nothing_remembered_writes_nothing(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    assert (await cluster.restart()).writes == 0
+
+
+async def test_a_restart_notices_fields_that_are_no_longer_wanted(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red", size="big"))
+    await cluster.settle(keeper)
+    await cluster.stop()
+    await cluster.patch(toy.resource, "a", {"spec": {"size": None}})
+    await cluster.settle(keeper)
+    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red"}
+
+
+async def test_children_go_with_their_owner(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    await cluster.delete(toy.resource, "a")
+    await cluster.settle()
+    assert "a" not in await cluster.names(ConfigMap)
+
+
+async def test_a_tampered_status_is_put_right(cluster, toy, keeper):
+    await cluster.create(toy("a", color="red"))
+    await cluster.settle(keeper)
+    await cluster.patch(toy.resource, "a", {"status": {"kept": 99}}, subresource="status")
+    assert (await cluster.settle()).writes == 1
+    assert (await cluster.get(toy.resource, "a"))["status"] == {"kept": 1}
+
+
+async def test_what_was_written_is_read_back_at_once(cluster, toy):
+    seen = []
+
+    async def reconcile(ctx, key):
+        found = ctx.get(toy.resource, key)
+        if found is None:
+            return DONE
+        if await ctx.apply(child("echo", n="1"), owner=found) is Change.APPLIED:
+            seen.append(ctx.get(ConfigMap, Key("default", "echo"))["data"])
+            await ctx.status(found, {"phase": "one"})
+            seen.append(ctx.get(toy.resource, key)["status"])
+            await ctx.status(found, {"phase": "two"})
+        return DONE
+
+    await cluster.create(toy("a"))
+    await cluster.settle(Controller(toy.resource, reconcile, owns=[ConfigMap]))
+    assert seen == [{"n": "1"}, {"phase": "one"}]
+    assert (await cluster.get(toy.resource, "a"))["status"] == {"phase": "two"}
+
+
+async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(cluster, toy):
+    outside = set()
+
+    async def reconcile(ctx, key):
+        found = ctx.get(toy.resource, key)
+        if found is None:
+            return DONE
+        if "deletionTimestamp" in found["metadata"]:
+            outside.discard(key.name)
+            await ctx.release(found, "toys.certwright.dev/outside")
+            return DONE
+        await ctx.hold(found, "toys.certwright.dev/outside")
+        outside.add(key.name)
+        return DONE
+
+    controller = Controller(toy.resource, reconcile)
+    await cluster.create(toy("a"))
+    assert (await cluster.settle(controller)).writes == 1
+    assert outside == {"a"}
+    await cluster.delete(toy.resource, "a")
+    assert (await cluster.settle()).writes == 1
+    assert outside == set()
+    assert await cluster.names(toy.resource) == set()
+
+
+async def test_mapped_kinds_wake_whom_they_concern(cluster, toy):
+    woken = []
+
+    async def reconcile(_ctx, key):
+        woken.append(key.name)
+        return DONE
+
+    def users(entry):
+        return [Key(entry.key.namespace, f"{entry.key.name}-user")]
+
+    controller = Controller(toy.resource, reconcile, watches=[mapped(Secret, users)])
+    await cluster.settle(controller)
+    await cluster.create(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}}
+    )
+    await cluster.settle()
+    assert woken == ["s-user"]
+
+
+async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(cluster, toy):
+    attempts = []
+
+    async def reconcile(ctx, key):
+        found = ctx.get(toy.resource, key)
+        if found is None:
+            return DONE
+        attempts.append(found["spec"])
+        if len(attempts) == 1:
+            await ctx.client.patch(toy.resource, key, {"spec": {"touched": True}})
+        await ctx.delete(found)
+        return DONE
+
+    await cluster.create(toy("a"))
+    await cluster.settle(Controller(toy.resource, reconcile))
+    assert attempts[0] == {}
+    assert attempts[-1] == {"touched": True}
+    assert await cluster.names(toy.resource) == set()

@@ -1,0 +1,91 @@
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from certwright.clock import SYSTEM
+from certwright.runtime.stalls import StallMonitor
+
+
+def block(seconds):
+    until = SYSTEM.monotonic() + seconds
+    while SYSTEM.monotonic() < until:
+        pass
+
+
+@pytest.fixture
+def stalls():
+    return []
+
+
+@pytest.fixture
+def monitor(stalls):
+    return StallMonitor(lambda who, seconds: stalls.append((who, seconds)))
+
+
+async def test_the_result_and_the_awaits_pass_through(monitor, stalls):
+    async def body():
+        await asyncio.sleep(0)
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.set_result, "answer")
+        return await future
+
+    assert await monitor.drive("body", body()) == "answer"
+    assert stalls == []
+
+
+async def test_exceptions_pass_through_in_both_directions(monitor):
+    async def body():
+        try:
+            async with asyncio.timeout(0.001):
+                await asyncio.Event().wait()
+        except TimeoutError as error:
+            raise ValueError("too late") from error
+
+    with pytest.raises(ValueError, match="too late"):
+        await monitor.drive("body", body())
+
+
+async def test_cancellation_reaches_the_body(monitor):
+    seen = []
+
+    async def body():
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+
+    async def driven():
+        await monitor.drive("body", body())
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(driven())
+        await asyncio.sleep(0)
+        task.cancel()
+    assert seen == ["cancelled"]
+
+
+async def test_only_the_step_that_blocks_is_reported(monitor, stalls):
+    async def body():
+        await asyncio.sleep(0.15)
+        block(0.12)
+        await asyncio.sleep(0.15)
+
+    await monitor.drive("slow one", body())
+    ((who, seconds),) = stalls
+    assert who == "slow one"
+    assert 0.12 <= seconds < 0.28
+
+
+async def test_a_step_that_does_not_end_is_seen_while_it_lasts(monitor):
+    with capture_logs() as logs, monitor:
+
+        async def body():
+            until = SYSTEM.monotonic() + 10
+            while SYSTEM.monotonic() < until and not logs:
+                pass
+
+        await monitor.drive("endless one", body())
+    assert logs[0]["by"] == "endless one"
+    assert "test_stalls.py" in str(logs[0]["where"])
