@@ -200,7 +200,7 @@ def _add_default(schema: JsonObject, field: types.Field, annotation: Any, path: 
         msgspec.convert(value, annotation)
     except msgspec.ValidationError as error:
         raise SchemaError(path, f"the default {value!r} is not valid: {error}") from error
-    schema["default"] = _shortest(value, schema)
+    schema["default"] = _complete(value, schema)
 
 
 def _scalar(info: types.Type, path: str) -> JsonObject:
@@ -256,23 +256,22 @@ def _mark(schema: JsonObject, extra: JsonObject) -> None:
             schema[name] = value
 
 
-def _shortest(value: Any, schema: JsonObject) -> Any:
-    """Leave out of an object what the defaults of its own fields will add again."""
+def _complete(value: Any, schema: JsonObject) -> Any:
+    """Write an object out in full, with the defaults of its own fields.
+
+    The server would add them to objects, but not before it checks this default against the
+    rules of the type: a rule that reads an absent field fails, and with it the whole CRD.
+    """
     properties = schema.get("properties")
     if not isinstance(value, dict) or not properties:
         return value
-    kept = {}
-    for name, item in value.items():
-        inner, short = properties[name], _shortest(item, properties[name])
-        if name not in schema.get("required", ()):
-            if "default" in inner and short == inner["default"]:
-                continue
-            if "default" not in inner and (
-                item is None or (item in ([], {}) and "properties" not in inner)
-            ):
-                continue
-        kept[name] = short
-    return kept
+    full = {}
+    for name, inner in properties.items():
+        item = value.get(name, inner.get("default"))
+        is_absent = item is None or (item in ([], {}) and "properties" not in inner)
+        if not is_absent or name in schema.get("required", ()) or "default" in inner:
+            full[name] = _complete(item, inner)
+    return full
 
 
 def _given(**values: Any) -> JsonObject:
