@@ -31,6 +31,10 @@ def _no_unknown(_obj: JsonObject) -> list[str]:
     return []
 
 
+def _no_defaults(_obj: JsonObject) -> None:
+    """Leave the object as it is."""
+
+
 def _nothing(_new: JsonObject, _old: JsonObject | None) -> None:
     """Leave the object as it is."""
 
@@ -76,7 +80,13 @@ class ServedKind:
     Returns the paths of unknown fields, for fieldValidation. Raises BadRequest when a value
     cannot be read at all (built-ins; custom resources report that in *validate*).
     """
+    complete: Callable[[JsonObject], None] = _no_defaults
+    """Add defaults that depend on other fields; called after those of the schema.
+
+    Field ownership is recorded after this and before *prepare*, as defaults belong to the
+    client who left them out and the server's own parts to nobody.
+    """
     prepare: Callable[[JsonObject, JsonObject | None], None] = _nothing
-    """Fill in what the server owns: allocated IPs, status of new objects, defaults by logic."""
+    """Fill in what the server owns: allocated IPs, status of new objects, admission."""
     validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = _no_causes
     """All rules of the kind: schema, names, metadata, immutable fields, cross-field, CEL."""

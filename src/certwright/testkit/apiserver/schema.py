@@ -74,6 +74,8 @@ class Schema:
     """Strategic merge: the key of a merged list; lists without one are replaced."""
     patch_merge: bool = False
     """Strategic merge: a list of scalars is merged as a set."""
+    patch_replace: bool = False
+    """Strategic merge: a map that is replaced, not merged."""
     patch_retain_keys: bool = False
     """Strategic merge: a union, of which ``$retainKeys`` keeps the named members."""
 
@@ -95,3 +97,15 @@ class Schema:
     one_of: "tuple[Schema, ...]" = ()
     not_: "Schema | None" = None
     rules: tuple[Rule, ...] = ()
+
+    _defaulted: "tuple[tuple[str, Schema], ...] | None" = field(
+        default=None, init=False, repr=False, compare=False
+    )
+
+    def defaulted(self) -> "tuple[tuple[str, Schema], ...]":
+        """Return the properties that have defaults. Call it on finished trees only."""
+        if self._defaulted is None:
+            self._defaulted = tuple(
+                (name, node) for name, node in self.properties.items() if node.default is not UNSET
+            )
+        return self._defaulted

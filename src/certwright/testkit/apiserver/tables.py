@@ -43,7 +43,7 @@ def table_of(
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": {},
-        "columnDefinitions": [_definition(column) for column in columns],
+        "columnDefinitions": [_definition(column, kind) for column in columns],
         "rows": [
             {"cells": [_cell(column, obj, now) for column in columns], **_object(obj, include)}
             for obj in objects
@@ -56,7 +56,7 @@ def columns_of(kind: ServedKind) -> tuple[Column, ...]:
     columns = kind.columns
     if not columns:
         return (_NAME, _AGE if kind.custom else _CREATED)
-    return columns if columns[0].name == "Name" else (_NAME, *columns)
+    return columns if any(c.format == "name" for c in columns) else (_NAME, *columns)
 
 
 def age(created: datetime, now: datetime) -> str:
@@ -71,10 +71,12 @@ def age(created: datetime, now: datetime) -> str:
     return f"{count}{large}{rest}{small}" if rest else f"{count}{large}"
 
 
-def _definition(column: Column) -> JsonObject:
+def _definition(column: Column, kind: ServedKind) -> JsonObject:
+    # Built-in kinds announce ages as the text they are sent as.
+    is_text = column.type == "date" and not kind.custom
     return {
         "name": column.name,
-        "type": column.type,
+        "type": "string" if is_text else column.type,
         "format": column.format,
         "description": column.description,
         "priority": column.priority,
@@ -83,10 +85,10 @@ def _definition(column: Column) -> JsonObject:
 
 def _cell(column: Column, obj: JsonObject, now: datetime) -> Any:
     if column.value is not None:
-        return column.value(obj)
-    values = find(obj, column.json_path)
-    value = values[0] if values else None
-    if column.type == "date" or column.json_path == ".metadata.creationTimestamp":
+        value = column.value(obj)
+    else:
+        value = next(iter(find(obj, column.json_path)), None)
+    if column.type == "date":
         return _since(value, now)
     if value is None:
         return None
@@ -103,7 +105,7 @@ def _since(value: Any, now: datetime) -> str:
     try:
         return age(parse_time(value), now)
     except ValueError:
-        return "<invalid>"
+        return value
 
 
 def _object(obj: JsonObject, include: str) -> JsonObject:

@@ -1,0 +1,120 @@
+"""Which rules belong to which built-in kind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from certwright.kube.errors import Cause
+from certwright.kube.identity import Resource
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.builtins import (
+    access,
+    batch,
+    config,
+    pods,
+    resources,
+    services,
+    workloads,
+)
+from certwright.testkit.apiserver.builtins.checks import name_causes
+from certwright.testkit.apiserver.builtins.services import ServiceAllocator
+from certwright.testkit.apiserver.crds import rules as crd_rules
+from certwright.testkit.apiserver.crds import status as crd_status
+
+Complete = Callable[[JsonObject], None]
+Prepare = Callable[[JsonObject, JsonObject | None], None]
+Validate = Callable[[JsonObject, JsonObject | None], list[Cause]]
+
+
+def _as_is(_obj: JsonObject) -> None:
+    """Leave the object as it is."""
+
+
+def _unprepared(_new: JsonObject, _old: JsonObject | None) -> None:
+    """Leave the object as it is."""
+
+
+def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The three hooks of a kind."""
+
+    complete: Complete = _as_is
+    prepare: Prepare = _unprepared
+    validate: Validate = _no_causes
+
+
+_RULES: Final = {
+    "configmaps": Rules(validate=config.validate_config_map),
+    "secrets": Rules(config.complete_secret, validate=config.validate_secret),
+    "namespaces": Rules(config.complete_namespace, config.prepare_namespace),
+    "pods": Rules(pods.complete_pod, pods.prepare_pod, pods.validate_pod),
+    "replicationcontrollers": Rules(
+        workloads.complete_replication_controller,
+        validate=workloads.validate_replication_controller,
+    ),
+    "persistentvolumeclaims": Rules(
+        resources.complete_claim, resources.prepare_claim, resources.validate_claim
+    ),
+    "persistentvolumes": Rules(prepare=resources.prepare_volume),
+    "deployments.apps": Rules(
+        workloads.complete_deployment, validate=workloads.validate_deployment
+    ),
+    "replicasets.apps": Rules(workloads.complete_template, validate=workloads.validate_replica_set),
+    "statefulsets.apps": Rules(
+        workloads.complete_stateful_set, validate=workloads.validate_stateful_set
+    ),
+    "daemonsets.apps": Rules(
+        workloads.complete_daemon_set,
+        workloads.prepare_daemon_set,
+        workloads.validate_daemon_set,
+    ),
+    "jobs.batch": Rules(batch.complete_job, batch.prepare_job, batch.validate_job),
+    "cronjobs.batch": Rules(batch.complete_cron_job, validate=batch.validate_cron_job),
+    "horizontalpodautoscalers.autoscaling": Rules(
+        resources.complete_autoscaler, validate=resources.validate_autoscaler
+    ),
+    "poddisruptionbudgets.policy": Rules(validate=resources.validate_budget),
+    "ingresses.networking.k8s.io": Rules(validate=resources.validate_ingress),
+    "networkpolicies.networking.k8s.io": Rules(resources.complete_network_policy),
+    "endpointslices.discovery.k8s.io": Rules(validate=resources.validate_endpoint_slice),
+    "storageclasses.storage.k8s.io": Rules(validate=resources.validate_storage_class),
+    "priorityclasses.scheduling.k8s.io": Rules(validate=resources.validate_priority_class),
+    "roles.rbac.authorization.k8s.io": Rules(validate=access.validate_role),
+    "clusterroles.rbac.authorization.k8s.io": Rules(validate=access.validate_cluster_role),
+    "rolebindings.rbac.authorization.k8s.io": Rules(
+        access.complete_binding, validate=access.validate_role_binding
+    ),
+    "clusterrolebindings.rbac.authorization.k8s.io": Rules(
+        access.complete_binding, validate=access.validate_cluster_role_binding
+    ),
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
+        validate=access.validate_webhooks
+    ),
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
+        validate=access.validate_webhooks
+    ),
+    "certificatesigningrequests.certificates.k8s.io": Rules(
+        validate=access.validate_signing_request
+    ),
+    "leases.coordination.k8s.io": Rules(validate=resources.validate_lease),
+    "customresourcedefinitions.apiextensions.k8s.io": Rules(
+        crd_status.complete, crd_status.prepare, crd_rules.validate
+    ),
+}
+
+
+def rules_for(resource: Resource, allocator: ServiceAllocator) -> Rules:
+    """Return the hooks of a kind; every kind has at least a rule for names."""
+    rules = _RULES.get(resource.qualified, Rules())
+    if resource.qualified == "services":
+        rules = Rules(services.complete, allocator.prepare, services.validate)
+
+    def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
+        causes = name_causes(resource.kind, new["metadata"]) if old is None else []
+        return causes + rules.validate(new, old)
+
+    return Rules(rules.complete, rules.prepare, validate)

@@ -1,0 +1,136 @@
+"""From a CustomResourceDefinition to the kinds it makes the server serve."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from certwright.kube.errors import Cause
+from certwright.kube.identity import Resource
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver import cel
+from certwright.testkit.apiserver.builtins.checks import name_causes
+from certwright.testkit.apiserver.builtins.decode import check_depth, decoder
+from certwright.testkit.apiserver.builtins.notation import META, definitions
+from certwright.testkit.apiserver.constraints import validate
+from certwright.testkit.apiserver.crds.parse import parse
+from certwright.testkit.apiserver.kinds import Column, ServedKind
+from certwright.testkit.apiserver.schema import Schema
+from certwright.testkit.apiserver.structural import prune
+
+_NAME: Final = Column("Name", ".metadata.name", format="name")
+_AGE: Final = Column("Age", ".metadata.creationTimestamp", type="date")
+
+
+def served_kinds(crd: JsonObject) -> list[ServedKind]:
+    """Return one kind for each served version of an accepted definition."""
+    return [_served(crd, version) for version in crd["spec"]["versions"] if version["served"]]
+
+
+def _served(crd: JsonObject, version: JsonObject) -> ServedKind:
+    spec = crd["spec"]
+    names = spec["names"]
+    resource = Resource(
+        spec["group"],
+        version["name"],
+        names["kind"],
+        names["plural"],
+        namespaced=spec["scope"] == "Namespaced",
+    )
+    schema = root_schema((version.get("schema") or {}).get("openAPIV3Schema") or {})
+    subresources = version.get("subresources") or {}
+    scale = subresources.get("scale") or {}
+    return ServedKind(
+        resource=resource,
+        schema=schema,
+        singular=names["singular"],
+        list_kind=names["listKind"],
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=frozenset(subresources),
+        scale_paths=(
+            _dotted(scale.get("specReplicasPath")),
+            _dotted(scale.get("statusReplicasPath")),
+            _dotted(scale.get("labelSelectorPath")),
+        ),
+        custom=True,
+        storage_version=next(v["name"] for v in spec["versions"] if v["storage"]),
+        selectable_fields=tuple(
+            _dotted(field["jsonPath"]) for field in version.get("selectableFields") or ()
+        ),
+        columns=_columns(version),
+        decode=_Decoder(schema, resource),
+        validate=_Validator(schema, resource),
+    )
+
+
+def _dotted(path: str | None) -> str:
+    return (path or "").removeprefix(".")
+
+
+def _columns(version: JsonObject) -> tuple[Column, ...]:
+    declared = version.get("additionalPrinterColumns")
+    if not declared:
+        return (_NAME, _AGE)
+    columns = [
+        Column(
+            name=column["name"],
+            json_path=column["jsonPath"],
+            type=column["type"],
+            format=column.get("format") or "",
+            priority=column.get("priority") or 0,
+            description=column.get("description") or "",
+        )
+        for column in declared
+    ]
+    return (_NAME, *columns)
+
+
+@cache
+def _object_meta() -> Schema:
+    return definitions()[f"{META}.ObjectMeta"]
+
+
+def root_schema(props: JsonObject) -> Schema:
+    """Return the schema of whole objects: the declared one, with type and metadata implied."""
+    schema = parse(props)
+    declared = schema.properties.get("metadata") or Schema()
+    metadata = replace(
+        _object_meta(), properties={**_object_meta().properties, **declared.properties}
+    )
+    schema.properties = {
+        **schema.properties,
+        "apiVersion": Schema("string"),
+        "kind": Schema("string"),
+        "metadata": metadata,
+    }
+    return schema
+
+
+class _Decoder:
+    """Reads metadata as Go structs are read, and prunes the rest."""
+
+    def __init__(self, schema: Schema, resource: Resource) -> None:
+        self._schema = schema
+        metadata = Schema("object", properties={"metadata": _object_meta()})
+        self._read_metadata = decoder(metadata, resource.kind, resource.version)
+
+    def __call__(self, obj: JsonObject) -> list[str]:
+        check_depth(obj)
+        holder = {"metadata": obj.get("metadata") or {}}
+        unknown = self._read_metadata(holder)
+        obj["metadata"] = holder.get("metadata", {})
+        return unknown + prune(obj, self._schema)
+
+
+class _Validator:
+    """Checks the schema first, and the rules written in CEL only on objects that fit it."""
+
+    def __init__(self, schema: Schema, resource: Resource) -> None:
+        self._schema = schema
+        self._kind = resource.kind
+        self._rules = cel.compile_rules(schema)
+
+    def __call__(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
+        causes = name_causes(self._kind, new["metadata"]) if old is None else []
+        causes += validate(new, self._schema, old=old)
+        return causes or self._rules.evaluate(new, old)
