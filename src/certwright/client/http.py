@@ -77,6 +77,7 @@ class HttpTransport:
         self._request_timeout = aiohttp.ClientTimeout(total=answer, sock_connect=connect)
         self._watch_timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect)
         self._sessions: tuple[aiohttp.ClientSession, aiohttp.ClientSession] | None = None
+        self._is_closed = False
 
     def __repr__(self) -> str:
         return f"HttpTransport({self._base!r}, {self._config.source!r})"
@@ -111,6 +112,7 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Give up every connection."""
+        self._is_closed = True
         sessions, self._sessions = self._sessions, None
         for session in sessions or ():
             await session.close()
@@ -164,6 +166,8 @@ class HttpTransport:
 
     def _open_sessions(self) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
         """Return the two pools; opened late because that needs a running event loop."""
+        if self._is_closed:
+            raise RuntimeError(f"the transport to {self._base} is closed")
         if self._sessions is None:
             self._sessions = _session(self._limits.connections), _session(0)
         return self._sessions

@@ -14,6 +14,8 @@ from certwright.testkit.certs import TestAuthority
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
 
 @pytest.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
@@ -47,11 +49,11 @@ def serve(stack):
 def serve_bytes(stack):
     """Start a server that reads one request head and then does what it is told with the socket."""
 
-    async def start(behave: Callable[[asyncio.StreamWriter], Awaitable[None]]) -> str:
+    async def start(behave: Behaviour) -> str:
         async def on_connection(reader, writer):
             try:
                 await reader.readuntil(b"\r\n\r\n")
-                await behave(writer)
+                await behave(reader, writer)
             except (ConnectionError, asyncio.IncompleteReadError):
                 pass  # the client hung up, which is what some tests are about
             finally:

@@ -100,7 +100,7 @@ async def test_truncated_json(serve, client_of):
 
 
 async def test_a_connection_cut_in_the_middle_of_a_body(serve_bytes, client_of):
-    async def cut(writer):
+    async def cut(_reader, writer):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
         writer.write(b'Content-Length: 1000\r\n\r\n{"metadata":{')
         await writer.drain()
@@ -113,7 +113,7 @@ async def test_a_connection_cut_in_the_middle_of_a_body(serve_bytes, client_of):
 async def test_a_connection_cut_instead_of_an_answer(serve_bytes, client_of):
     attempts = []
 
-    async def hang_up(writer):
+    async def hang_up(_reader, _writer):
         attempts.append(1)
 
     client = client_of(await serve_bytes(hang_up))
@@ -128,7 +128,7 @@ async def test_a_connection_cut_instead_of_an_answer(serve_bytes, client_of):
 
 
 async def test_a_huge_body_that_announces_itself(serve_bytes, client_of):
-    async def huge(writer):
+    async def huge(_reader, writer):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n")
         await writer.drain()
 
@@ -139,7 +139,7 @@ async def test_a_huge_body_that_announces_itself(serve_bytes, client_of):
 async def test_a_huge_body_that_does_not(serve_bytes, client_of):
     sent = 0
 
-    async def endless(writer):
+    async def endless(_reader, writer):
         nonlocal sent
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         while True:
@@ -154,7 +154,7 @@ async def test_a_huge_body_that_does_not(serve_bytes, client_of):
 
 
 async def test_a_watch_that_never_ends_a_line(serve_bytes, client_of):
-    async def endless(writer):
+    async def endless(_reader, writer):
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         writer.write(b'10\r\n{"type":"ADDED"}\r\n1\r\n\n\r\n')
         while True:
@@ -233,7 +233,7 @@ async def test_a_watch_cut_in_the_middle_of_an_event(serve, client_of):
 
 
 async def test_a_watch_cut_without_a_goodbye(serve_bytes, client_of):
-    async def cut(writer):
+    async def cut(_reader, writer):
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         writer.write(b'11\r\n{"type":"ADDED"}\n\r\n')
         await writer.drain()
@@ -267,7 +267,7 @@ async def test_a_refused_watch_raises_what_the_server_says(serve, client_of):
 
 
 async def test_garbage_instead_of_http(serve_bytes, client_of):
-    async def garbage(writer):
+    async def garbage(_reader, writer):
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
         await writer.drain()
 

@@ -1,0 +1,257 @@
+"""TLS, proxies, pools and cancellation, on real sockets."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from certwright.client import (
+    Config,
+    ConnectFailed,
+    CredentialError,
+    Limits,
+    Material,
+    TlsFailed,
+    User,
+)
+from certwright.kube.identity import Key
+from certwright.kube.kinds import ConfigMap
+
+KEY = Key("shop", "web")
+
+
+async def hello(_):
+    return web.json_response({"metadata": {"name": "web"}})
+
+
+async def test_a_trusted_server(serve, server_tls, client_of, authority):
+    config = Config(await serve(hello, server_tls()), ca=Material(authority.certificate))
+    assert (await client_of(config).get(ConfigMap, KEY))["metadata"]["name"] == "web"
+
+
+async def test_a_server_that_another_authority_vouches_for(
+    serve, server_tls, client_of, other_authority
+):
+    url = await serve(hello, server_tls())
+    config = Config(url, ca=Material(other_authority.certificate), source="context 'dev' of x")
+    with pytest.raises(TlsFailed) as caught:
+        await client_of(config).get(ConfigMap, KEY)
+    assert str(caught.value) == (
+        f"{url}: its certificate is not trusted (unable to get local issuer certificate); "
+        "correct certificate-authority or tls-server-name of context 'dev' of x"
+    )
+
+
+async def test_without_an_authority_the_systems_own_are_asked(serve, server_tls, client_of):
+    with pytest.raises(TlsFailed, match="its certificate is not trusted"):
+        await client_of(await serve(hello, server_tls())).get(ConfigMap, KEY)
+
+
+async def test_a_server_under_another_name(serve, server_tls, client_of, authority):
+    url = await serve(hello, server_tls("api.internal"))
+    ca = Material(authority.certificate)
+    with pytest.raises(TlsFailed, match="IP address mismatch"):
+        await client_of(Config(url, ca=ca)).get(ConfigMap, KEY)
+    await client_of(Config(url, ca=ca, tls_server_name="api.internal")).get(ConfigMap, KEY)
+
+
+async def test_trusting_anybody_if_told_to(serve, server_tls, client_of):
+    url = await serve(hello, server_tls("api.internal"))
+    await client_of(Config(url, insecure_skip_tls_verify=True)).get(ConfigMap, KEY)
+
+
+async def test_a_rotated_authority_is_used_by_the_next_connection(
+    serve, server_tls, client_of, authority, other_authority, tmp_path
+):
+    file = tmp_path / "ca.crt"
+    file.write_bytes(other_authority.certificate)
+    client = client_of(Config(await serve(hello, server_tls()), ca=Material(path=str(file))))
+    with pytest.raises(TlsFailed):
+        await client.get(ConfigMap, KEY)
+    file.write_bytes(authority.certificate + other_authority.certificate)
+    await client.get(ConfigMap, KEY)
+
+
+@pytest.mark.parametrize("content", [b"not PEM", b"\xff\xfe"])
+async def test_an_authority_that_is_no_certificate(client_of, tmp_path, content):
+    file = tmp_path / "ca.crt"
+    file.write_bytes(content)
+    client = client_of(Config("https://127.0.0.1:1", ca=Material(path=str(file))))
+    with pytest.raises(CredentialError, match=f"{file}: the certificate authority is not PEM"):
+        await client.get(ConfigMap, KEY)
+
+
+async def test_https_to_a_plain_server(serve, client_of):
+    url = (await serve(hello)).replace("http:", "https:")
+    with pytest.raises(TlsFailed, match="is this the right port"):
+        await client_of(url).get(ConfigMap, KEY)
+
+
+async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(serve, client_of):
+    seen = []
+
+    async def answer(request):
+        seen.append((id(request.transport), request.headers["Accept-Encoding"]))
+        return web.json_response({})
+
+    client = client_of(await serve(answer))
+    for _ in range(3):
+        await client.get(ConfigMap, KEY)
+    assert len(set(seen)) == 1
+    assert seen[0][1] == "identity"
+
+
+class Proxy:
+    """A proxy that tunnels CONNECT to one place, whatever host was asked for."""
+
+    def __init__(self, port, status=200):
+        self.port = port
+        self.status = status
+        self.heads = []
+
+    async def __call__(self, reader, writer):
+        self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(f"HTTP/1.1 {self.status} x\r\n\r\n".encode())
+        if self.status == 200:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.port)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(pump(reader, far_writer))
+                group.create_task(pump(far_reader, writer))
+        writer.close()
+
+
+async def pump(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+    writer.close()
+
+
+@pytest.fixture
+def proxy_to(stack):
+    async def start(port, status=200):
+        proxy = Proxy(port, status)
+        server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+        stack.callback(server.close)
+        proxy.url = f"http://joe:canary@127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        return proxy
+
+    return start
+
+
+async def test_through_a_proxy(serve, server_tls, client_of, authority, proxy_to):
+    """The tunnel leads to the server; the proxy sees its own password and never the token."""
+    url = await serve(hello, server_tls("api.internal"))
+    proxy = await proxy_to(int(url.rpartition(":")[2]))
+    config = Config(
+        "https://api.internal:6443",
+        ca=Material(authority.certificate),
+        proxy_url=proxy.url,
+        user=User(token="bearer-canary"),
+    )
+    client = client_of(config)
+    assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "web"
+    await client.close()
+    (head,) = proxy.heads
+    assert head.startswith("CONNECT api.internal:6443 HTTP/1.1\r\n")
+    assert "Proxy-Authorization: Basic" in head
+    assert "bearer-canary" not in head
+
+
+async def test_a_server_name_through_a_proxy(serve, server_tls, client_of, authority, proxy_to):
+    url = await serve(hello, server_tls("api.internal"))
+    proxy = await proxy_to(int(url.rpartition(":")[2]))
+    config = Config(
+        "https://10.0.0.1",
+        ca=Material(authority.certificate),
+        proxy_url=proxy.url,
+        tls_server_name="api.internal",
+    )
+    client = client_of(config)
+    assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "web"
+    await client.close()
+
+
+async def test_a_proxy_that_refuses(client_of, proxy_to, authority):
+    proxy = await proxy_to(0, status=407)
+    config = Config("https://api.internal", ca=Material(authority.certificate), proxy_url=proxy.url)
+    with pytest.raises(ConnectFailed) as caught:
+        await client_of(config).get(ConfigMap, KEY)
+    address = proxy.url.rpartition("@")[2]
+    assert f"https://api.internal: its proxy {address} refuses the connection with 407" in str(
+        caught.value
+    )
+    assert "canary" not in str(caught.value)
+
+
+async def test_a_proxy_that_is_not_there(client_of):
+    config = Config("https://api.internal", proxy_url="http://joe:canary@127.0.0.1:1")
+    with pytest.raises(ConnectFailed, match=r"its proxy 127\.0\.0\.1:1 cannot be reached"):
+        await client_of(config).get(ConfigMap, KEY)
+
+
+async def test_watches_do_not_starve_requests(serve, client_of, stack):
+    """Many more watches than connections for requests are open, and a request still gets through."""
+    end = asyncio.Event()
+
+    async def answer(request):
+        if "watch" not in request.query:
+            return web.json_response({"metadata": {"name": "web"}})
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await end.wait()
+        return response
+
+    client = client_of(await serve(answer), limits=Limits(connections=2), max_in_flight=2)
+    for _ in range(10):
+        await stack.enter_async_context(client.watch(ConfigMap))
+    assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "web"
+    end.set()
+
+
+async def test_a_cancelled_request_ends_at_once_and_hangs_up(serve_bytes, client_of):
+    arrived, hung_up = asyncio.Event(), asyncio.Event()
+
+    async def never_answer(reader, _writer):
+        arrived.set()
+        assert await reader.read() == b""
+        hung_up.set()
+
+    client = client_of(await serve_bytes(never_answer))
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(client.get(ConfigMap, KEY))
+        await arrived.wait()
+        task.cancel()
+    assert task.cancelled()
+    await hung_up.wait()
+
+
+async def test_a_cancelled_watch_hangs_up(serve_bytes, client_of):
+    opened, hung_up = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader, writer):
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert await reader.read() == b""
+        hung_up.set()
+
+    client = client_of(await serve_bytes(say_nothing))
+
+    async def watch():
+        async with client.watch(ConfigMap) as lines:
+            opened.set()
+            async for _ in lines:
+                pytest.fail("the watch says nothing")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(watch())
+        await opened.wait()
+        task.cancel()
+    assert task.cancelled()
+    await hung_up.wait()
+
+
+async def test_a_closed_client_opens_no_connection_again(serve, client_of):
+    client = client_of(await serve(hello))
+    await client.get(ConfigMap, KEY)
+    await client.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await client.get(ConfigMap, KEY)
