@@ -11,7 +11,7 @@ An event enters in `watch`, becomes a key in `triggers`, becomes a decision in t
 function that `workers` calls, and becomes a call to the API server in `writes`.
 """
 
-from certwright.runtime.apply import Change
+from certwright.runtime.apply import Effect
 from certwright.runtime.backoff import Backoff, Rng, new_rng
 from certwright.runtime.cache import Cache, Feed, StoreHandle, View
 from certwright.runtime.context import Context
@@ -59,11 +59,11 @@ __all__ = [
     "Backoff",
     "BadObject",
     "Cache",
-    "Change",
     "Check",
     "Context",
     "Controller",
     "DeadlineExceeded",
+    "Effect",
     "Entry",
     "EventRecorder",
     "EventType",

@@ -34,11 +34,12 @@ _MERGE_KEYS = ("name", "key", "type", "uid", "ip", "mountPath", "devicePath", "t
 """Fields that tell the items of a list apart, in the order they are tried."""
 
 
-class Change(StrEnum):
-    """What an apply did, to complete the sentence "ConfigMap default/hi was …"."""
+class Effect(StrEnum):
+    """What a write did to the cluster."""
 
-    APPLIED = "applied"
+    WRITTEN = "written"
     UNCHANGED = "unchanged"
+    """Nothing differed, so no call was made."""
 
 
 class _Applied(Struct, frozen=True):
@@ -57,7 +58,7 @@ class Applier:
         self._stores = stores
         self._applied: dict[tuple[Resource, Key], _Applied] = {}
 
-    async def apply(self, resource: Resource, desired: JsonObject) -> Change:
+    async def apply(self, resource: Resource, desired: JsonObject) -> Effect:
         """Make the cluster hold this object; no call if the cached one already does.
 
         Objects of kinds the controller does not watch are applied every time.
@@ -67,14 +68,14 @@ class Applier:
         store = self._stores.get(resource)
         entry = store.get(key) if store is not None else None
         if entry is not None and self._is_current((resource, key), entry, desired, digest):
-            return Change.UNCHANGED
+            return Effect.UNCHANGED
         live = await self._writes.apply(resource, desired)
         metadata = live["metadata"]
         owned = own_fields(metadata.get("managedFields") or [], self._writes.field_manager)
         if store is not None and owned is not None:
             projection = projection_hash(live, owned)
             self._applied[resource, key] = _Applied(digest, metadata["resourceVersion"], projection)
-        return Change.APPLIED
+        return Effect.WRITTEN
 
     def forget(self, resource: Resource, key: Key) -> None:
         """Forget an object that is gone."""

@@ -24,7 +24,7 @@ from certwright.kube import (
     key_of,
     resource_of,
 )
-from certwright.runtime.apply import Applier, Change, render
+from certwright.runtime.apply import Applier, Effect, render
 from certwright.runtime.entry import Entry
 from certwright.runtime.events import EventRecorder, EventType
 from certwright.runtime.finalizers import (
@@ -78,7 +78,7 @@ class Context:
     @cached_property
     def log(self) -> Any:
         """A structlog logger that names the controller and the object in every line."""
-        log = structlog.get_logger("certwright.reconcile")
+        log = structlog.get_logger()
         return log.bind(controller=self._around.controller, key=str(self._key or ""))
 
     # Reading, from the stores
@@ -149,7 +149,7 @@ class Context:
 
     async def apply(
         self, obj: JsonObject | Object, *, owner: JsonObject | Object | None = None
-    ) -> Change:
+    ) -> Effect:
         """Make the cluster hold this object; no call when the cached one already does.
 
         Fields we applied before and no longer mention are removed, fields of others stay.
@@ -159,7 +159,7 @@ class Context:
         resource = await self._resource(obj)
         return await self._around.applier.apply(resource, render(obj, owner))
 
-    async def status(self, obj: JsonObject | Object, new: JsonObject | Struct) -> Change:
+    async def status(self, obj: JsonObject | Object, new: JsonObject | Struct) -> Effect:
         """Write the status of an object that was read; no call when it is equal.
 
         Raises:
@@ -168,14 +168,14 @@ class Context:
         resource = await self._resource(obj)
         patch = status_patch(self._live(resource, obj), new)
         if patch is None:
-            return Change.UNCHANGED
+            return Effect.UNCHANGED
         return await self._patch(resource, obj, patch, "status")
 
-    async def hold(self, obj: JsonObject | Object, finalizer: str) -> Change:
+    async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
         """Add a finalizer; no call when it is there. See `certwright.runtime.finalizers`."""
         return await self._set_finalizers(obj, finalizer, with_finalizer)
 
-    async def release(self, obj: JsonObject | Object, finalizer: str) -> Change:
+    async def release(self, obj: JsonObject | Object, finalizer: str) -> Effect:
         """Remove a finalizer; no call when it is gone. See `certwright.runtime.finalizers`."""
         return await self._set_finalizers(obj, finalizer, without_finalizer)
 
@@ -212,20 +212,20 @@ class Context:
         obj: JsonObject | Object,
         finalizer: str,
         change: FinalizerChange,
-    ) -> Change:
+    ) -> Effect:
         resource = await self._resource(obj)
         metadata = self._live(resource, obj)["metadata"]
         finalizers = change(metadata.get("finalizers") or (), finalizer)
         if finalizers is None:
-            return Change.UNCHANGED
+            return Effect.UNCHANGED
         return await self._patch(resource, obj, finalizer_patch(metadata, finalizers))
 
     async def _patch(
         self, resource: Resource, obj: JsonObject | Object, patch: JsonObject, subresource: str = ""
-    ) -> Change:
+    ) -> Effect:
         stored = await self._around.writes.patch(resource, key_of(obj), patch, subresource)
         self._written.add(stored["metadata"]["resourceVersion"])
-        return Change.APPLIED
+        return Effect.WRITTEN
 
     def _live(self, resource: Resource, obj: JsonObject | Object) -> JsonObject:
         """Return an object that was read as it is now, given that only we changed it since.

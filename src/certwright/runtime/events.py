@@ -34,7 +34,7 @@ MAX_OBJECTS = 4096
 _WRITE_SECONDS = 10.0
 _FLUSH_SECONDS = 2.0
 
-_log = structlog.get_logger("certwright.events")
+_log = structlog.get_logger()
 
 
 class Subject(Struct, frozen=True):

@@ -43,7 +43,7 @@ from certwright.kube import (
 from certwright.kube.kinds import Lease
 from certwright.runtime.backoff import Rng, new_rng, spread
 
-_log = structlog.get_logger("certwright.leader")
+_log = structlog.get_logger()
 
 
 def _unique_identity() -> str:

@@ -75,12 +75,15 @@ def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
 
 def redact_text(text: str) -> str:
     """Return *text* without private keys, bearer tokens and JSON web tokens."""
-    return _SECRET_TEXT.sub(_REDACTED, text)
+    whole = text.encode(errors="backslashreplace").decode()  # half a surrogate pair is no text
+    return _SECRET_TEXT.sub(_REDACTED, whole)
 
 
 def _clean(name: str, value: Any, depth: int) -> Any:
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | float):
         return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
     if _SECRET_NAMES.search(name):
         return _REDACTED
     if depth > _MAX_DEPTH:
@@ -121,8 +124,9 @@ def _as_text(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 
 def _quoted(value: object) -> str:
     text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
-    text = _one_line(text)
-    return f'"{text}"' if not text or _NEEDS_QUOTES.search(text) else text
+    if text and not _NEEDS_QUOTES.search(text):
+        return _one_line(text)
+    return '"' + _one_line(text.replace('"', '\\"')) + '"'
 
 
 def _one_line(text: str) -> str:

@@ -38,7 +38,7 @@ from certwright.runtime.stalls import StallMonitor
 from certwright.runtime.watchstate import WatchState
 from certwright.runtime.workers import Flight, Workers
 
-_log = structlog.get_logger("certwright.manager")
+_log = structlog.get_logger()
 _UNWATCHABLE = (WatchState.MISSING, WatchState.FORBIDDEN)
 
 
@@ -184,14 +184,18 @@ class Manager:
         Keys that wait for a time of their own do not count, nor do kinds that cannot be
         watched, nor the queues of a replica that does not lead.
         """
-        if not self.workers and self._controllers:
+        if not self._running and self._controllers:
             return False
         leading = self._elector is None or self._elector.leading
         return (
             self.cache.pending == 0
             and all(f.store.synced or f.watch.state in _UNWATCHABLE for f in self.cache.feeds)
-            and all(workers.queue.idle or not leading for workers in self.workers)
             and all(running.recorder.idle for running in self._running)
+            and all(
+                running.workers.queue.idle or not all(s.store.synced for s in running.shares)
+                for running in self._running
+                if leading
+            )
         )
 
     def liveness(self) -> Iterator[health.Check]:

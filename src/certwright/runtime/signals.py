@@ -12,7 +12,7 @@ import structlog
 
 from certwright.kube import JsonObject
 
-_log = structlog.get_logger("certwright.signals")
+_log = structlog.get_logger()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ STALL_SECONDS = 0.1
 
 _POLL_SECONDS = 0.25
 R = TypeVar("R")
-_log = structlog.get_logger("certwright.stalls")
+_log = structlog.get_logger()
 
 
 class StallMonitor:

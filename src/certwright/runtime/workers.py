@@ -89,7 +89,7 @@ class Workers:
         self._conflicts: dict[Key, int] = {}
         self._replacements = 0
         self._group: asyncio.TaskGroup | None = None
-        self._log = structlog.get_logger("certwright.controller").bind(controller=controller.name)
+        self._log = structlog.get_logger().bind(controller=controller.name)
         self._verbose = structlog.is_configured() and self._log.is_enabled_for(logging.DEBUG)
         metrics.workers.set(controller.workers)
 

@@ -104,7 +104,7 @@ def world(embedded_cluster: EmbeddedCluster) -> World:
 def metric() -> Callable[..., float]:
     """Read one number of a manager."""
 
-    def read(manager: Manager, name: str, **labels: str) -> float:
+    def read(manager: Manager, name: str, /, **labels: str) -> float:
         return manager.metrics.registry.get_sample_value(name, labels) or 0.0
 
     return read

@@ -165,10 +165,10 @@ async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
         'controller_runtime_max_concurrent_reconciles{controller="config-map"} 4.0',
         'controller_runtime_active_workers{controller="config-map"} 0.0',
         'controller_runtime_reconcile_time_seconds_count{controller="config-map"} 2.0',
-        'workqueue_depth{name="config-map",controller="config-map"} 0.0',
+        'workqueue_depth{controller="config-map",name="config-map"} 0.0',
         'workqueue_adds_total{controller="config-map",name="config-map"} 2.0',
         'certwright_watch_synced{view="ConfigMap"} 1.0',
-        'certwright_watch_state{view="ConfigMap",state="watching"} 1.0',
+        'certwright_watch_state{state="watching",view="ConfigMap"} 1.0',
     ):
         assert line in text.splitlines(), line
 

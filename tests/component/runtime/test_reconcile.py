@@ -4,7 +4,7 @@ import pytest
 
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Secret
-from certwright.runtime import DONE, Change, Controller, mapped
+from certwright.runtime import DONE, Controller, Effect, mapped
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ async def test_what_was_written_is_read_back_at_once(cluster, toy):
         found = ctx.get(toy.resource, key)
         if found is None:
             return DONE
-        if await ctx.apply(child("echo", n="1"), owner=found) is Change.APPLIED:
+        if await ctx.apply(child("echo", n="1"), owner=found) is Effect.WRITTEN:
             seen.append(ctx.get(ConfigMap, Key("default", "echo"))["data"])
             await ctx.status(found, {"phase": "one"})
             seen.append(ctx.get(toy.resource, key)["status"])

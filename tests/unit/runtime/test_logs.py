@@ -108,6 +108,14 @@ def test_harmless_values_stay_what_they_are():
     }
 
 
+@pytest.mark.parametrize("as_json", [True, False])
+def test_values_no_format_knows_are_written_all_the_same(stream, as_json):
+    configure_logs(as_json=as_json, stream=stream)
+    structlog.get_logger().info("odd", half="\ud800", huge=2**70, key={1: object()}, quote='a "b"')
+    assert "odd" in stream.getvalue()
+    assert stream.getvalue().count("\n") == 1
+
+
 def test_a_value_that_contains_itself_does_not_hang_the_log():
     loop: dict = {}
     loop["self"] = loop
