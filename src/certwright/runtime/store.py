@@ -16,7 +16,7 @@ from certwright.runtime.indexes import Index, IndexFunction, Table
 from certwright.runtime.intake import BrokenJson, Intake, Nameless, Transform
 
 __all__ = [
-    "Change",
+    "Difference",
     "Entry",
     "IndexFunction",
     "Intake",
@@ -36,7 +36,7 @@ A plain function that enqueues keys. It must not raise and must not change the s
 _log = structlog.get_logger()
 
 
-class Change(NamedTuple):
+class Difference(NamedTuple):
     """One difference between two states of a store."""
 
     old: Entry | None
@@ -149,7 +149,7 @@ class Store:
             listener(None, entry)
         return lambda: self._listeners.remove(listener)
 
-    def notify(self, changes: Iterable[Change]) -> None:
+    def notify(self, changes: Iterable[Difference]) -> None:
         """Tell the listeners of changes that `swap` made."""
         for old, new in changes:
             for listener in self._listeners:
@@ -185,7 +185,7 @@ class Store:
         """Return an empty table with this store's indexes, to be filled by a list."""
         return Table(self._table.functions())
 
-    def swap(self, staged: "Table", version: int | None, *, restored: bool = False) -> list[Change]:
+    def swap(self, staged: "Table", version: int | None, *, restored: bool = False) -> list[Difference]:
         """Put a complete list in place of everything, at once; return what changed.
 
         *version* is that of the list. Own writes the list does not know yet stay, unless
@@ -210,11 +210,11 @@ class Store:
             staged.index(name, values)  # asked for since the list began
         self._table = staged
         changes = [
-            Change(old, new)
+            Difference(old, new)
             for key, new in staged.entries.items()
             if (old := before.get(key)) is not new
         ]
-        changes += [Change(old, None) for key, old in before.items() if key not in staged.entries]
+        changes += [Difference(old, None) for key, old in before.items() if key not in staged.entries]
         return changes
 
     def replace(self, entries: Iterable[Entry], version: int | None = None) -> None:

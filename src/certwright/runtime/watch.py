@@ -21,7 +21,7 @@ from certwright.runtime.backoff import Backoff, spread
 from certwright.runtime.entry import Entry
 from certwright.runtime.indexes import Table
 from certwright.runtime.intake import BrokenJson, Nameless
-from certwright.runtime.store import Change, Store, version_number
+from certwright.runtime.store import Difference, Store, version_number
 from certwright.runtime.watchevents import Bookmark, ObjectEvent, read_event
 from certwright.runtime.watchstate import (
     FAILURES,
@@ -286,7 +286,7 @@ class Watch:
         self._synced.set()
         self._enter(WatchState.WATCHING)
 
-    async def _tell(self, changes: list[Change]) -> None:
+    async def _tell(self, changes: list[Difference]) -> None:
         for first in range(0, len(changes), CHANGES_PER_TURN):
             self.store.notify(changes[first : first + CHANGES_PER_TURN])
             await asyncio.sleep(0)
