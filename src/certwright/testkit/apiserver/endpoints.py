@@ -1,11 +1,10 @@
 """What field ownership needs to know about the endpoints of a kind."""
 
-from typing import Any
+import copy
 
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.fieldset import FieldSet, field_set
 from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.schema import Schema
 
 _SPEC = field_set("spec")
 _STATUS = field_set("status")
@@ -27,6 +26,61 @@ _STATUS_OF = {
     "VolumeAttachment": _SPEC_AND_METADATA,
 }
 
+_TEMPLATE = {"metadata": {}, "spec": {"containers": None}}
+_ROLE_REF = {"apiGroup": "", "kind": "", "name": ""}
+_ALWAYS_PRINTED: dict[tuple[str, str], JsonObject] = {
+    ("", "Event"): {
+        "involvedObject": {}, "source": {}, "firstTimestamp": None, "lastTimestamp": None,
+        "eventTime": None, "reportingComponent": "", "reportingInstance": "",
+    },
+    ("", "LimitRange"): {"spec": {"limits": None}},
+    ("", "PersistentVolumeClaim"): {"spec": {"resources": {}}},
+    ("", "Pod"): {"spec": {"containers": None}},
+    ("", "PodTemplate"): {"template": _TEMPLATE},
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): {
+        "spec": {
+            "group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": None,
+        }
+    },
+    ("apiregistration.k8s.io", "APIService"): {
+        "spec": {"groupPriorityMinimum": 0, "versionPriority": 0}
+    },
+    ("apps", "ControllerRevision"): {"data": None, "revision": 0},
+    ("apps", "DaemonSet"): {
+        "spec": {"selector": None, "template": _TEMPLATE, "updateStrategy": {}}
+    },
+    ("apps", "Deployment"): {"spec": {"selector": None, "template": _TEMPLATE, "strategy": {}}},
+    ("apps", "ReplicaSet"): {"spec": {"selector": None, "template": _TEMPLATE}},
+    ("apps", "StatefulSet"): {
+        "spec": {
+            "selector": None, "template": _TEMPLATE, "serviceName": "", "updateStrategy": {},
+        }
+    },
+    ("autoscaling", "HorizontalPodAutoscaler"): {
+        "spec": {"scaleTargetRef": {"kind": "", "name": ""}, "maxReplicas": 0}
+    },
+    ("batch", "CronJob"): {
+        "spec": {"schedule": "", "jobTemplate": {"metadata": {}, "spec": {"template": _TEMPLATE}}}
+    },
+    ("batch", "Job"): {"spec": {"template": _TEMPLATE}},
+    ("certificates.k8s.io", "CertificateSigningRequest"): {
+        "spec": {"request": None, "signerName": ""}
+    },
+    ("discovery.k8s.io", "EndpointSlice"): {"addressType": "", "endpoints": None, "ports": None},
+    ("events.k8s.io", "Event"): {
+        "eventTime": None, "regarding": {}, "deprecatedSource": {},
+        "deprecatedFirstTimestamp": None, "deprecatedLastTimestamp": None,
+    },
+    ("networking.k8s.io", "NetworkPolicy"): {"spec": {"podSelector": {}}},
+    ("rbac.authorization.k8s.io", "ClusterRole"): {"rules": None},
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {"roleRef": _ROLE_REF},
+    ("rbac.authorization.k8s.io", "Role"): {"rules": None},
+    ("rbac.authorization.k8s.io", "RoleBinding"): {"roleRef": _ROLE_REF},
+    ("scheduling.k8s.io", "PriorityClass"): {"value": 0},
+    ("storage.k8s.io", "StorageClass"): {"provisioner": ""},
+}  # fmt: skip
+"""What the Go types of built-in kinds print when nothing is set, besides empty structs."""
+
 
 def ignored_fields(kind: ServedKind, subresource: str) -> FieldSet:
     """Return the fields an endpoint ignores in requests: they change no owner."""
@@ -42,33 +96,14 @@ def ignored_fields(kind: ServedKind, subresource: str) -> FieldSet:
 def blank(kind: ServedKind) -> JsonObject:
     """Return the object a create starts from.
 
-    Built-in kinds begin with their structs in place and what they always print; fields that
-    were there before do not count as added. Custom resources begin with nothing.
+    Built-in kinds begin with the structs and fields their Go types always print: what was
+    there before does not count as added. Custom resources begin with nothing.
     """
-    start: JsonObject = {} if kind.custom else _zero(kind.schema)
-    start["apiVersion"], start["kind"] = kind.resource.api_version, kind.resource.kind
-    return start
-
-
-def _zero(schema: Schema) -> JsonObject:
-    """Return what a struct of the server prints when nothing in it is set."""
-    out: JsonObject = {}
-    for name, inner in schema.properties.items():
-        if inner.default == {} and inner.type == "object":
-            out[name] = _zero(inner)
-        elif name in schema.required:
-            out[name] = _zero_value(inner)
-    return out
-
-
-def _zero_value(schema: Schema) -> Any:
-    if schema.optional or schema.type == "array" or schema.additional is not None:
-        return None
-    match schema.type:
-        case "object":
-            return _zero(schema)
-        case "integer" | "number":
-            return 0
-        case "boolean":
-            return False
-    return 0 if schema.int_or_string else ""
+    resource = kind.resource
+    start: JsonObject = {"apiVersion": resource.api_version, "kind": resource.kind}
+    if kind.custom:
+        return start
+    structs = ("metadata", "spec", "status")
+    start |= {name: {} for name in structs if name in kind.schema.properties}
+    # callers go on to change the object in place
+    return start | copy.deepcopy(_ALWAYS_PRINTED.get((resource.group, resource.kind), {}))

@@ -8,8 +8,6 @@ from certwright.testkit.apiserver.fieldset import paths
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.schema import Schema
 
-STRING = Schema("string")
-
 
 def built_in(kind: str) -> ServedKind:
     resource = Resource("apps", "v1", kind, kind.lower() + "s")
@@ -44,32 +42,8 @@ def test_custom_resources_begin_with_nothing(thing: ServedKind) -> None:
 
 
 def test_built_ins_begin_with_structs_and_what_is_always_printed() -> None:
-    template = Schema(
-        "object",
-        properties={"containers": Schema("array", items=STRING), "node": STRING},
-        required=("containers",),
-        default={},
-    )
-    spec = Schema(
-        "object",
-        properties={
-            "selector": Schema("object", properties={"a": STRING}, optional=True),
-            "labels": Schema("object", additional=STRING),
-            "name": STRING,
-            "count": Schema("integer"),
-            "on": Schema("boolean"),
-            "template": template,
-            "affinity": Schema("object", properties={"a": STRING}),
-        },
-        required=("selector", "labels", "name", "count", "on"),
-        default={},
-    )
-    kind = replace(
-        built_in("Deployment"),
-        schema=Schema(
-            "object", properties={"metadata": Schema("object", default={}), "spec": spec}
-        ),
-    )
+    properties = {name: Schema("object") for name in ("metadata", "spec", "status")}
+    kind = replace(built_in("Deployment"), schema=Schema("object", properties=properties))
 
     assert blank(kind) == {
         "apiVersion": "apps/v1",
@@ -77,10 +51,8 @@ def test_built_ins_begin_with_structs_and_what_is_always_printed() -> None:
         "metadata": {},
         "spec": {
             "selector": None,
-            "labels": None,
-            "name": "",
-            "count": 0,
-            "on": False,
-            "template": {"containers": None},
+            "template": {"metadata": {}, "spec": {"containers": None}},
+            "strategy": {},
         },
+        "status": {},
     }
