@@ -169,7 +169,7 @@ class Conversation:
         """Ask again until *holds*, and write down the last answer only."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not holds(await self.get(path, recorded=False)):
-                await asyncio.sleep(0.02)  # noqa: ASYNC110 - another process decides when
+                await asyncio.sleep(0.02)
         return await self.get(path)
 
     async def watch(self, path: str, count: int, *, accept: str = "application/json") -> list[Json]:

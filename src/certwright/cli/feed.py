@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 
 from certwright.clock import SYSTEM
 from certwright.kube import Resource
@@ -20,15 +21,15 @@ class LiveFeed:
         handles = [(resource, self._manager.cache.store(resource)) for resource in self._resources]
         try:
             for resource, handle in handles:
-                handle.listen(lambda old, new, kind=resource.kind: self._tell(kind, old, new))
+                handle.listen(partial(_tell, resource.kind))
             await asyncio.Event().wait()
         finally:
             for _, handle in handles:
                 handle.release()
 
-    def _tell(self, kind: str, old: Entry | None, new: Entry | None) -> None:
-        line = describe(kind, old, new)
-        print(f"{SYSTEM.now().astimezone():%H:%M:%S}  {line}", flush=True)
+
+def _tell(kind: str, old: Entry | None, new: Entry | None) -> None:
+    print(f"{SYSTEM.now().astimezone():%H:%M:%S}  {describe(kind, old, new)}", flush=True)
 
 
 def describe(kind: str, old: Entry | None, new: Entry | None) -> str:

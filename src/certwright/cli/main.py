@@ -69,7 +69,7 @@ def up(
     epilog="Examples: certwright run examples/greeting.py | certwright run my_operator"
     " --leader-elect my-namespace/my-operator --probes :8081"
 )
-def run(  # noqa: PLR0913 - options of a command
+def run(
     controllers: Annotated[list[str], typer.Argument(metavar="CONTROLLER...", show_default=False)],
     kubeconfig: Annotated[
         Path | None,

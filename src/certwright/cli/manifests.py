@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import yaml
 
 from certwright.cli.load import load_controllers
-from certwright.kube import JsonObject, Object, crd_manifest
+from certwright.kube import JsonObject, Object, Resource, crd_manifest
 from certwright.runtime import Controller, policy_rules
 
 
@@ -14,8 +14,8 @@ def custom_kinds(controllers: Iterable[Controller]) -> list[type[Object]]:
     found: dict[type[Object], None] = {}
     for controller in controllers:
         for watched in controller.watched:
-            if watched.type is not None:
-                found.setdefault(watched.type)
+            if not isinstance(watched.kind, Resource) and hasattr(watched.kind, "definition"):
+                found.setdefault(watched.kind)
     return list(found)
 
 
