@@ -18,6 +18,7 @@ from certwright.client.errors import ConfigError
 
 SIZE_LIMIT = 16 * 2**20
 """Nobody has a kubeconfig this large; whoever points us at one made a mistake."""
+DEPTH_LIMIT = 64
 
 
 class ExtensionEntry(msgspec.Struct):
@@ -169,18 +170,20 @@ def _read_file(path: Path) -> _File:
     if len(content) > SIZE_LIMIT:
         raise ConfigError(f"{path}: larger than {SIZE_LIMIT} bytes; this is no kubeconfig")
     try:
+        _check_structure(path, content)
         document = yaml.load(content, Loader=_LOADER)  # noqa: S506 - a safe loader either way
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f" in line {mark.line + 1}" if mark else ""
         # Not chained: the original quotes the line, which may hold a key.
         raise ConfigError(f"{path}: not valid YAML{line}: {error.problem}") from None
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, UnicodeDecodeError):
         raise ConfigError(f"{path}: not valid YAML; is it a kubeconfig at all?") from None
     if document is None:
         return _File()
+    _drop_nulls(document)
     try:
-        return msgspec.convert(_without_nulls(document), _File)
+        return msgspec.convert(document, _File)
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"{path}: not a valid kubeconfig: {error}; correct the field (quote it if it is "
@@ -188,13 +191,37 @@ def _read_file(path: Path) -> _File:
         ) from None
 
 
+def _check_structure(path: Path, content: bytes) -> None:
+    """Refuse what would cost more than its size, before anything is built from it.
+
+    The loader recurses (in C: until the stack is gone), and aliases of aliases multiply.
+    """
+    anchors: list[str | None] = []
+    for event in yaml.parse(content, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            anchors.append(event.anchor)
+            if len(anchors) > DEPTH_LIMIT:
+                raise ConfigError(f"{path}: nested deeper than {DEPTH_LIMIT} levels; repair it")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchors.pop()
+        elif isinstance(event, yaml.AliasEvent) and any(anchors):
+            raise ConfigError(f"{path}: uses YAML aliases inside of each other; write them out")
+
+
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _without_nulls(value: Any) -> Any:
-    """Drop keys without a value: kubectl itself writes ``users: null`` for an empty list."""
-    if isinstance(value, dict):
-        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list):
-        return [_without_nulls(v) for v in value]
-    return value
+def _drop_nulls(document: Any) -> None:
+    """Remove keys without a value: kubectl itself writes ``users: null`` for an empty list."""
+    pending, seen = [document], set()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            for key in [key for key, held in value.items() if held is None]:
+                del value[key]
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
