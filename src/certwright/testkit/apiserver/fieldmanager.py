@@ -109,7 +109,7 @@ def apply(
     if result is not base or live is None:
         me = Manager.applier(manager, subresource)
         if me in owners:
-            owners[me].time = time
+            owners[me].time = _time(subresource, time)
     entries = write(owners)
     if result is base and live and entries == entries_of(live):
         return live
@@ -255,8 +255,15 @@ def _track(
     if mine:
         me = Manager.updater(manager, target.api_version, target.subresource)
         before = managed[me].fields if me in managed else {}
-        managed[me] = Entry(union(mine, before), target.api_version, time)
+        managed[me] = Entry(
+            union(mine, before), target.api_version, _time(target.subresource, time)
+        )
     return managed
+
+
+def _time(subresource: str, now: str) -> str:
+    """Return the time of an entry; scale entries have none, they come by way of another kind."""
+    return "" if subresource == "scale" else now
 
 
 def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet], Managed]:
