@@ -62,12 +62,17 @@ def to_error(response: Response) -> ApiError:
     return error
 
 
+_UNREADABLE = object()
+
+
 def to_dict(request: Request, body: bytes | memoryview) -> JsonObject:
     """Return the object in a body as a dict."""
     try:
         value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise _unreadable(request, body) from error
+    except orjson.JSONDecodeError:
+        value = _UNREADABLE
+    if value is _UNREADABLE:  # raised out here: the decoder's exception holds the whole body
+        raise _unreadable(request, body)
     if not isinstance(value, dict):
         raise BadAnswer(f"{_name(request)}: the answer is a JSON {type(value).__name__}, no object")
     return value

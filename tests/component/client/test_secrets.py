@@ -1,0 +1,211 @@
+"""Nothing secret appears in a message, a repr or a log, whatever goes wrong."""
+
+import logging
+import sys
+import traceback
+from datetime import timedelta
+
+import pytest
+from aiohttp import web
+
+from certwright.client import (
+    Client,
+    Config,
+    ExecPlugin,
+    HttpTransport,
+    Limits,
+    Material,
+    Policy,
+    Response,
+    TransportError,
+    User,
+    answers,
+    load_config,
+    request,
+)
+from certwright.client.login import Login
+from certwright.client.request import WriteOptions
+from certwright.kube.errors import ApiError
+from certwright.kube.identity import Key
+from certwright.kube.kinds import Secret
+
+CANARY = "canary-5f2b"
+V1 = "client.authentication.k8s.io/v1"
+SECRET = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"namespace": "shop", "name": "web"},
+    "stringData": {"password": CANARY},
+}
+EVERYTHING = Config(
+    "https://127.0.0.1:1",
+    proxy_url=f"http://joe:{CANARY}@127.0.0.1:1",
+    user=User(
+        token=CANARY,
+        username="joe",
+        password=CANARY,
+        certificate=Material(CANARY.encode()),
+        key=Material(CANARY.encode()),
+        exec=ExecPlugin(
+            "plugin", V1, args=(CANARY,), env=(("A", CANARY),), cluster_info={"a": CANARY}
+        ),
+    ),
+)
+
+
+def everything_said_by(error: BaseException) -> str:
+    """Return all that a log or a debugger could print of an exception and its causes."""
+    parts = ["".join(traceback.format_exception(error))]
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        current = pending.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        parts += [str(current), repr(current), repr(current.args), repr(vars(current))]
+        pending += [current.__cause__, current.__context__]
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        EVERYTHING,
+        EVERYTHING.user,
+        EVERYTHING.user.exec,
+        EVERYTHING.user.key,
+        HttpTransport(EVERYTHING),
+        Client(HttpTransport(EVERYTHING)),
+        Login(CANARY, CANARY.encode(), CANARY.encode()),
+        Response(200, {}, CANARY.encode()),
+        request.create(Secret, SECRET, WriteOptions()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_reprs(value):
+    assert CANARY not in repr(value)
+    assert CANARY not in str(value)
+
+
+async def html(_):
+    return web.Response(text="<html>", content_type="text/html")
+
+
+async def elsewhere(_):
+    raise web.HTTPFound("http://elsewhere.invalid")
+
+
+async def unauthorized(_):
+    return web.json_response({"kind": "Status", "message": "Unauthorized"}, status=401)
+
+
+async def unavailable(_):
+    return web.Response(status=500, text="no")
+
+
+async def truncated(_):
+    return web.Response(text='{"data":{"password":"' + CANARY, content_type="application/json")
+
+
+async def large(_):
+    return web.Response(text=CANARY * 1000)
+
+
+@pytest.mark.parametrize("handler", [html, elsewhere, unauthorized, unavailable, truncated, large])
+async def test_failures_after_sending(serve, caplog, handler):
+    caplog.set_level(logging.DEBUG)
+    config = Config(await serve(handler), user=User(token=CANARY))
+    transport = HttpTransport(config, limits=Limits(body=5000))
+    async with Client(transport, retries=Policy(attempts=1)) as client:
+        with pytest.raises((TransportError, ApiError)) as caught:
+            await client.create(SECRET)
+    assert CANARY not in everything_said_by(caught.value)
+    assert CANARY not in caplog.text
+
+
+async def test_failures_before_sending(caplog):
+    caplog.set_level(logging.DEBUG)
+    config = Config(
+        "https://127.0.0.1:1", proxy_url=f"http://joe:{CANARY}@127.0.0.1:1", user=User(token=CANARY)
+    )
+    async with Client(HttpTransport(config), retries=Policy(attempts=1)) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.create(SECRET)
+    assert CANARY not in everything_said_by(caught.value)
+    assert CANARY not in caplog.text
+
+
+async def test_a_cut_connection(serve_bytes, caplog):
+    caplog.set_level(logging.DEBUG)
+
+    async def hang_up(_reader, _writer):
+        pass
+
+    config = Config(await serve_bytes(hang_up), user=User(token=CANARY))
+    async with Client(HttpTransport(config), retries=Policy(attempts=1)) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.create(SECRET)
+    assert CANARY not in everything_said_by(caught.value)
+    assert CANARY not in caplog.text
+
+
+async def test_garbage_that_repeats_our_words(serve_bytes):
+    async def echo(_reader, writer):
+        writer.write(f"HTTP/9.9 what {CANARY}\r\n\r\n".encode())
+        await writer.drain()
+
+    config = Config(await serve_bytes(echo), user=User(token=CANARY))
+    async with Client(HttpTransport(config), retries=Policy(attempts=1)) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.create(SECRET)
+    assert CANARY not in everything_said_by(caught.value)
+
+
+async def test_a_plugin_that_prints_a_token_and_fails(caplog):
+    caplog.set_level(logging.DEBUG)
+    code = f"import sys; print('{CANARY}'); sys.exit('no')"
+    plugin = ExecPlugin(sys.executable, V1, ("-c", code), env=(("A", CANARY),))
+    config = Config("http://127.0.0.1:1", user=User(exec=plugin))
+    async with Client(HttpTransport(config), retries=Policy(attempts=1)) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.get(Secret, Key("shop", "web"))
+    assert CANARY not in everything_said_by(caught.value)
+    assert CANARY not in caplog.text
+
+
+async def test_a_key_that_does_not_parse(caplog):
+    user = User(certificate=Material(CANARY.encode()), key=Material(CANARY.encode()))
+    config = Config("https://127.0.0.1:1", user=user)
+    limits = Limits(connect=timedelta(seconds=1))
+    transport = HttpTransport(config, limits=limits)
+    async with Client(transport, retries=Policy(attempts=1)) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.get(Secret, Key("shop", "web"))
+    assert CANARY not in everything_said_by(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"users:\n- name: u\n  user:\n    token: [{CANARY}\n",
+        f"users:\n- name: u\n  user:\n    token: [{CANARY}]\n",
+        f"users:\n- name: u\n  user:\n    client-key-data: '{CANARY}!'\n",
+        f"{CANARY}: *{CANARY}",
+    ],
+)
+def test_a_kubeconfig_that_does_not_parse(tmp_path, text):
+    path = tmp_path / "config"
+    path.write_text(
+        "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'https://a'}}]\n" + text
+    )
+    with pytest.raises(ValueError, match=str(path)) as caught:
+        load_config(path, environ={})
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+    assert CANARY not in str(caught.value)
+
+
+def test_a_refusal_is_cut_short():
+    error = answers.to_error(Response(500, {}, b"x" * 10**6))
+    assert len(str(error)) < 400
