@@ -239,7 +239,7 @@ class Context:
             return to_builtins(obj) if isinstance(obj, Object) else obj
         uid, version = _identity(obj)
         entry = store.get(key_of(obj))
-        if entry is not None and entry.meta.uid == uid:
+        if entry is not None and entry.uid == uid:
             now = entry.meta.resource_version
             if now == version or now in self._written:
                 return entry.obj()

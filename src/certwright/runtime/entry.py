@@ -33,7 +33,6 @@ class Meta(Struct, gc=False, rename="camel"):
 
     name: str
     namespace: str = ""
-    uid: str = ""
     resource_version: str = ""
     generation: int = 0
     deletion_timestamp: str | None = None
@@ -62,6 +61,11 @@ class Entry(Struct, gc=False, eq=False):
     raw: bytes
     malformed: str = ""
     """What is wrong with the metadata, when the server delivered it in the wrong shape."""
+
+    @property
+    def uid(self) -> str:
+        """The object's uid, decoded on each access: it is long, unique, and rarely needed."""
+        return self._decode(_Identified).metadata.uid
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -102,6 +106,14 @@ class Entry(Struct, gc=False, eq=False):
             f"{name} {self.key} cannot be read: {where}: {what}; correct the object, or align "
             f"the schema of its CustomResourceDefinition with the controller's version"
         )
+
+
+class _Identity(Struct):
+    uid: str = ""
+
+
+class _Identified(Struct):
+    metadata: _Identity
 
 
 class _Annotations(Struct):

@@ -30,25 +30,38 @@ class Index:
 
     def add(self, entry: Entry) -> None:
         """Note an entry under each of its values."""
-        for value in self._values_of(entry):
-            found = self._keys.get(value)
-            if found is None:
-                self._keys[value] = entry.key
-            elif isinstance(found, Key):
-                self._keys[value] = {found: None, entry.key: None}
-            else:
-                found[entry.key] = None
+        self._add(entry.key, self._values_of(entry))
 
     def discard(self, entry: Entry) -> None:
         """Forget an entry."""
-        for value in self._values_of(entry):
+        self._discard(entry.key, self._values_of(entry))
+
+    def move(self, old: Entry, new: Entry) -> None:
+        """Note the new version of an entry; most changes concern no index."""
+        before, after = self._values_of(old), self._values_of(new)
+        if before != after:
+            self._discard(old.key, before)
+            self._add(new.key, after)
+
+    def _add(self, key: Key, values: tuple[Hashable, ...]) -> None:
+        for value in values:
+            found = self._keys.get(value)
+            if found is None:
+                self._keys[value] = key
+            elif isinstance(found, dict):
+                found[key] = None
+            elif found != key:  # a function may name a value twice
+                self._keys[value] = {found: None, key: None}
+
+    def _discard(self, key: Key, values: tuple[Hashable, ...]) -> None:
+        for value in values:
             found = self._keys.get(value)
             if isinstance(found, dict):
-                found.pop(entry.key, None)
-            if not found or found == entry.key:
+                found.pop(key, None)
+            if not found or found == key:
                 self._keys.pop(value, None)
 
-    def _values_of(self, entry: Entry) -> Iterable[Hashable]:
+    def _values_of(self, entry: Entry) -> tuple[Hashable, ...]:
         try:
             return tuple(self.values(entry))
         except (LookupError, TypeError, ValueError, AttributeError, BadObject) as error:
@@ -66,12 +79,13 @@ class Table:
 
     def put(self, entry: Entry) -> None:
         """Add or replace an entry."""
-        old = self.entries.get(entry.key)
         if self._indexes:
+            old = self.entries.get(entry.key)
             for index in self._indexes.values():
-                if old is not None:
-                    index.discard(old)
-                index.add(entry)
+                if old is None:
+                    index.add(entry)
+                else:
+                    index.move(old, entry)
         self.entries[entry.key] = entry
 
     def remove(self, key: Key) -> None:

@@ -5,7 +5,6 @@ transform may drop more. Objects of the wrong shape get in too, as far as they c
 a watch never ends because of one bad object.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -15,10 +14,14 @@ from msgspec import Struct, field
 
 from certwright.kube.identity import Key, Resource
 from certwright.runtime.entry import Entry, Meta
-from certwright.runtime.managedfields import cut, own_entries
+from certwright.runtime.managedfields import find, own_entries, rebuild
 
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
+
+
+SHARED_STRINGS = 1_000
+"""How many label values are remembered for sharing; the rest is probably unique anyway."""
 
 
 class BrokenJson(ValueError):
@@ -48,34 +51,56 @@ class Intake:
         self.metadata_only = metadata_only
         self._managers = frozenset(orjson.dumps(name) for name in field_managers)
         self._transform = transform
+        self._shared: dict[str, str] = {}
         # Lists of built-in kinds leave these two out of their items.
         kind = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
         self._type_prefix = kind[:-1] + b","
 
-    def entry(self, raw: bytes) -> Entry:
-        """Return the entry of an object.
+    def entry(self, raw: bytes, start: int = 0, stop: int | None = None) -> Entry:
+        """Return the entry of the object that stands between *start* and *stop*.
 
         Raises:
             BrokenJson: the bytes are no JSON document.
             Nameless: they are, but not one of a named object.
         """
+        stop = len(raw) if stop is None else stop
         try:
-            envelope = _ENVELOPE.decode(raw)
+            envelope = _ENVELOPE.decode(memoryview(raw)[start:stop])
         except msgspec.ValidationError:
-            return self._unusual(raw)
+            return self._unusual(raw[start:stop])
         except msgspec.DecodeError as error:
             raise BrokenJson(f"{self.resource.kind}: {error}") from error
-        meta = envelope.metadata
-        if meta.namespace:
-            meta.namespace = sys.intern(meta.namespace)  # thousands of objects share a few
-        return self._finish(raw, meta, envelope.kind)
+        self._share_strings(envelope.metadata)
+        kept = self._cut(raw, envelope.metadata, start, stop)
+        return self._finish(kept, envelope.metadata, envelope.kind)
+
+    def _share_strings(self, meta: Meta) -> None:
+        """Let equal strings of many objects be one: namespaces, and most values of labels."""
+        shared = self._shared
+        meta.namespace = shared.setdefault(meta.namespace, meta.namespace)
+        labels = meta.labels
+        for label, value in labels.items():
+            if value == meta.name:
+                labels[label] = meta.name
+            elif len(shared) < SHARED_STRINGS:
+                labels[label] = shared.setdefault(value, value)
+            else:
+                labels[label] = shared.get(value, value)
+
+    def _cut(self, raw: bytes, meta: Meta, start: int, stop: int) -> bytes:
+        """Return the object without managedFields, and leave our own entries in *meta*."""
+        managed = meta.managed_fields
+        if not memoryview(managed):
+            return raw[start:stop]
+        # Also lets go of the received bytes, which this value is a view of.
+        meta.managed_fields = own_entries(managed, self._managers)
+        span = find(raw, managed, start, stop)
+        if span is None:
+            return rebuild(raw[start:stop])
+        view = memoryview(raw)
+        return b"".join((view[start : span[0]], view[span[1] : stop]))
 
     def _finish(self, raw: bytes, meta: Meta, kind: str, malformed: str = "") -> Entry:
-        managed = meta.managed_fields
-        if memoryview(managed):
-            # Also lets go of the received bytes, which this value is a view of.
-            meta.managed_fields = own_entries(managed, self._managers)
-            raw = cut(raw, managed)
         if self.metadata_only:
             if kind != "PartialObjectMetadata":
                 raw = b"".join((_PARTIAL_PREFIX, _METADATA.decode(raw).metadata, b"}"))
@@ -93,7 +118,7 @@ class Intake:
         except msgspec.ValidationError as error:
             raise Nameless(f"{self.resource.kind} without a name: {error}") from error
         meta.managed_fields = _MANAGED.decode(raw).metadata.managed_fields
-        return self._finish(raw, meta, str(loose.kind), malformed)
+        return self._finish(self._cut(raw, meta, 0, len(raw)), meta, str(loose.kind), malformed)
 
 
 def _read_loosely(metadata: dict[str, Any]) -> tuple[Meta, str]:

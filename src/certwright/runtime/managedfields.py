@@ -12,26 +12,28 @@ import msgspec
 import orjson
 
 _NAME = b'"managedFields"'
+_COMMA, _COLON = b",:"
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 
 
-def cut(raw: bytes, value: msgspec.Raw) -> bytes:
-    """Return an object's JSON without ``metadata.managedFields``.
+def find(raw: bytes, value: msgspec.Raw, start: int, stop: int) -> tuple[int, int] | None:
+    """Return where ``,"managedFields":…`` stands between *start* and *stop*, if it is easy to tell.
 
-    *value* is that field's JSON as a decoder found it in *raw*. Every other byte stays as
-    it was, unless the document is so unusual that its metadata must be put together anew.
+    *value* is the field's JSON as a decoder found it there.
     """
-    start = raw.find(_NAME)
-    end = start + len(_NAME) + 1 + len(memoryview(value))
+    name = raw.find(_NAME, start, stop)
+    value_start = name + len(_NAME) + 1
+    value_stop = value_start + len(memoryview(value))
+    # A quoted name cannot occur inside a JSON string, where its quotes would be escaped; so
+    # if it occurs once, and the right value follows, it is the field.
     usual = (
-        start > 0
-        and raw.find(_NAME, end) < 0
-        and raw[start - 1] == 0x2C  # a comma: the field is never an object's first
-        and raw[start + len(_NAME) : end] == b":" + bytes(value)
+        name > 0
+        and raw[name - 1] == _COMMA  # the field is never an object's first
+        and raw[value_start - 1] == _COLON
+        and raw.find(_NAME, value_stop, stop) < 0
+        and raw[value_start:value_stop] == bytes(value)
     )
-    # A quoted name cannot occur inside a JSON string, where its quotes would be escaped;
-    # so if it occurs once, and the right value follows, it is the field.
-    return raw[: start - 1] + raw[end:] if usual else _rebuild(raw)
+    return (name - 1, value_stop) if usual else None
 
 
 def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> msgspec.Raw:
@@ -60,8 +62,8 @@ _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.json.Decoder(_ManagerName)
 
 
-def _rebuild(raw: bytes) -> bytes:
-    """Cut by walking the tokens: for odd spacing, or a field of that name elsewhere."""
+def rebuild(raw: bytes) -> bytes:
+    """Return an object's JSON without the field, by walking its tokens: for whatever is odd."""
     pieces: list[bytes] = []
     copied = 0
     for key, start, end in _members(raw, 0):

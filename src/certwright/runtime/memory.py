@@ -14,8 +14,8 @@ import sys
 def settle_memory() -> None:
     """Freeze what is alive and return free memory; call once, when the caches are complete.
 
-    Takes about a millisecond and collects nothing, so it may run on the event loop. Must
-    not be called again and again, as by tests: what is garbage at this moment is never freed.
+    Takes milliseconds and collects nothing, so it may run on the event loop. Not to be called
+    again and again, as by tests: what is garbage at this moment is never freed.
     """
     gc.freeze()
     if sys.platform == "linux":

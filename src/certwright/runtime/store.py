@@ -185,7 +185,9 @@ class Store:
         """Return an empty table with this store's indexes, to be filled by a list."""
         return Table(self._table.functions())
 
-    def swap(self, staged: "Table", version: int | None, *, restored: bool = False) -> list[Difference]:
+    def swap(
+        self, staged: "Table", version: int | None, *, restored: bool = False
+    ) -> list[Difference]:
         """Put a complete list in place of everything, at once; return what changed.
 
         *version* is that of the list. Own writes the list does not know yet stay, unless
@@ -202,7 +204,7 @@ class Store:
                 staged.put(known)
         for key, uid in list(self._gone.items()):
             listed = staged.entries.get(key)
-            if listed is not None and listed.meta.uid == uid:
+            if listed is not None and listed.uid == uid:
                 staged.remove(key)
             else:
                 del self._gone[key]
@@ -214,7 +216,9 @@ class Store:
             for key, new in staged.entries.items()
             if (old := before.get(key)) is not new
         ]
-        changes += [Difference(old, None) for key, old in before.items() if key not in staged.entries]
+        changes += [
+            Difference(old, None) for key, old in before.items() if key not in staged.entries
+        ]
         return changes
 
     def replace(self, entries: Iterable[Entry], version: int | None = None) -> None:
@@ -229,12 +233,9 @@ class Store:
     def known(self, entry: Entry) -> Entry:
         """Return the entry already held for the very same version, else the one given."""
         old = self._table.entries.get(entry.key)
-        same = (
-            old is not None
-            and old.meta.resource_version == entry.meta.resource_version
-            and old.meta.uid == entry.meta.uid
-        )
-        return old if old is not None and same else entry
+        if old is not None and old.meta.resource_version == entry.meta.resource_version:
+            return old
+        return entry
 
     def reached(self, version: int) -> None:
         """Note that the watch has delivered everything up to this version."""
@@ -261,7 +262,7 @@ class Store:
     def note_delete(self, key: Key, uid: str) -> None:
         """Note that our deletion of an object took effect: no reader gets it any more."""
         old = self._table.entries.get(key)
-        if old is None or old.meta.uid != uid:
+        if old is None or old.uid != uid:
             return
         self._ahead.pop(key, None)
         self._gone[key] = uid
@@ -273,7 +274,7 @@ class Store:
         uid = self._gone.get(entry.key)
         if uid is None:
             return False
-        if uid == entry.meta.uid:
+        if uid == entry.uid:
             return True
         del self._gone[entry.key]  # a new object took the name
         return False

@@ -50,7 +50,7 @@ def read_event(line: bytes, intake: Intake) -> ObjectEvent | Bookmark | None:
     if usual is not None and line.startswith(usual[0]) and line.endswith(b"}"):
         # API servers write these bytes; what stands between them needs one pass, not two.
         try:
-            return ObjectEvent(intake.entry(line[len(usual[0]) : -1]), usual[1])
+            return ObjectEvent(intake.entry(line, len(usual[0]), len(line) - 1), usual[1])
         except BrokenJson:
             pass  # one more member after the object, or really broken: look closely
     try:

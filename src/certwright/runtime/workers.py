@@ -325,6 +325,8 @@ class Workers:
             return
         self._metrics.errors.inc()
         match verdict.fault:
+            case Fault.CONFLICT:  # the watch is late; it will come
+                log.info("reconcile waits for the cache", error=text)
             case Fault.TERMINAL:
                 self._metrics.terminal.inc()
                 log.warning("reconcile failed for good", error=text)
@@ -344,7 +346,7 @@ class Workers:
         entry = self._primary.get(key)
         if entry is not None:
             kind = self.controller.resource
-            metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.meta.uid}
+            metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.uid}
             obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
             self._around.events.record(obj, "Warning", reason, note)
 

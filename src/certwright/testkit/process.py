@@ -120,7 +120,7 @@ async def _behind(feed: Feed, witness: Client) -> list[str]:
         )
     except (NotFound, Forbidden):
         return []  # the kind is not there, or not for this process: nothing to catch up with
-    stored = {(e.meta.uid, e.meta.resource_version) for e in feed.store.items()}
+    stored = {(e.uid, e.meta.resource_version) for e in feed.store.items()}
     actual = {(obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]) for obj in listing.items}
     if stored == actual:
         return []

@@ -38,9 +38,7 @@ async def running(cache: Cache) -> AsyncIterator[None]:
 
 
 def watches() -> set[str]:
-    return {
-        task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("watch ")
-    }
+    return {task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("watch ")}
 
 
 async def test_equal_views_share_a_store(cache: Cache, virtual_loop: VirtualLoop) -> None:
@@ -73,7 +71,7 @@ async def test_the_view_names_what_is_watched(cache: Cache, virtual_loop: Virtua
 async def test_a_selector_that_cannot_be_read_is_refused(
     cache: Cache, virtual_loop: VirtualLoop, selector: dict[str, str]
 ) -> None:
-    with pytest.raises(ValueError, match="a in|metadata.name"):
+    with pytest.raises(ValueError, match=r"a in|metadata\.name"):
         cache.store(ConfigMap, **selector)  # type: ignore[arg-type]
     assert cache.feeds == []
 
@@ -120,9 +118,7 @@ async def test_a_store_asked_for_again_starts_anew(
 async def test_a_released_handle_hears_nothing_more(
     server: Any, lines: Any, cache: Cache, virtual_loop: VirtualLoop
 ) -> None:
-    server.watch(
-        lines.added("a", 1), lines.end_of_list(2), 5.0, lines.modified("a", 3), hangs=True
-    )
+    server.watch(lines.added("a", 1), lines.end_of_list(2), 5.0, lines.modified("a", 3), hangs=True)
     heard: dict[str, list[str]] = {"stays": [], "goes": []}
 
     def note(who: str, new: Entry | None) -> None:

@@ -52,7 +52,7 @@ def test_metadata_is_at_hand_and_the_rest_on_demand() -> None:
     )
     entry = take_in(obj)
     assert entry.key == Key("shop", "w")
-    assert entry.meta.uid == "u2"
+    assert entry.uid == "u2"
     assert entry.meta.generation == 4
     assert entry.meta.labels == {"a": "b"}
     assert entry.meta.finalizers == ("demo/f",)
@@ -81,6 +81,22 @@ def test_an_entry_does_not_hold_on_to_the_bytes_it_came_from() -> None:
     entry = Intake(WIDGETS, field_managers=["they"]).entry(raw)
     assert len(bytes(entry.meta.managed_fields)) == 0
     assert len(entry.raw) < 500
+
+
+def test_equal_strings_are_kept_once() -> None:
+    intake = Intake(WIDGETS)
+    one = take_in(widget(labels={"part-of": "shop-front", "app": "w"}), intake)
+    other = take_in(widget(labels={"part-of": "shop-front"}), intake)
+    assert one.meta.labels["part-of"] is other.meta.labels["part-of"]
+    assert one.meta.labels["app"] is one.meta.name
+    assert one.key.namespace is other.key.namespace
+
+
+def test_endless_label_values_are_not_remembered() -> None:
+    intake = Intake(WIDGETS)
+    for n in range(3000):
+        assert take_in(widget(labels={"n": f"v{n}"}), intake).meta.labels == {"n": f"v{n}"}
+    assert len(intake._shared) <= 1001
 
 
 def test_entries_are_no_work_for_the_garbage_collector() -> None:

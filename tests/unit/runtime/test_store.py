@@ -165,6 +165,14 @@ def test_by_namespace_and_owner(store: Store) -> None:
     assert names(store.by_owner("u2")) == ["a", "b"]
 
 
+def test_a_value_named_twice_counts_once(store: Store) -> None:
+    store.add_index("twice", lambda entry: [entry.key.name, entry.key.name])
+    store.upsert(config("a", 1))
+    assert names(store.by_index("twice", "a")) == ["a"]
+    store.delete(config("a", 2))
+    assert names(store.by_index("twice", "a")) == []
+
+
 def first_letter(entry: Entry) -> list[str]:
     return [entry.key.name[0]]
 
