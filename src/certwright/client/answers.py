@@ -10,9 +10,7 @@ import orjson
 from certwright.client.errors import BadAnswer, WrongShape
 from certwright.client.retry import retry_after
 from certwright.client.transport import Request, Response
-from certwright.kube.errors import ApiError
-from certwright.kube.identity import Resource
-from certwright.kube.objects import JsonObject, Object, key_of
+from certwright.kube import ApiError, JsonObject, Object, Resource, key_of
 
 T = TypeVar("T", bound=Object)
 Body: TypeAlias = bytes | msgspec.Raw

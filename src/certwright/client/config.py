@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from certwright.client.errors import ConfigError
-from certwright.kube.objects import JsonObject
+from certwright.kube import JsonObject
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -24,7 +24,7 @@ from certwright.client.config import (
 from certwright.client.errors import ConfigError
 from certwright.client.kubeconfig import ClusterEntry, ExecEntry, Found, Kubeconfig, UserEntry
 from certwright.client.proxy import proxy_for
-from certwright.kube.objects import JsonObject
+from certwright.kube import JsonObject
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"

@@ -15,8 +15,7 @@ from certwright.client import request
 from certwright.client.errors import BadAnswer
 from certwright.client.transport import Request, Response
 from certwright.clock import Clock
-from certwright.kube.errors import ApiError, NotFound
-from certwright.kube.identity import GroupVersionKind, Resource
+from certwright.kube import ApiError, GroupVersionKind, NotFound, Resource
 from certwright.kube.kinds import BUILT_IN
 
 _AGGREGATED = (

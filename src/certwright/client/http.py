@@ -25,7 +25,7 @@ from certwright.client.login import Login
 from certwright.client.tls import TlsContexts
 from certwright.client.transport import Request, Response, Stream
 from certwright.clock import SYSTEM, Clock
-from certwright.kube.errors import Unauthorized
+from certwright.kube import Unauthorized
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,7 @@ from certwright.client.calls import Calls
 from certwright.client.lines import LineSplitter
 from certwright.client.request import EVERYWHERE, WATCH, Selection, WatchOptions
 from certwright.client.watching import WatchLines
-from certwright.kube.errors import Gone
-from certwright.kube.identity import Key, Resource
-from certwright.kube.objects import JsonObject, Object, resource_of
+from certwright.kube import Gone, JsonObject, Key, Object, Resource, resource_of
 
 T = TypeVar("T", bound=Object)
 Item = TypeVar("Item")

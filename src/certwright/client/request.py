@@ -15,9 +15,7 @@ import msgspec
 import orjson
 
 from certwright.client.transport import Request
-from certwright.kube.identity import Key, Resource
-from certwright.kube.objects import JsonObject, Object, key_of
-from certwright.kube.patches import APPLY_PATCH, JSON_PATCH
+from certwright.kube import APPLY_PATCH, JSON_PATCH, JsonObject, Key, Object, Resource, key_of
 
 JSON = "application/json"
 _ACCEPT_JSON = (("accept", JSON),)

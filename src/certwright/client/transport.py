@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from certwright.kube.identity import Resource
+from certwright.kube import Resource
 
 
 @dataclass(frozen=True, slots=True)

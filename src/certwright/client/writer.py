@@ -18,9 +18,15 @@ from certwright.client.request import (
     WriteOptions,
 )
 from certwright.client.transport import Request
-from certwright.kube.identity import GroupVersionKind, Key, Resource
-from certwright.kube.objects import JsonObject, Object, resource_of
-from certwright.kube.patches import MERGE_PATCH
+from certwright.kube import (
+    MERGE_PATCH,
+    GroupVersionKind,
+    JsonObject,
+    Key,
+    Object,
+    Resource,
+    resource_of,
+)
 
 T = TypeVar("T", bound=Object)
 

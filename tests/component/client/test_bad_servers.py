@@ -18,8 +18,7 @@ from certwright.client import (
     Timeout,
     WatchOptions,
 )
-from certwright.kube.errors import InternalError, ServiceUnavailable
-from certwright.kube.identity import Key
+from certwright.kube import InternalError, Key, ServiceUnavailable
 from certwright.kube.kinds import ConfigMap
 
 KEY = Key("shop", "web")

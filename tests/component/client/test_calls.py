@@ -19,8 +19,7 @@ from certwright.client import (
     Timeout,
     TransportError,
 )
-from certwright.kube.errors import Conflict, Gone, NotFound, ServiceUnavailable, TooManyRequests
-from certwright.kube.identity import Key
+from certwright.kube import Conflict, Gone, Key, NotFound, ServiceUnavailable, TooManyRequests
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.virtualtime import VirtualLoop
 

@@ -14,7 +14,7 @@ from certwright.client import (
     TlsFailed,
     User,
 )
-from certwright.kube.identity import Key
+from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 
 KEY = Key("shop", "web")

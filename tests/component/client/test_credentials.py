@@ -23,8 +23,7 @@ from certwright.client import (
     User,
     execplugin,
 )
-from certwright.kube.errors import Unauthorized
-from certwright.kube.identity import Key
+from certwright.kube import Key, Unauthorized
 from certwright.kube.kinds import ConfigMap
 
 KEY = Key("shop", "web")

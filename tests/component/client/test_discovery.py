@@ -7,8 +7,7 @@ import orjson
 import pytest
 
 from certwright.client import BadAnswer, Client, Request, Response
-from certwright.kube.errors import NotFound
-from certwright.kube.identity import GroupVersionKind, Resource
+from certwright.kube import GroupVersionKind, NotFound, Resource
 from certwright.kube.kinds import Deployment
 from certwright.testkit.virtualtime import VirtualLoop
 

@@ -12,7 +12,7 @@ import yaml
 from aiohttp import web
 
 from certwright.client import Client, Config, HttpTransport, load_config
-from certwright.kube.identity import Key
+from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.certs import TestAuthority
 

@@ -25,8 +25,7 @@ from certwright.client import (
 )
 from certwright.client.login import Login
 from certwright.client.request import WriteOptions
-from certwright.kube.errors import ApiError
-from certwright.kube.identity import Key
+from certwright.kube import ApiError, Key
 from certwright.kube.kinds import Secret
 
 CANARY = "canary-5f2b"

@@ -8,10 +8,17 @@ import pytest
 
 from certwright.client import BadAnswer, Response, WrongShape, answers, request
 from certwright.client.answers import Decoders
-from certwright.kube.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
-from certwright.kube.identity import Key, Resource
+from certwright.kube import (
+    ApiError,
+    Conflict,
+    Invalid,
+    Key,
+    NotFound,
+    Object,
+    Resource,
+    TooManyRequests,
+)
 from certwright.kube.kinds import ConfigMap
-from certwright.kube.objects import Object
 
 ASKED = request.get(ConfigMap, Key("shop", "web"))
 

@@ -8,9 +8,8 @@ import pytest
 
 from certwright.client import Propagation, Selection, Validation, WatchOptions, request
 from certwright.client.request import DeleteOptions, WriteOptions
-from certwright.kube.identity import Key, Resource
+from certwright.kube import Key, Object, ObjectMeta, Resource
 from certwright.kube.kinds import ClusterRole, ConfigMap, Deployment, Namespace, Pod
-from certwright.kube.objects import Object, ObjectMeta
 
 KEY = Key("shop", "web")
 STRICT = ("fieldValidation", "Strict")

@@ -24,7 +24,7 @@ from certwright.client import (
     retry,
 )
 from certwright.client.request import DeleteOptions, WriteOptions
-from certwright.kube.identity import Key
+from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Pod
 
 KEY = Key("shop", "web")
