@@ -51,7 +51,7 @@ def assemble(controller: Controller, process: Process) -> Running:
     """Build what a controller needs and connect its triggers to the stores."""
     shares = {watched.resource: _share(process.cache, watched) for watched in controller.watched}
     stores = {resource: share.store for resource, share in shares.items()}
-    writes = Writes(process.client, process.cache, controller.name)
+    writes = Writes(process.client, process.cache, process.clock, controller.name)
     recorder = EventRecorder(
         process.client,
         process.clock,

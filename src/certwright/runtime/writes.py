@@ -2,37 +2,54 @@
 
 Every answer goes straight into the stores, so the next read sees what was just written,
 however late the watch is.
+
+A write with a precondition that the server refused would be refused again until the cache
+has caught up. Until then, or for a few seconds, it is refused here: a watch that lags costs
+no calls. The event that ends the lag wakes the key, so nobody waits longer than necessary.
 """
 
 import orjson
 
-from certwright.client import Client, Propagation, Request, request
+from certwright.client import Client, Propagation, Request, Response, request
 from certwright.client.request import DeleteOptions, WriteOptions
-from certwright.kube import MERGE_PATCH, JsonObject, Key, NotFound, Resource
+from certwright.clock import Clock
+from certwright.kube import MERGE_PATCH, Conflict, JsonObject, Key, NotFound, Resource
 from certwright.runtime.cache import Cache
+
+STALE_SECONDS = 5.0
+"""How long a refused precondition is believed to be still wrong; then the server is asked."""
+MAX_REFUSED = 1024
 
 
 class Writes:
     """Sends writes and notes what the API server made of them."""
 
-    def __init__(self, client: Client, cache: Cache, field_manager: str) -> None:
+    def __init__(self, client: Client, cache: Cache, clock: Clock, field_manager: str) -> None:
         self.field_manager = field_manager
         self._client = client
         self._cache = cache
+        self._clock = clock
         self._options = WriteOptions(field_manager)
+        self._refused: dict[tuple[Resource, Key, str], float] = {}  # until when
 
     async def apply(self, resource: Resource, desired: JsonObject) -> JsonObject:
         """Server-side apply, forced; return the object as stored."""
-        return await self._send(resource, request.apply(resource, desired, self._options))
+        asked = request.apply(resource, desired, self._options)
+        return self._note(resource, await self._client.send(asked))
 
     async def patch(
         self, resource: Resource, key: Key, patch: JsonObject, subresource: str = ""
     ) -> JsonObject:
-        """Merge a patch into an object; return the object as stored."""
+        """Merge a patch into exactly the version of an object its metadata names.
+
+        Raises:
+            Conflict: the object has another version by now.
+        """
         asked = request.patch(
             resource, key, patch, self._options, content_type=MERGE_PATCH, subresource=subresource
         )
-        return await self._send(resource, asked)
+        version = patch["metadata"]["resourceVersion"]
+        return self._note(resource, await self._send((resource, key, version), asked))
 
     async def delete(
         self,
@@ -43,10 +60,15 @@ class Writes:
         resource_version: str,
         propagation: Propagation | None = None,
     ) -> None:
-        """Delete exactly the object that was read; one that is gone already is fine."""
+        """Delete exactly the object that was read; one that is gone already is fine.
+
+        Raises:
+            Conflict: the object has another version by now.
+        """
         options = DeleteOptions(uid, resource_version, propagation)
+        asked = request.delete(resource, key, options)
         try:
-            answer = await self._client.send(request.delete(resource, key, options))
+            answer = await self._send((resource, key, resource_version), asked)
         except NotFound:
             self._cache.note_delete(resource, key, uid)
             return
@@ -55,8 +77,21 @@ class Writes:
         else:
             self._cache.note_delete(resource, key, uid)
 
-    async def _send(self, resource: Resource, asked: Request) -> JsonObject:
-        raw = (await self._client.send(asked)).body
-        self._cache.note_write(resource, raw)
-        stored: JsonObject = orjson.loads(raw)
+    async def _send(self, version: tuple[Resource, Key, str], asked: Request) -> Response:
+        """Send a write that is meant for one version of an object."""
+        now = self._clock.monotonic()
+        if self._refused.get(version, now) > now:
+            resource, key, _ = version
+            raise Conflict(f"{resource.kind} {key} changed; the change has not arrived here yet")
+        try:
+            return await self._client.send(asked)
+        except Conflict:
+            self._refused = {v: until for v, until in self._refused.items() if until > now}
+            if len(self._refused) < MAX_REFUSED:
+                self._refused[version] = now + STALE_SECONDS
+            raise
+
+    def _note(self, resource: Resource, answer: Response) -> JsonObject:
+        self._cache.note_write(resource, answer.body)
+        stored: JsonObject = orjson.loads(answer.body)
         return stored

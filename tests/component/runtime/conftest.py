@@ -10,7 +10,7 @@ import pytest
 from certwright.client import Client
 from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import Event
-from certwright.runtime import Controller, Manager
+from certwright.runtime import Controller, Manager, Metrics
 from certwright.testkit.embedded import EmbeddedCluster
 from certwright.testkit.virtualtime import VirtualLoop
 
@@ -70,8 +70,9 @@ class World:
     @asynccontextmanager
     async def running(self, *controllers: Controller, **options: Any) -> AsyncIterator[Manager]:
         """Run a manager; leaving the context stops it gracefully."""
-        client = Client(self.server.transport(), clock=self.clock)
-        manager = Manager(client, controllers, clock=self.clock, **options)
+        metrics = Metrics()
+        client = Client(self.server.transport(), clock=self.clock, observers=[metrics])
+        manager = Manager(client, controllers, clock=self.clock, metrics=metrics, **options)
         async with asyncio.TaskGroup() as group:
             group.create_task(manager.run())
             yield manager

@@ -197,3 +197,25 @@ async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(cluster
     assert attempts[0] == {}
     assert attempts[-1] == {"touched": True}
     assert await cluster.names(toy.resource) == set()
+
+
+async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric):
+    attempts = []
+
+    async def reconcile(ctx, key):
+        found = ctx.get(ConfigMap, key)
+        attempts.append(found["metadata"]["resourceVersion"])
+        if len(attempts) == 1:
+            await ctx.client.patch(ConfigMap, key, {"data": {"touched": "yes"}})
+        found["metadata"]["resourceVersion"] = attempts[0]  # as if the event never came
+        await ctx.delete(found)
+        return DONE
+
+    await world.config_maps("a")
+    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+        await world.rest(4)
+        refused = {"code": "409", "method": "DELETE", "host": ""}
+        assert len(attempts) > 8, "it was tried all the time"
+        assert metric(manager, "rest_client_requests_total", **refused) == 1
+        await world.rest(20)
+        assert metric(manager, "rest_client_requests_total", **refused) > 1, "not believed forever"
