@@ -192,8 +192,13 @@ class _Generator:
 
 def _add_default(schema: JsonObject, field: types.Field, annotation: Any, path: str) -> None:
     """Write down the default of a field, unless it is what absence means anyway."""
-    made = field.default_factory() if field.default is NODEFAULT else field.default
-    value = None if made is msgspec.UNSET else msgspec.to_builtins(made)
+    if field.default is not NODEFAULT:
+        made = field.default
+    elif field.default_factory is not NODEFAULT:
+        made = field.default_factory()
+    else:
+        return  # UNSET, which inspection does not report
+    value = msgspec.to_builtins(made)
     if value is None or (value in ([], {}) and not isinstance(made, msgspec.Struct)):
         return
     try:
