@@ -5,18 +5,31 @@ from collections.abc import Sequence
 import orjson
 
 from certwright.client.transport import Response
-from certwright.kube.errors import ApiError
+from certwright.kube.errors import (
+    ApiError,
+    MethodNotAllowed,
+)
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.listing import Page
 from certwright.testkit.apiserver.media import Form
-from certwright.testkit.apiserver.refusals import PathNotServed, details_of
+from certwright.testkit.apiserver.refusals import (
+    KindNotServed,
+    NothingAcceptable,
+    PathNotServed,
+    Rejected,
+    UnknownPatch,
+    details_of,
+)
 from certwright.testkit.apiserver.storage import ChangeType, Record
 from certwright.testkit.apiserver.tables import table_of
 from certwright.testkit.apiserver.versions import render, view
 
 _META = "meta.k8s.io/v1"
+_WITH_DETAILS = (
+    KindNotServed, MethodNotAllowed, NothingAcceptable, Rejected, UnknownPatch,
+)  # fmt: skip
 
 
 def json_response(
@@ -47,7 +60,20 @@ def refusal_response(error: ApiError, warnings: Sequence[str] = ()) -> Response:
     headers = {}
     if error.retry_after is not None:
         headers["retry-after"] = str(int(error.retry_after))
-    return json_response(error.status_code, orjson.dumps(error.to_status()), warnings, headers)
+    return json_response(error.status_code, orjson.dumps(status_of(error)), warnings, headers)
+
+
+def status_of(error: ApiError) -> JsonObject:
+    """Return a refusal as kube-apiserver writes it: empty texts left out, some details not."""
+    status = error.to_status()
+    if not status["reason"]:
+        del status["reason"]
+    if isinstance(error, _WITH_DETAILS):
+        status.setdefault("details", {})
+    for cause in status.get("details", {}).get("causes", ()):
+        for part in [part for part, text in cause.items() if not text]:
+            del cause[part]
+    return status
 
 
 def object_response(call: Call, record: Record, status: int = 200) -> Response:

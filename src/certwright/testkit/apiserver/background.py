@@ -6,10 +6,17 @@ always there.
 """
 
 from collections.abc import Callable
+from functools import partial
 
+from certwright.testkit.apiserver.aggregation import RoleAggregation
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.customresources import CustomResources
+from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.garbage import GarbageCollector
 from certwright.testkit.apiserver.namespaces import NamespaceController
+from certwright.testkit.apiserver.newcomers import NamespaceContents
 from certwright.testkit.apiserver.storage import Change
+from certwright.testkit.apiserver.writes import Writes
 
 Step = Callable[[], None]
 
@@ -17,10 +24,15 @@ Step = Callable[[], None]
 class Background:
     """Queues and runs the server's own controllers. *paused* may be set at any time."""
 
-    def __init__(self, garbage: GarbageCollector, namespaces: NamespaceController) -> None:
+    def __init__(
+        self, backend: Backend, writes: Writes, deletion: Deletion, *, furnish_namespaces: bool
+    ) -> None:
         self.paused = False
-        self._garbage = garbage
-        self._namespaces = namespaces
+        self._garbage = GarbageCollector(backend, deletion)
+        self._namespaces = NamespaceController(backend, deletion)
+        self._definitions = CustomResources(backend, deletion)
+        self._roles = RoleAggregation(backend)
+        self._contents = NamespaceContents(backend, writes) if furnish_namespaces else None
         self._steps: dict[object, Step] = {}
         self._running = False
 
@@ -32,14 +44,20 @@ class Background:
     def observe(self, change: Change) -> None:
         """Queue what a change calls for."""
         for place in self._garbage.concerns(change):
-            self._steps.setdefault(place, lambda place=place: self._garbage.collect(place))
-        namespace = self._namespaces.concerns(change)
-        if namespace:
-            self.add(("namespace", namespace), lambda: self._namespaces.finalize(namespace))
+            self._add(place, partial(self._garbage.collect, place))
+        if namespace := self._namespaces.concerns(change):
+            self._add(("namespace", namespace), partial(self._namespaces.finalize, namespace))
+        if self._contents is not None and (namespace := self._contents.concerns(change)):
+            self._add(("contents", namespace), partial(self._contents.furnish, namespace))
+        if name := self._definitions.concerns(change):
+            self._add(("definition", name), partial(self._definitions.sync, name))
+        if self._roles.concerns(change):
+            self._add("roles", self._roles.sync)
 
-    def add(self, key: object, step: Step) -> None:
-        """Queue a step; one per key at a time."""
-        self._steps.setdefault(key, step)
+    def publish(self, authority: bytes) -> None:
+        """Put the certificate the server is reached under into every namespace."""
+        if self._contents is not None:
+            self._contents.publish(authority)
 
     def run(self) -> None:
         """Run every queued step and those they cause, unless paused."""
@@ -52,3 +70,7 @@ class Background:
                 self._steps.pop(key)()
         finally:
             self._running = False
+
+    def _add(self, key: object, step: Step) -> None:
+        """Queue a step; one per key at a time."""
+        self._steps.setdefault(key, step)

@@ -1,6 +1,5 @@
 """Reading request bodies: JSON, or YAML where the API accepts it; bounded in size and depth."""
 
-import json
 from typing import Any
 
 import orjson
@@ -12,6 +11,7 @@ from certwright.testkit.apiserver.media import body_media_type
 
 SIZE_LIMIT = 3 * 1024 * 1024
 
+_SUMMARY = 30
 _JSON = "application/json"
 _YAML = {"application/yaml", "application/apply-patch+yaml"}
 
@@ -22,31 +22,42 @@ def check_size(body: bytes) -> None:
         raise RequestTooLarge(f"limit is {SIZE_LIMIT}")
 
 
-def parse_object(body: bytes | None, content_type: str) -> JsonObject:
-    """Read a body that must hold one object."""
+def parse_object(body: bytes | None, content_type: str, kind: str = "") -> JsonObject:
+    """Read a body that must hold one object; *kind* says in refusals what was expected."""
+    failure = "couldn't get version/kind; json parse error"
+    if kind:
+        failure = f"the object provided is unrecognized (must be of type {kind}): {failure}"
     media_type = body_media_type(content_type)
     if media_type != _JSON and media_type not in _YAML:
         raise UnsupportedMediaType(
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json, application/yaml, application/vnd.kubernetes.protobuf"
         )
-    value = parse_yaml(body or b"") if media_type in _YAML else parse_json(body or b"")
+    value = parse_yaml(body or b"") if media_type in _YAML else parse_json(body or b"", failure)
     if not isinstance(value, dict):
         raise BadRequest(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal "
-            f"{_go_type(value)} into Go value of type struct {{ APIVersion string "
-            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+            f"{failure}: json: cannot unmarshal {go_type(value)} into Go value of type struct "
+            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
+            f'"json:\\"kind,omitempty\\"" }}{_summary(body or b"") if kind else ""}'
         )
     return value
 
 
-def parse_json(body: bytes) -> Any:
-    """Read JSON of any shape."""
+def _summary(body: bytes) -> str:
+    """Return the beginning of a body as refusals quote it: text if it looks like JSON."""
+    start = body[:_SUMMARY]
+    return f" ({start.decode(errors='replace') if start.startswith(b'{') else start.hex()})"
+
+
+def parse_json(body: bytes, failure: str) -> Any:
+    """Read JSON of any shape; a refusal begins with *failure*."""
     check_size(body)
+    if not body:
+        raise BadRequest(f"{failure}: unexpected end of JSON input")
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequest(f"error decoding JSON: {error}") from None
+        raise BadRequest(f"{failure}: {error}") from None
 
 
 def parse_yaml(body: bytes) -> Any:
@@ -62,36 +73,6 @@ def parse_yaml(body: bytes) -> Any:
         raise BadRequest(f"error decoding YAML: {error}") from None
 
 
-def duplicate_fields(body: bytes) -> list[str]:
-    """Return the paths of JSON keys that occur twice in one object; parsing keeps the last."""
-    found: list[str] = []
-
-    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in result:
-                result[f"\0{key}"] = None
-            result[key] = value
-        return result
-
-    def walk(value: Any, path: str) -> None:
-        if isinstance(value, dict):
-            for key, child in value.items():
-                if key.startswith("\0"):
-                    found.append(f"{path}{key[1:]}")
-                else:
-                    walk(child, f"{path}{key}.")
-        elif isinstance(value, list):
-            for index, child in enumerate(value):
-                walk(child, f"{path[:-1]}[{index}].")
-
-    try:
-        walk(json.loads(body, object_pairs_hook=collect), "")
-    except (ValueError, RecursionError):
-        return []  # YAML, or too deep to matter: the caller has already read it
-    return found
-
-
 class _Loader(yaml.SafeLoader):
     """YAML as the API server reads it: timestamps stay strings."""
 
@@ -102,6 +83,7 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def _go_type(value: Any) -> str:
-    names = {list: "array", str: "string", bool: "bool", type(None): "null"}
+def go_type(value: Any) -> str:
+    """Return what Go's JSON decoder calls the type of a value."""
+    names = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
     return names.get(type(value), "number")

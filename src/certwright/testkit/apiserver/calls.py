@@ -7,15 +7,16 @@ from urllib.parse import unquote
 from certwright.client.transport import Request
 from certwright.clock import Clock
 from certwright.kube.errors import BadRequest
+from certwright.testkit.apiserver.access import Attributes
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.media import Form, accepted_form
-from certwright.testkit.apiserver.refusals import PathNotServed, method_not_allowed
+from certwright.testkit.apiserver.refusals import KindNotServed, PathNotServed, method_not_allowed
 from certwright.testkit.apiserver.registry import Registry
 from certwright.testkit.apiserver.users import User
 
 _OBJECT_VERBS: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-_TRUE: Final = {"1", "true", "True", "TRUE", "t", "T"}
+TRUE: Final = {"1", "true", "True", "TRUE", "t", "T"}
 _NAMESPACE_SUBRESOURCES: Final = {"status", "finalize"}
 
 
@@ -83,9 +84,25 @@ class Call:
         """The shape in which the client wants objects."""
         return accepted_form(self.headers.get("accept", ""))
 
+    @property
+    def attributes(self) -> Attributes:
+        """What the call asks for, as access rules see it."""
+        resource = self.kind.resource
+        name = self.name
+        if not name and self.verb in {"list", "watch", "deletecollection"}:
+            name = _selected_name(self.query.get("fieldSelector", ""))
+        return Attributes(
+            self.verb,
+            resource.group,
+            resource.plural,
+            self.subresource,
+            self.namespace,
+            name,
+        )
+
     def flag(self, name: str) -> bool:
         """Read a boolean query parameter."""
-        return self.query.get(name, "") in _TRUE
+        return self.query.get(name, "") in TRUE
 
     def integer(self, name: str) -> int:
         """Read a numeric query parameter; 0 when absent."""
@@ -94,6 +111,15 @@ class Call:
             return int(text or 0)
         except ValueError:
             raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def _selected_name(selector: str) -> str:
+    """Return the one name a field selector asks for: rules may be limited to names."""
+    for term in selector.split(","):
+        field, _, value = term.replace("==", "=").partition("=")
+        if field == "metadata.name":
+            return value
+    return ""
 
 
 def lower_headers(request: Request) -> dict[str, str]:
@@ -112,23 +138,32 @@ def parse_call(
     """Understand a request to a resource path.
 
     Raises:
-        PathNotServed: no such kind, or not at this scope.
+        PathNotServed: no such group and version.
+        KindNotServed: no such kind, or not at this scope.
         MethodNotAllowed: the kind does not support the verb.
     """
     kind = registry.find(address.group, address.version, address.plural)
-    if kind is None or (address.namespace and not kind.resource.namespaced):
+    if kind is None and not registry.has_group_version(address.group, address.version):
         raise PathNotServed("404 page not found")
-    if kind.resource.namespaced and address.name and not address.namespace:
-        raise PathNotServed("404 page not found")
-    if address.subresource and address.subresource not in kind.subresources:
-        raise PathNotServed("404 page not found")
+    if kind is None or not _is_at(kind, address):
+        raise KindNotServed
     query = query_of(request)
     verb = _verb(request.method, address, query)
-    if verb == "create" and kind.resource.namespaced and not address.namespace:
+    is_everywhere = kind.resource.namespaced and not address.namespace
+    if is_everywhere and verb in {"create", "deletecollection"}:
         raise method_not_allowed()
     if not address.subresource and verb not in kind.verbs:
         raise method_not_allowed()
     return Call(request, user, kind, address, verb, query, lower_headers(request), clock)
+
+
+def _is_at(kind: ServedKind, address: Address) -> bool:
+    """Whether objects of a kind are found at addresses of this shape."""
+    if address.subresource and address.subresource not in kind.subresources:
+        return False
+    if kind.resource.namespaced:
+        return bool(address.namespace) or not address.name
+    return not address.namespace
 
 
 def _verb(method: str, address: Address, query: dict[str, str]) -> str:
@@ -138,6 +173,6 @@ def _verb(method: str, address: Address, query: dict[str, str]) -> str:
         verb = "create" if address.name else _COLLECTION_VERBS.get(method)
     if verb is None:
         raise method_not_allowed()
-    if verb in {"get", "list"} and query.get("watch", "") in _TRUE and not address.subresource:
+    if verb in {"get", "list"} and query.get("watch", "") in TRUE and not address.subresource:
         return "watch"
     return verb

@@ -17,7 +17,11 @@ from certwright.testkit.apiserver.traits import traits_of
 from certwright.testkit.apiserver.versions import to_storage
 
 IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""The finalizer under which instances of a CustomResourceDefinition are deleted."""
+
 _DEFAULT_GRACE_SECONDS = 30
+_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 class _Grace(Enum):
@@ -51,6 +55,9 @@ class Deletion:
         check_preconditions(kind, record, options)
         if kind.resource.qualified == "namespaces":
             return self._delete_namespace(record, options)
+        is_definition = kind.resource.qualified == _DEFINITIONS
+        if is_definition and not record.metadata.get("deletionTimestamp"):
+            return self._delete_definition(record, options)
         obj = record.copy()
         metadata = obj["metadata"]
         grace = _Grace.NONE
@@ -104,6 +111,18 @@ class Deletion:
         if record.metadata.get("finalizers"):
             return Deleted(record, is_gone=False)
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
+
+    def _delete_definition(self, record: Record, options: DeleteOptions) -> Deleted:
+        obj = record.copy()
+        metadata, now = obj["metadata"], self._backend.now()
+        metadata["deletionTimestamp"] = now
+        metadata["finalizers"] = [*(metadata.get("finalizers") or ()), CLEANUP]
+        reason = (
+            "InstanceDeletionPending",
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        )
+        set_condition(obj, "Terminating", "True", reason, now)
+        return Deleted(self._store(record, obj, dry_run=options.dry_run), is_gone=False)
 
     def _begin_grace(self, obj: JsonObject, options: DeleteOptions) -> _Grace:
         metadata = obj["metadata"]
@@ -186,6 +205,20 @@ class Deletion:
             return record
         collection = self._backend.registry.collection_of(record)
         return self._backend.storage.remove(collection, record)
+
+
+def set_condition(
+    obj: JsonObject, type_: str, status: str, reason: tuple[str, str], now: str
+) -> None:
+    """Set a condition in an object's status; *reason* is the reason and the message."""
+    conditions = obj.setdefault("status", {}).setdefault("conditions", [])
+    found = next((each for each in conditions if each["type"] == type_), None)
+    if found is None:
+        found = {"type": type_}
+        conditions.append(found)
+    if found.get("status") != status:
+        found["lastTransitionTime"] = now
+    found.update(status=status, reason=reason[0], message=reason[1])
 
 
 def check_preconditions(kind: ServedKind, record: Record, options: DeleteOptions) -> None:

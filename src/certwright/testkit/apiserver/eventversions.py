@@ -14,7 +14,9 @@ _NAMES = {
 }
 _CORE_NAMES = {core: name for name, core in _NAMES.items()}
 
-_ALWAYS = {"source": {}, "firstTimestamp": None, "lastTimestamp": None, "eventTime": None}
+_ALWAYS: JsonObject = {
+    "source": {}, "firstTimestamp": None, "lastTimestamp": None, "eventTime": None,
+}  # fmt: skip
 """Fields of a v1 Event that are written even when empty."""
 
 

@@ -25,6 +25,12 @@ _CONTINUE_EXPIRED: Final = (
     "inconsistent list - objects that were created, modified, or deleted between the time the "
     "first chunk was returned and now may show up in the list."
 )
+_ALIASES: Final = {
+    # selectable under another name than the field has
+    "name": "metadata.name",
+    "source": "source.component",
+    "status.successful": "status.succeeded",
+}
 _EXACT: Final = "Exact"
 _NOT_OLDER: Final = "NotOlderThan"
 
@@ -87,7 +93,7 @@ def _unknown_field(kind: ServedKind, field: str) -> str:
 def field_value(obj: JsonObject, path: str) -> str:
     """Return the value at a dotted path as a field selector compares it."""
     value: Any = obj
-    for part in path.removeprefix(".").split("."):
+    for part in _ALIASES.get(path, path).removeprefix(".").split("."):
         value = value.get(part) if isinstance(value, dict) else None
     if value is None:
         return ""
@@ -180,13 +186,9 @@ def parse_version(text: str) -> int:
     if not text:
         return 0
     if not text.isascii() or not text.isdigit():
-        raise invalid("ListOptions", "meta.k8s.io", "", [_not_a_version(text)])
+        why = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise BadRequest(f"invalid resource version: resourceVersion: {why}")
     return int(text)
-
-
-def _not_a_version(text: str) -> Cause:
-    why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-    return Cause("FieldValueInvalid", f'Invalid value: "{text}": {why}', "resourceVersion")
 
 
 def _token(revision: int, start: str) -> str:
@@ -201,9 +203,12 @@ def _continued(
         document = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         revision, start = int(document["rv"]), str(document["start"])
     except (ValueError, KeyError, TypeError) as error:
-        raise BadRequest(f"continue key is not valid: {error}") from None
+        raise BadRequest(f"invalid continue token: continue key is not valid: {error}") from None
     if not start or not revision:
-        raise BadRequest("continue key is not valid: incorrect encoded start resourceVersion")
+        raise BadRequest(
+            "invalid continue token: continue key is not valid: incorrect encoded start "
+            "resourceVersion (version meta.k8s.io/v1)"
+        )
     if revision < 0:
         revision = current
     if revision < collection.floor:

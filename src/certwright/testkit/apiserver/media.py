@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from certwright.kube.errors import NotAcceptable
+from certwright.testkit.apiserver.refusals import NothingAcceptable
 
 
 class Form(StrEnum):
@@ -45,9 +46,10 @@ def accepted_form(accept: str) -> Form:
     """Return the first form of an Accept header that the server can produce."""
     if not accept or accept in _JSON:
         return Form.OBJECT
-    for media in media_ranges(accept):
-        if media.type not in _JSON:
-            continue
+    candidates = [media for media in media_ranges(accept) if media.type in _JSON]
+    if not candidates:
+        raise NothingAcceptable
+    for media in candidates:
         wanted = media.parameters.get("as")
         if wanted is None:
             return Form.OBJECT

@@ -11,11 +11,14 @@ from certwright.kube.names import (
 )
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.causes import forbidden_value, invalid_value, required, too_long
+from certwright.testkit.apiserver.kinds import ServedKind
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 
+_STANDARD_FINALIZERS: Final = frozenset({"kubernetes", FOREGROUND, ORPHAN})
+_UNQUALIFIED: Final = "name is neither a standard finalizer name nor is it fully qualified"
 _SERVER_OWNED: Final = (
     "creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
 )  # fmt: skip
@@ -86,6 +89,7 @@ def dedup_owners(metadata: JsonObject, warnings: list[str]) -> None:
 
 def carry_over(new: JsonObject, old: JsonObject) -> None:
     """Restore what an update can never change."""
+    new.pop("selfLink", None)
     _set(new, "generation", old.get("generation"))
     if not new.get("uid"):
         new["uid"] = old["uid"]
@@ -96,8 +100,9 @@ def carry_over(new: JsonObject, old: JsonObject) -> None:
         new.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
 
 
-def metadata_causes(metadata: JsonObject, *, namespaced: bool) -> list[Cause]:
+def metadata_causes(metadata: JsonObject, kind: ServedKind) -> list[Cause]:
     """Return what is wrong with the metadata of an object, new or updated."""
+    namespaced = kind.resource.namespaced
     causes: list[Cause] = []
     if not metadata.get("name"):
         causes.append(required("metadata.name", "name or generateName is required"))
@@ -115,7 +120,14 @@ def metadata_causes(metadata: JsonObject, *, namespaced: bool) -> list[Cause]:
     if annotations:
         causes += _annotation_causes(annotations)
     causes += _owner_causes(metadata.get("ownerReferences") or [])
-    causes += _finalizer_causes(metadata.get("finalizers") or [])
+    finalizers = metadata.get("finalizers") or []
+    causes += _finalizer_causes(finalizers)
+    if not kind.custom:
+        causes += [
+            invalid_value(f"metadata.finalizers[{index}]", name, _UNQUALIFIED)
+            for index, name in enumerate(finalizers)
+            if "/" not in name and name not in _STANDARD_FINALIZERS
+        ]
     return causes
 
 

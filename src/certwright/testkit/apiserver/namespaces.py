@@ -6,7 +6,7 @@ from typing import Final
 from certwright.kube.errors import Cause, Forbidden, NotFound
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.backend import Backend
-from certwright.testkit.apiserver.deletion import Deletion
+from certwright.testkit.apiserver.deletion import Deletion, set_condition
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.options import DeleteOptions
 from certwright.testkit.apiserver.refusals import forbidden
@@ -98,17 +98,8 @@ class NamespaceController:
         ]
 
     def _set_conditions(self, obj: JsonObject, remaining: list[Record]) -> None:
-        now = self._backend.now()
-        conditions = obj.setdefault("status", {}).setdefault("conditions", [])
-        known = {condition["type"]: condition for condition in conditions}
         for type_, status, reason, message in _conditions(remaining):
-            old = known.get(type_)
-            if old is None:
-                old = {"type": type_}
-                conditions.append(old)
-            if old.get("status") != status:
-                old["lastTransitionTime"] = now
-            old.update(status=status, reason=reason, message=message)
+            set_condition(obj, type_, status, (reason, message), self._backend.now())
 
 
 def _conditions(remaining: list[Record]) -> list[tuple[str, str, str, str]]:

@@ -75,7 +75,7 @@ def delete_options(call: Call) -> DeleteOptions:
     """Read the options of a delete, from the body or else from the query."""
     if call.request.body:
         content_type = call.headers.get("content-type", "")
-        return _from_body(parse_object(call.request.body, content_type))
+        return delete_options_from(parse_object(call.request.body, content_type))
     body: JsonObject = {}
     if "propagationPolicy" in call.query:
         body["propagationPolicy"] = call.query["propagationPolicy"]
@@ -84,13 +84,18 @@ def delete_options(call: Call) -> DeleteOptions:
     if "orphanDependents" in call.query:
         body["orphanDependents"] = call.flag("orphanDependents")
     body["dryRun"] = [value for name, value in call.request.query if name == "dryRun"]
-    return _from_body(body)
+    return delete_options_from(body)
 
 
-def _from_body(body: JsonObject) -> DeleteOptions:
+def delete_options_from(body: JsonObject) -> DeleteOptions:
+    """Read a DeleteOptions document."""
     causes: list[Cause] = []
-    if body.get("kind", "DeleteOptions") != "DeleteOptions":
-        raise BadRequest("decoded object cannot be converted to DeleteOptions")
+    kind = body.get("kind", "DeleteOptions")
+    if kind != "DeleteOptions":
+        raise BadRequest(
+            f'no kind "{kind}" is registered for version "{body.get("apiVersion")}" in scheme '
+            '"pkg/runtime/scheme.go:111"'
+        )
     policy = body.get("propagationPolicy")
     orphan = body.get("orphanDependents")
     if policy is not None and policy not in _POLICIES:

@@ -1,9 +1,12 @@
 """PATCH in its four dialects: JSON patch, merge patch, strategic merge, apply."""
 
+from dataclasses import replace
 from typing import Any, Final
 
+import orjson
+
 from certwright.client.transport import Response
-from certwright.kube.errors import ApiError, BadRequest, Invalid, UnsupportedMediaType
+from certwright.kube.errors import ApiError, BadRequest, Invalid
 from certwright.kube.objects import JsonObject
 from certwright.kube.patches import (
     APPLY_PATCH,
@@ -14,18 +17,25 @@ from certwright.kube.patches import (
     apply_merge_patch,
 )
 from certwright.testkit.apiserver import fieldmanager
+from certwright.testkit.apiserver.access import Authorizer
 from certwright.testkit.apiserver.answers import object_response
 from certwright.testkit.apiserver.backend import Backend
-from certwright.testkit.apiserver.bodies import duplicate_fields, parse_json, parse_yaml
+from certwright.testkit.apiserver.bodies import go_type, parse_json, parse_yaml
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.media import body_media_type
 from certwright.testkit.apiserver.metadata import check_name, dedup_owners, settle_namespace
 from certwright.testkit.apiserver.options import WriteOptions, write_options
-from certwright.testkit.apiserver.refusals import conflict, not_found
-from certwright.testkit.apiserver.shape import decode, fill_defaults
+from certwright.testkit.apiserver.refusals import (
+    Rejected,
+    UnknownPatch,
+    conflict,
+    not_found,
+)
+from certwright.testkit.apiserver.shape import check_type, decode, fill_defaults
 from certwright.testkit.apiserver.storage import Record
 from certwright.testkit.apiserver.strategic import strategic_merge
+from certwright.testkit.apiserver.strictness import duplicate_keys
 from certwright.testkit.apiserver.versions import view, view_copy
 from certwright.testkit.apiserver.writes import Writes, restrict
 
@@ -36,9 +46,10 @@ _DIALECTS: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 class Patches:
     """Carries out PATCH requests."""
 
-    def __init__(self, backend: Backend, writes: Writes) -> None:
+    def __init__(self, backend: Backend, writes: Writes, authorizer: Authorizer) -> None:
         self._backend = backend
         self._writes = writes
+        self._authorizer = authorizer
 
     def patch(self, call: Call) -> Response:
         """Change an object, or with apply create it."""
@@ -47,7 +58,7 @@ class Patches:
         if dialect == APPLY_PATCH:
             return self._apply(call, options)
         record = self._backend.get(call.kind, call.namespace, call.name)
-        patched = _patched(call, dialect, view_copy(record, call.kind))
+        patched = patched_document(call, view_copy(record, call.kind))
         patched.setdefault("metadata", {})
         call.warnings += _decoded(call, patched, options)
         _check_identity(call, patched)
@@ -59,7 +70,7 @@ class Patches:
         if not isinstance(applied, dict):
             raise BadRequest(
                 "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-                "unmarshal into Go value of type map[string]interface {}"
+                f"unmarshal {go_type(applied)} into Go value of type map[string]interface {{}}"
             )
         record = self._backend.find(call.kind, call.namespace, call.name)
         if record is None and call.subresource:
@@ -73,7 +84,7 @@ class Patches:
             time=self._backend.now(),
             subresource=call.subresource,
         )
-        call.warnings += _duplicates(call, options)
+        call.warnings += _duplicates(call, applied, options)
         merged.setdefault("metadata", {})
         _check_identity(call, merged)
         if record is None:
@@ -88,6 +99,8 @@ class Patches:
                 "and no existing object was found"
             )
             raise conflict(call.kind.resource, call.name, why)
+        # Whoever may patch may not therefore create.
+        self._authorizer.check(call.user, replace(call.attributes, verb="create"))
         call.kind.decode(obj)
         if "status" in call.kind.subresources:
             obj.pop("status", None)
@@ -110,20 +123,23 @@ def _dialect(call: Call) -> str:
     dialect = body_media_type(call.headers.get("content-type", ""))
     supported = [each for each in _DIALECTS if not (call.kind.custom and "strategic" in each)]
     if dialect not in supported:
-        raise UnsupportedMediaType(
-            "the body of the request was in an unknown format - accepted media types include: "
-            + ", ".join(supported)
-        )
+        raise UnknownPatch
     return dialect
 
 
-def _patched(call: Call, dialect: str, current: JsonObject) -> JsonObject:
-    patch = parse_json(call.request.body or b"")
+def patched_document(call: Call, current: JsonObject) -> JsonObject:
+    """Return a document with the patch of a request applied; apply counts as merge."""
+    dialect = _dialect(call)
+    body = call.request.body or b""
+    patch = parse_yaml(body) if dialect == APPLY_PATCH else parse_json(body, "error decoding patch")
     if dialect == JSON_PATCH:
         patched = _json_patched(current, patch)
     elif not isinstance(patch, dict):
-        raise BadRequest("error decoding patch: a merge patch must be an object")
-    elif dialect == MERGE_PATCH:
+        raise BadRequest(
+            f"error decoding patch: json: cannot unmarshal {go_type(patch)} into Go value of "
+            "type map[string]interface {}"
+        )
+    elif dialect != STRATEGIC_MERGE_PATCH:
         patched = apply_merge_patch(current, patch)
     else:
         patched = strategic_merge(current, patch, call.kind.schema)
@@ -134,7 +150,10 @@ def _patched(call: Call, dialect: str, current: JsonObject) -> JsonObject:
 
 def _json_patched(current: JsonObject, patch: Any) -> Any:
     if not isinstance(patch, list):
-        raise BadRequest("error decoding patch: a JSON patch must be a list of operations")
+        raise BadRequest(
+            f"error decoding patch: json: cannot unmarshal {go_type(patch)} into Go value of "
+            "type []handlers.jsonPatchOp"
+        )
     if len(patch) > _OPERATIONS_LIMIT:
         raise ApiError(
             f"The allowed maximum operations in a JSON patch is {_OPERATIONS_LIMIT}, "
@@ -145,23 +164,19 @@ def _json_patched(current: JsonObject, patch: Any) -> Any:
     try:
         return apply_json_patch(current, patch)
     except ValueError:
-        raise Invalid("the server rejected our request due to an error in our request") from None
+        raise Rejected from None
 
 
 def _decoded(call: Call, patched: JsonObject, options: WriteOptions) -> list[str]:
     resource = call.kind.resource
+    shown = orjson.dumps(patched).decode()
     try:
-        if (patched.get("apiVersion"), patched.get("kind")) != (
-            resource.api_version,
-            resource.kind,
-        ):
-            raise BadRequest(
-                f"the API version in the data ({patched.get('apiVersion')}) does not match the "
-                f"expected API version ({resource.api_version})"
-            )
+        check_type(patched, call.kind)
         return decode(patched, call.kind, call.request.body, options)
     except BadRequest as error:
-        cause = invalid_value("patch", patched, error.message)
+        prefix = f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+        why = error.message.removeprefix(prefix).removeprefix(f"{resource.kind}: ")
+        cause = invalid_value("patch", shown, why)
         raise Invalid(f' "" is invalid: patch: {cause.message}', causes=[cause]) from None
 
 
@@ -170,10 +185,11 @@ def _check_identity(call: Call, obj: JsonObject) -> None:
     check_name(obj["metadata"], call.name)
 
 
-def _duplicates(call: Call, options: WriteOptions) -> list[str]:
-    if options.validation == "Ignore" or not call.request.body:
+def _duplicates(call: Call, applied: JsonObject, options: WriteOptions) -> list[str]:
+    if options.validation == "Ignore":
         return []
-    strays = [f'duplicate field "{path}"' for path in duplicate_fields(call.request.body)]
+    strays = duplicate_keys(call.request.body or b"", applied)
     if strays and options.validation == "Strict":
-        raise BadRequest(f"error strict decoding YAML: {', '.join(strays)}")
+        lines = "\n  ".join(["yaml: unmarshal errors:", *strays])
+        raise BadRequest(f"error strict decoding YAML: error converting YAML to JSON: {lines}")
     return strays

@@ -12,8 +12,10 @@ from certwright.kube.errors import (
     Gone,
     Invalid,
     MethodNotAllowed,
+    NotAcceptable,
     NotFound,
     ServerTimeout,
+    UnsupportedMediaType,
 )
 from certwright.kube.identity import Resource
 
@@ -95,3 +97,41 @@ class PathNotServed(ApiError):
     """Nothing is served under the path; answered without a ``Status``, as Go's mux does."""
 
     code, reason = 404, "NotFound"
+
+
+class KindNotServed(NotFound):
+    """The group and version are served, but have no such resource or subresource."""
+
+    def __init__(self) -> None:
+        super().__init__("the server could not find the requested resource")
+
+
+class Rejected(Invalid):
+    """A JSON patch that cannot be applied; the server does not say why."""
+
+    def __init__(self) -> None:
+        super().__init__("the server rejected our request due to an error in our request")
+
+
+class UnknownPatch(UnsupportedMediaType):
+    """A PATCH in no dialect the resource understands."""
+
+    def __init__(self) -> None:
+        super().__init__("415: Unsupported Media Type")
+
+
+class NothingAcceptable(NotAcceptable):
+    """The client accepts no media type the server can write."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "406: Not Acceptable\n\nAvailable representations: application/json, "
+            "application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "
+            "application/vnd.kubernetes.protobuf;stream=watch"
+        )
+
+
+class Failed(ApiError):
+    """A failure of the server that it does not explain with a reason."""
+
+    code, reason = 500, ""

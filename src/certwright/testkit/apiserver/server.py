@@ -1,40 +1,47 @@
 """The embedded API server: one object that answers requests like a kube-apiserver."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractAsyncContextManager
 from random import Random
 
 from certwright.client.transport import Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock
 from certwright.kube.errors import ApiError
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.access import Attributes, Authorizer
 from certwright.testkit.apiserver.answers import refusal_response
 from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.background import Background
+from certwright.testkit.apiserver.bootstrap import create_initial_objects
 from certwright.testkit.apiserver.builtins import served_kinds
 from certwright.testkit.apiserver.calls import Call, parse_call, parse_path
 from certwright.testkit.apiserver.deletion import Deletion
-from certwright.testkit.apiserver.garbage import GarbageCollector
+from certwright.testkit.apiserver.dispatch import Dispatch
+from certwright.testkit.apiserver.front import Endpoint, Front
+from certwright.testkit.apiserver.impersonation import effective_user
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.memory import MemoryTransport, RefusedStream
-from certwright.testkit.apiserver.namespaces import NamespaceController
-from certwright.testkit.apiserver.options import WriteOptions
-from certwright.testkit.apiserver.patching import Patches
-from certwright.testkit.apiserver.refusals import PathNotServed
+from certwright.testkit.apiserver.paths import Paths
 from certwright.testkit.apiserver.registry import Registry
 from certwright.testkit.apiserver.storage import Storage
+from certwright.testkit.apiserver.tokens import Tokens
 from certwright.testkit.apiserver.users import ADMIN, AUTHENTICATED, MASTERS, User
-from certwright.testkit.apiserver.verbs import Verbs
 from certwright.testkit.apiserver.watches import WatchStream
 from certwright.testkit.apiserver.writes import Writes
-
-_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 class ApiServer:
     """A Kubernetes API server in this process.
 
     `handle` and `watch` are the whole of it: synchronous, in memory, deterministic given
-    *clock* and *rng*. `transport` puts them behind the client's seam. Nothing outlives the
-    object, and two servers share nothing.
+    *clock* and *rng*. `transport` puts them behind the client's seam, `serve` behind TLS.
+    Nothing outlives the object, and two servers share nothing.
+
+    With *rbac*, what users may do depends on the roles and bindings stored; otherwise
+    everybody may do everything. With *furnish_namespaces*, every namespace gets a default
+    ServiceAccount and the ConfigMap ``kube-root-ca.crt``, as from a controller manager;
+    garbage collection and namespace deletion are always on. *history_limit* is how many
+    changes of a kind watches can go back at least.
     """
 
     def __init__(
@@ -42,40 +49,51 @@ class ApiServer:
         *,
         clock: Clock = SYSTEM,
         rng: Random | None = None,
+        rbac: bool = False,
+        furnish_namespaces: bool = False,
         kinds: Iterable[ServedKind] | None = None,
         history_limit: int = 10_000,
     ) -> None:
-        rng = rng or Random()  # names and uids, nothing secret
+        rng = rng or Random()
         # Clients must not rely on where numbers start.
         storage = Storage(revision=rng.randrange(1_000, 1_000_000), history_limit=history_limit)
         registry = Registry(storage, served_kinds() if kinds is None else kinds)
         self._backend = Backend(storage, registry, clock, rng)
+        self._tokens = Tokens(clock)
+        self._authorizer = Authorizer(self._backend, enabled=rbac)
+        self._paths = Paths(registry)
         deletion = Deletion(self._backend)
         writes = Writes(self._backend, deletion)
-        self._verbs = Verbs(self._backend, writes, deletion)
-        self._patches = Patches(self._backend, writes)
+        self._dispatch = Dispatch(self._backend, writes, deletion, self._authorizer, self._tokens)
         self.background = Background(
-            GarbageCollector(self._backend, deletion), NamespaceController(self._backend, deletion)
+            self._backend, writes, deletion, furnish_namespaces=furnish_namespaces
         )
         storage.on_change(self.background.observe)
-        self._create_namespaces(writes)
+        storage.on_change(self._tokens.observe)
+        create_initial_objects(self._backend, writes)
+        self.background.run()
 
     def handle(self, request: Request, user: User = ADMIN) -> Response:
         """Answer a request. What it sets off in the background is done before this returns."""
-        call: Call | None = None
+        warnings: list[str] = []
         try:
+            user = effective_user(request, user, self._authorizer)
             call = self._understand(request, user)
+            if call is None:
+                return self._answer_path(request, user)
+            warnings = call.warnings
             response = self._dispatch(call)
         except ApiError as error:
-            response = refusal_response(error, call.warnings if call else ())
+            response = refusal_response(error, warnings)
         self.background.run()
         return response
 
     def watch(self, request: Request, user: User = ADMIN) -> Stream:
         """Open a watch; a refusal is a stream with another status than 200."""
         try:
+            user = effective_user(request, user, self._authorizer)
             call = self._understand(request, user)
-            if call.verb != "watch":
+            if call is None or call.verb != "watch":
                 return RefusedStream(self.handle(request, user))
             return WatchStream(self._backend, call)
         except ApiError as error:
@@ -87,6 +105,22 @@ class ApiServer:
         """Return a transport that carries requests here as a user."""
         return MemoryTransport(self, User(user, tuple(groups)))
 
+    def serve(self, port: int = 0) -> AbstractAsyncContextManager[Endpoint]:
+        """Serve over TLS on 127.0.0.1 while the context is open; bearer tokens only."""
+        front = Front(self, self._tokens, self._backend.clock)
+        self.background.publish(front.authority)
+        return front.serve(port)
+
+    def token(self, user: User) -> str:
+        """Return a bearer token with which `serve` lets a user in."""
+        return self._tokens.issue(user)
+
+    def objects(self) -> Iterator[JsonObject]:
+        """Yield every stored object as it is now; not to be changed."""
+        for collection in self._backend.storage.collections():
+            for record in collection.records():
+                yield record.obj
+
     def trim_history(self) -> None:
         """Forget all history: watches and pages that need it get 410 Gone."""
         self._backend.storage.trim_history()
@@ -96,34 +130,15 @@ class ApiServer:
         """The number of the latest write."""
         return str(self._backend.storage.revision)
 
-    def _understand(self, request: Request, user: User) -> Call:
+    def _understand(self, request: Request, user: User) -> Call | None:
+        """Parse and authorize a request to a resource; None for other paths."""
         address = parse_path(request.path)
         if address is None:
-            raise PathNotServed("404 page not found")
-        return parse_call(request, user, self._backend.registry, address, self._backend.clock)
+            return None
+        call = parse_call(request, user, self._backend.registry, address, self._backend.clock)
+        self._authorizer.check(user, call.attributes)
+        return call
 
-    def _dispatch(self, call: Call) -> Response:
-        match call.verb:
-            case "get":
-                return self._verbs.get(call)
-            case "list":
-                return self._verbs.list(call)
-            case "create":
-                return self._verbs.create(call)
-            case "update":
-                return self._verbs.update(call)
-            case "patch":
-                return self._patches.patch(call)
-            case "delete":
-                return self._verbs.delete(call)
-            case _:
-                return self._verbs.deletecollection(call)
-
-    def _create_namespaces(self, writes: Writes) -> None:
-        kind = self._backend.registry.find("", "v1", "namespaces")
-        if kind is None:
-            return
-        options = WriteOptions("kube-apiserver", "Ignore")
-        for name in _NAMESPACES:
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            writes.create(kind, "", namespace, options)
+    def _answer_path(self, request: Request, user: User) -> Response:
+        self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
+        return self._paths.answer(request)

@@ -1,10 +1,11 @@
 """From what a client sent to an object of the kind: decoded, checked for strays, defaulted."""
 
 from certwright.kube.errors import BadRequest
+from certwright.kube.kinds import BUILT_IN
 from certwright.kube.objects import JsonObject
-from certwright.testkit.apiserver.bodies import duplicate_fields
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.options import WriteOptions
+from certwright.testkit.apiserver.strictness import stray_fields
 from certwright.testkit.apiserver.structural import default
 
 
@@ -15,18 +16,23 @@ def check_type(obj: JsonObject, kind: ServedKind) -> None:
         raise BadRequest("Object 'Kind' is missing in the body of the request")
     api_version = obj.get("apiVersion") or resource.api_version
     named = obj.get("kind") or resource.kind
-    if api_version != resource.api_version:
-        raise BadRequest(
-            f"the API version in the data ({api_version}) does not match the expected API "
-            f"version ({resource.api_version})"
+    if (api_version, named) == (resource.api_version, resource.kind):
+        obj["apiVersion"], obj["kind"] = resource.api_version, resource.kind
+        return
+    group, _, version = str(api_version).rpartition("/")
+    if any(
+        (known.group, known.version, known.kind) == (group, version, named) for known in BUILT_IN
+    ):
+        internal = resource.group.partition(".")[0] or "core"
+        why = f"converting ({version}.{named}) to ({internal}.{resource.kind}): unknown conversion"
+    else:
+        why = (
+            f'no kind "{named}" is registered for version "{api_version}" in scheme '
+            '"pkg/runtime/scheme.go:111"'
         )
-    if named != resource.kind:
-        version = resource.version
-        raise BadRequest(
-            f'{named} in version "{version}" cannot be handled as a {resource.kind}: '
-            f'no kind "{named}" is registered for version "{resource.api_version}"'
-        )
-    obj["apiVersion"], obj["kind"] = resource.api_version, resource.kind
+    raise BadRequest(
+        f'{named} in version "{version}" cannot be handled as a {resource.kind}: {why}'
+    )
 
 
 def decode(
@@ -37,11 +43,10 @@ def decode(
     Raises:
         BadRequest: the client wants strict validation, and there are stray fields.
     """
-    strays = [f'unknown field "{path}"' for path in kind.decode(obj)]
+    unknown = kind.decode(obj)
     if options.validation == "Ignore":
         return []
-    if body is not None:
-        strays = [f'duplicate field "{path}"' for path in duplicate_fields(body)] + strays
+    strays = stray_fields(body or b"", obj, unknown, custom=kind.custom)
     if strays and options.validation == "Strict":
         resource = kind.resource
         raise BadRequest(

@@ -90,8 +90,8 @@ def _cell(column: Column, obj: JsonObject, now: datetime) -> Any:
         value = next(iter(find(obj, column.json_path)), None)
     if column.type == "date":
         return _since(value, now)
-    if value is None:
-        return None
+    if value is None or column.value is not None:
+        return value
     if column.type == "string" and not isinstance(value, str):
         return orjson.dumps(value).decode()
     if column.type == "integer" and isinstance(value, float):
@@ -110,7 +110,7 @@ def _since(value: Any, now: datetime) -> str:
 
 def _object(obj: JsonObject, include: str) -> JsonObject:
     if include == "None":
-        return {}
+        return {"object": None}
     if include == "Object":
         return {"object": obj}
     return {

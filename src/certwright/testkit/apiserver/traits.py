@@ -14,8 +14,11 @@ def _of_client(new: JsonObject, _old: JsonObject) -> JsonObject:
 
 def _of_server(new: JsonObject, old: JsonObject) -> JsonObject:
     """Keep the stored metadata; only the version the client names is its own."""
-    own = {field: new[field] for field in ("resourceVersion", "managedFields") if field in new}
-    return {**old, **own}
+    merged = dict(old)
+    for field in ("resourceVersion", "managedFields"):
+        if field in new:
+            merged[field] = new[field]
+    return merged
 
 
 def _labels_of_server(new: JsonObject, old: JsonObject) -> JsonObject:

@@ -15,10 +15,10 @@ from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.listing import Page, list_page, parse_version
 from certwright.testkit.apiserver.metadata import check_name, dedup_owners, settle_namespace
 from certwright.testkit.apiserver.options import WriteOptions, delete_options, write_options
-from certwright.testkit.apiserver.refusals import not_found, too_large_resource_version
+from certwright.testkit.apiserver.refusals import conflict, not_found, too_large_resource_version
 from certwright.testkit.apiserver.shape import check_type, decode
 from certwright.testkit.apiserver.traits import traits_of
-from certwright.testkit.apiserver.writes import Writes
+from certwright.testkit.apiserver.writes import Writes, uid_mismatch
 
 
 class Verbs:
@@ -62,6 +62,9 @@ class Verbs:
                 raise not_found(call.kind.resource, call.name)
             created = self._writes.create(call.kind, call.namespace, obj, options)
             return object_response(call, created, 201)
+        uid = obj["metadata"].get("uid")
+        if uid and uid != record.uid:
+            raise conflict(call.kind.resource, call.name, uid_mismatch(call.kind, record, uid))
         stored = self._writes.update(call.kind, record, obj, options, call.subresource)
         return object_response(call, stored)
 
@@ -86,7 +89,8 @@ class Verbs:
         return list_response(call, Page(page.records, page.revision))
 
     def _body(self, call: Call, options: WriteOptions) -> JsonObject:
-        obj = parse_object(call.request.body, call.headers.get("content-type", ""))
+        content_type = call.headers.get("content-type", "")
+        obj = parse_object(call.request.body, content_type, call.kind.resource.kind)
         check_type(obj, call.kind)
         if not isinstance(obj.setdefault("metadata", {}), dict):
             raise BadRequest("metadata must be an object")

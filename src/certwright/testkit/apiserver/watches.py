@@ -11,7 +11,7 @@ import orjson
 
 from certwright.kube.errors import ApiError, Cause, Gone
 from certwright.kube.objects import JsonObject
-from certwright.testkit.apiserver.answers import EventEncoder
+from certwright.testkit.apiserver.answers import EventEncoder, status_of
 from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import forbidden_value, unsupported_value
@@ -190,7 +190,7 @@ def _as_of(change: Change) -> Record:
 
 
 def _error_line(error: ApiError) -> bytes:
-    return b'{"type":"ERROR","object":' + orjson.dumps(error.to_status()) + b"}\n"
+    return b'{"type":"ERROR","object":' + orjson.dumps(status_of(error)) + b"}\n"
 
 
 def _finish(waiter: "asyncio.Future[None]") -> None:

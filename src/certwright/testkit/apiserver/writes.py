@@ -5,7 +5,7 @@ recorded for what the client sent and the defaults, before the server adds its o
 validation comes before the check whether the name is taken.
 """
 
-from certwright.kube.errors import Cause, InternalError
+from certwright.kube.errors import Cause
 from certwright.kube.names import generate_name
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.backend import Backend
@@ -24,6 +24,7 @@ from certwright.testkit.apiserver.metadata import (
 from certwright.testkit.apiserver.namespaces import check_namespace
 from certwright.testkit.apiserver.options import WriteOptions
 from certwright.testkit.apiserver.refusals import (
+    Failed,
     already_exists,
     conflict,
     invalid,
@@ -87,9 +88,7 @@ class Writes:
             metadata.pop("generation", None)
         kind.prepare(obj, None)
         name = metadata.get("name", "")
-        causes = kind.validate(obj, None) or metadata_causes(
-            metadata, namespaced=resource.namespaced
-        )
+        causes = _in_order(metadata_causes(metadata, kind), kind.validate(obj, None))
         if causes:
             raise invalid_object(resource, name, causes)
         key = storage_key(metadata.get("namespace", ""), name)
@@ -97,7 +96,7 @@ class Writes:
         if existing is not None:
             raise _taken(kind, existing)
         if metadata.pop("resourceVersion", None):
-            raise InternalError("resourceVersion should not be set on objects to be created")
+            raise Failed("resourceVersion should not be set on objects to be created")
         return self._put(kind, key, obj, dry_run=options.dry_run)
 
     def update(
@@ -114,7 +113,7 @@ class Writes:
         update removed the last finalizer of a deleted object.
 
         Raises:
-            Conflict: the object names another resourceVersion or uid than the stored one.
+            Conflict: the object names another resourceVersion than the stored one.
             Invalid: it breaks a rule.
         """
         old = view(record, kind)
@@ -143,10 +142,13 @@ class Writes:
         kind.prepare(new, old)
         if kind.counts_generation and _outside_status(kind, new) != _outside_status(kind, old):
             metadata["generation"] = before.get("generation", 0) + 1
-        causes: list[Cause] = [
-            *metadata_causes(metadata, namespaced=kind.resource.namespaced),
-            *update_causes(metadata, before),
-        ] or kind.validate(new, old)
+        # The server checks metadata for all kinds, and again with the rules of each kind.
+        again = update_causes(metadata, before)
+        causes = [
+            *metadata_causes(metadata, kind),
+            *again,
+            *_in_order(again, kind.validate(new, old)),
+        ]
         if causes:
             raise invalid_object(kind.resource, record.name, causes)
         if _is_same(new, old):
@@ -158,10 +160,9 @@ class Writes:
     def check_current(self, kind: ServedKind, record: Record, new: JsonObject) -> None:
         """Refuse a write that rests on another version of the object than the current one."""
         resource, metadata = kind.resource, new["metadata"]
-        uid = metadata.get("uid")
-        if uid and uid != record.uid:
-            raise conflict(resource, record.name, uid_mismatch(kind, record, uid))
         version = metadata.get("resourceVersion") or "0"
+        if not version.isdigit():
+            raise Failed(f'strconv.ParseUint: parsing "{version}": invalid syntax')
         if version == "0":
             if not traits_of(kind).unconditional_update:
                 cause = invalid_value(
@@ -189,6 +190,15 @@ def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: st
         new.update(old)
         new["metadata"] = metadata
         _assign(new, "status", status)
+    elif subresource == "approval":
+        conditions = (new.get("status") or {}).get("conditions")
+        new["spec"], new["status"] = old["spec"], dict(old.get("status") or {})
+        _assign(new["status"], "conditions", conditions)
+    elif subresource == "finalize":
+        spec, metadata = new.get("spec"), new["metadata"]
+        new.clear()
+        new.update({**old, "metadata": metadata})
+        _assign(new, "spec", spec)
     elif "status" in kind.subresources:
         _assign(new, "status", old.get("status"))
 
@@ -202,6 +212,12 @@ def uid_mismatch(kind: ServedKind, record: Record, uid: str) -> str:
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
         f"UID in object meta: {record.uid}"
     )
+
+
+def _in_order(metadata: list[Cause], rules: list[Cause]) -> list[Cause]:
+    """Join what is wrong with metadata and the rest: the rules of names come first."""
+    names = [cause for cause in rules if cause.field in {"metadata.name", "metadata.generateName"}]
+    return [*names, *metadata, *(cause for cause in rules if cause not in names)]
 
 
 def _taken(kind: ServedKind, existing: Record) -> Exception:

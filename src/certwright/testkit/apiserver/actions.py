@@ -1,0 +1,109 @@
+"""Subresources that do something: issue a token, evict a pod, bind it to a node."""
+
+from datetime import timedelta
+from typing import Final
+
+from certwright.client.transport import Response
+from certwright.kube.errors import BadRequest, Cause, TooManyRequests
+from certwright.kube.objects import JsonObject
+from certwright.kube.selectors import LabelSelector
+from certwright.kube.timestamps import format_time
+from certwright.testkit.apiserver.answers import document_response
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.bodies import parse_object
+from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.causes import invalid_value
+from certwright.testkit.apiserver.deletion import Deletion
+from certwright.testkit.apiserver.options import delete_options_from
+from certwright.testkit.apiserver.refusals import conflict, invalid
+from certwright.testkit.apiserver.storage import Record
+from certwright.testkit.apiserver.tokens import Tokens
+from certwright.testkit.apiserver.users import service_account
+
+_SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_AUDIENCE: Final = "https://kubernetes.default.svc"
+_HOUR_SECONDS: Final = 3600
+_SHORTEST_SECONDS: Final = 600
+
+
+class Actions:
+    """Carries out requests that create something under an object without storing it."""
+
+    def __init__(self, backend: Backend, deletion: Deletion, tokens: Tokens) -> None:
+        self._backend = backend
+        self._deletion = deletion
+        self._tokens = tokens
+
+    def answer(self, call: Call) -> Response:
+        """Answer a POST to a subresource."""
+        record = self._backend.get(call.kind, call.namespace, call.name)
+        body = parse_object(call.request.body, call.headers.get("content-type", ""))
+        match call.subresource:
+            case "token":
+                return document_response(call, self._token(record, body), 201)
+            case "eviction":
+                return document_response(call, self._evict(record, body), 201)
+            case "binding":
+                return document_response(call, self._bind(record, body), 201)
+        raise BadRequest(f"{call.subresource} cannot be created")
+
+    def _token(self, record: Record, body: JsonObject) -> JsonObject:
+        spec = {"audiences": [_AUDIENCE], "expirationSeconds": _HOUR_SECONDS} | {
+            field: value for field, value in (body.get("spec") or {}).items() if value
+        }
+        seconds = spec["expirationSeconds"]
+        if not isinstance(seconds, int) or seconds < _SHORTEST_SECONDS:
+            why = "may not specify a duration less than 10 minutes"
+            cause = invalid_value("spec.expirationSeconds", seconds, why)
+            raise invalid("TokenRequest", "authentication.k8s.io", "", [cause])
+        lifetime = timedelta(seconds=seconds)
+        user = service_account(record.namespace, record.name, record.uid)
+        return {
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {
+                "name": record.name,
+                "namespace": record.namespace,
+                "creationTimestamp": self._backend.now(),
+            },
+            "spec": spec,
+            "status": {
+                "token": self._tokens.issue(user, lifetime),
+                "expirationTimestamp": format_time(self._backend.clock.now() + lifetime),
+            },
+        }
+
+    def _evict(self, record: Record, body: JsonObject) -> JsonObject:
+        for budget in self._backend.storage.collection("policy", "poddisruptionbudgets").records(
+            f"{record.namespace}/"
+        ):
+            selector = LabelSelector.from_spec((budget.obj.get("spec") or {}).get("selector"))
+            allowed = (budget.obj.get("status") or {}).get("disruptionsAllowed", 0)
+            if selector.matches(record.metadata.get("labels") or {}) and not allowed:
+                why = f"The disruption budget {budget.name} needs more healthy pods"
+                raise TooManyRequests(
+                    "Cannot evict pod as it would violate the pod's disruption budget.",
+                    causes=[Cause("DisruptionBudget", why)],
+                )
+        self._deletion.delete(record, delete_options_from(body.get("deleteOptions") or {}))
+        return {**_SUCCESS, "code": 201}
+
+    def _bind(self, record: Record, body: JsonObject) -> JsonObject:
+        node = (body.get("target") or {}).get("name") or ""
+        obj = record.copy()
+        spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
+        if spec.get("nodeName"):
+            why = f'pod {record.name} is already assigned to node "{spec["nodeName"]}"'
+            raise conflict(record.kind.resource, record.name, why)
+        spec["nodeName"] = node
+        conditions = [
+            each for each in status.get("conditions") or () if each["type"] != "PodScheduled"
+        ]
+        scheduled = {
+            "type": "PodScheduled", "status": "True", "lastProbeTime": None,
+            "lastTransitionTime": self._backend.now(),
+        }  # fmt: skip
+        status["conditions"] = [*conditions, scheduled]
+        collection = self._backend.registry.collection_of(record)
+        self._backend.storage.put(collection, record.key, record.kind, obj)
+        return {**_SUCCESS, "code": 201}

@@ -1,0 +1,106 @@
+"""CustomResourceDefinitions at work: serving what they define, cleaning up when they go."""
+
+from typing import Final
+
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.crds import accept, served_kinds
+from certwright.testkit.apiserver.deletion import CLEANUP, Deletion, set_condition
+from certwright.testkit.apiserver.options import DeleteOptions
+from certwright.testkit.apiserver.storage import Change, ChangeType, Collection, Record
+
+DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+class CustomResources:
+    """Keeps the served kinds in step with the definitions; part of the server's background."""
+
+    def __init__(self, backend: Backend, deletion: Deletion) -> None:
+        self._backend = backend
+        self._deletion = deletion
+        self._served: dict[str, JsonObject] = {}
+        """The spec each definition is served by."""
+        self._terminating: set[str] = set()
+
+    def concerns(self, change: Change) -> str:
+        """Return the definition to look after following a change; empty for none."""
+        record = change.record
+        resource = record.kind.resource
+        if (resource.group, resource.plural) == DEFINITIONS:
+            return record.name
+        if change.type is ChangeType.DELETED and resource.qualified in self._terminating:
+            return resource.qualified
+        return ""
+
+    def sync(self, name: str) -> None:
+        """Serve a definition as it is now, or finish its deletion."""
+        record = self._backend.storage.collection(*DEFINITIONS).get(name)
+        if record is None:
+            self._stop_serving(name)
+        elif record.metadata.get("deletionTimestamp"):
+            self._terminate(record)
+        else:
+            self._serve(record)
+
+    def _serve(self, record: Record) -> None:
+        obj = record.copy()
+        accept(obj, self._backend.now())
+        if obj != record.obj:
+            record = self._put(record, obj)
+        spec = record.obj["spec"]
+        if self._served.get(record.name) == spec or not _is_established(record.obj):
+            return
+        registry = self._backend.registry
+        if record.name in self._served:
+            # Kinds are served anew: whoever watches must look again.
+            self._collection(record.obj).end_watches()
+            registry.remove(spec["group"], spec["names"]["plural"])
+        for kind in served_kinds(record.obj):
+            registry.add(kind)
+        self._served[record.name] = spec
+
+    def _terminate(self, record: Record) -> None:
+        if CLEANUP not in (record.metadata.get("finalizers") or ()):
+            return
+        self._terminating.add(record.name)
+        collection = self._collection(record.obj)
+        for instance in list(collection.records()):
+            if not instance.metadata.get("deletionTimestamp"):
+                self._deletion.delete(instance, DeleteOptions())
+        obj = record.copy()
+        if len(collection):
+            reason, message = "InstanceDeletionInProgress", "CustomResource deletion is in progress"
+            set_condition(obj, "Terminating", "True", (reason, message), self._backend.now())
+            if obj != record.obj:
+                self._put(record, obj)
+            return
+        message = "removed all instances"
+        reason = "InstanceDeletionCompleted"
+        set_condition(obj, "Terminating", "False", (reason, message), self._backend.now())
+        obj["metadata"]["finalizers"] = [
+            each for each in obj["metadata"]["finalizers"] if each != CLEANUP
+        ]
+        if obj["metadata"]["finalizers"]:
+            self._put(record, obj)
+        else:
+            self._deletion.finish(record, obj, record.kind, dry_run=False)
+
+    def _stop_serving(self, name: str) -> None:
+        spec = self._served.pop(name, None)
+        self._terminating.discard(name)
+        if spec is not None:
+            self._backend.registry.remove(spec["group"], spec["names"]["plural"])
+            self._backend.storage.collection(spec["group"], spec["names"]["plural"]).end_watches()
+
+    def _collection(self, definition: JsonObject) -> Collection:
+        spec = definition["spec"]
+        return self._backend.storage.collection(spec["group"], spec["names"]["plural"])
+
+    def _put(self, record: Record, obj: JsonObject) -> Record:
+        collection = self._backend.storage.collection(*DEFINITIONS)
+        return self._backend.storage.put(collection, record.key, record.kind, obj)
+
+
+def _is_established(definition: JsonObject) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

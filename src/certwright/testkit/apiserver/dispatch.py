@@ -1,0 +1,74 @@
+"""From an understood request to the code that carries it out."""
+
+from certwright.client.transport import Response
+from certwright.kube.errors import MethodNotAllowed
+from certwright.testkit.apiserver.access import Authorizer
+from certwright.testkit.apiserver.actions import Actions
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.deletion import Deletion
+from certwright.testkit.apiserver.patching import Patches
+from certwright.testkit.apiserver.refusals import method_not_allowed
+from certwright.testkit.apiserver.reviews import Reviews
+from certwright.testkit.apiserver.scale import Scales
+from certwright.testkit.apiserver.tokens import Tokens
+from certwright.testkit.apiserver.verbs import Verbs
+from certwright.testkit.apiserver.writes import Writes
+
+
+class Dispatch:
+    """Chooses what carries out a call."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        writes: Writes,
+        deletion: Deletion,
+        authorizer: Authorizer,
+        tokens: Tokens,
+    ) -> None:
+        self._backend = backend
+        self._verbs = Verbs(backend, writes, deletion)
+        self._patches = Patches(backend, writes, authorizer)
+        self._scales = Scales(backend, writes)
+        self._actions = Actions(backend, deletion, tokens)
+        self._reviews = Reviews(authorizer, tokens)
+
+    def __call__(self, call: Call) -> Response:
+        """Carry out a call."""
+        if call.subresource == "scale":
+            return self._scales.answer(call)
+        match call.verb:
+            case "get":
+                return self._verbs.get(call)
+            case "list":
+                return self._verbs.list(call)
+            case "create":
+                return self._create(call)
+            case "update":
+                return self._verbs.update(call)
+            case "patch":
+                return self._patches.patch(call)
+            case "delete" if not call.subresource:
+                return self._verbs.delete(call)
+            case "deletecollection":
+                return self._verbs.deletecollection(call)
+        raise method_not_allowed()
+
+    def _create(self, call: Call) -> Response:
+        if call.subresource:
+            return self._actions.answer(call)
+        if self._reviews.is_review(call):
+            return self._reviews.answer(call)
+        if call.kind.custom and self._is_terminating(call):
+            raise MethodNotAllowed(
+                "create not allowed while custom resource definition is terminating"
+            )
+        return self._verbs.create(call)
+
+    def _is_terminating(self, call: Call) -> bool:
+        definitions = self._backend.storage.collection(
+            "apiextensions.k8s.io", "customresourcedefinitions"
+        )
+        record = definitions.get(call.kind.resource.qualified)
+        return record is not None and bool(record.metadata.get("deletionTimestamp"))

@@ -1,0 +1,61 @@
+"""Paths that are no resources: discovery, OpenAPI, version, health."""
+
+import orjson
+
+from certwright.client.transport import Request, Response
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver import openapi
+from certwright.testkit.apiserver.answers import json_response
+from certwright.testkit.apiserver.discovery import Discovery
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.refusals import PathNotServed
+from certwright.testkit.apiserver.registry import Registry
+
+_OPENAPI_V3 = "/openapi/v3"
+
+
+class Paths:
+    """Answers requests to paths that name no resource."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._discovery = Discovery(registry)
+        self._documents: dict[str, tuple[list[ServedKind], JsonObject]] = {}
+
+    def answer(self, request: Request) -> Response:
+        """Answer with a document.
+
+        Raises:
+            PathNotServed: there is none at this path.
+        """
+        path = request.path.rstrip("/")
+        if path == _OPENAPI_V3:
+            documents = {name: self._document(name) for name in self._group_versions()}
+            return json_response(200, orjson.dumps(openapi.index(documents)))
+        if path == "/openapi/v2":
+            return json_response(200, orjson.dumps(openapi.v2(list(self._registry))))
+        if path.startswith(f"{_OPENAPI_V3}/"):
+            name = path.removeprefix(f"{_OPENAPI_V3}/")
+            if name not in self._group_versions():
+                raise PathNotServed("404 page not found")
+            return json_response(200, orjson.dumps(self._document(name)))
+        return self._discovery.answer(request)
+
+    def _group_versions(self) -> dict[str, list[ServedKind]]:
+        """Return the kinds of each group version by its path, such as ``apis/apps/v1``."""
+        found: dict[str, list[ServedKind]] = {}
+        for kind in self._registry:
+            resource = kind.resource
+            root = "apis" if resource.group else "api"
+            found.setdefault(f"{root}/{resource.api_version}", []).append(kind)
+        return found
+
+    def _document(self, name: str) -> JsonObject:
+        """Return the OpenAPI document of a group version, made once while its kinds last."""
+        kinds = self._group_versions()[name]
+        known = self._documents.get(name)
+        if known is not None and [*map(id, known[0])] == [*map(id, kinds)]:
+            return known[1]
+        document: JsonObject = openapi.document(kinds)
+        self._documents[name] = (kinds, document)
+        return document

@@ -1,0 +1,124 @@
+"""Questions to the server about access and identity. They are answered, never stored."""
+
+from collections.abc import Callable
+
+from certwright.client.transport import Response
+from certwright.kube.errors import Cause
+from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.access import Attributes, Authorizer
+from certwright.testkit.apiserver.answers import document_response
+from certwright.testkit.apiserver.bodies import parse_object
+from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.options import write_options
+from certwright.testkit.apiserver.refusals import invalid_object
+from certwright.testkit.apiserver.shape import check_type, decode
+from certwright.testkit.apiserver.tokens import Tokens
+from certwright.testkit.apiserver.users import User
+
+_GROUPS = {"authorization.k8s.io", "authentication.k8s.io"}
+
+
+class Reviews:
+    """Answers the review kinds."""
+
+    def __init__(self, authorizer: Authorizer, tokens: Tokens) -> None:
+        self._authorizer = authorizer
+        self._tokens = tokens
+        self._answers: dict[str, Callable[[Call, JsonObject], JsonObject]] = {
+            "SelfSubjectAccessReview": self._self_access,
+            "SubjectAccessReview": self._access,
+            "LocalSubjectAccessReview": self._access,
+            "SelfSubjectRulesReview": self._rules,
+            "SelfSubjectReview": self._identity,
+            "TokenReview": self._token,
+        }
+
+    def is_review(self, call: Call) -> bool:
+        """Whether a call asks a question instead of storing an object."""
+        return call.kind.resource.group in _GROUPS and call.kind.resource.kind in self._answers
+
+    def answer(self, call: Call) -> Response:
+        """Answer a review with itself and its status."""
+        options = write_options(call, "CreateOptions")
+        obj = parse_object(call.request.body, call.headers.get("content-type", ""))
+        check_type(obj, call.kind)
+        call.warnings += decode(obj, call.kind, call.request.body, options)
+        status = self._answers[call.kind.resource.kind](call, obj.get("spec") or {})
+        resource = call.kind.resource
+        document: JsonObject = {
+            "kind": resource.kind,
+            "apiVersion": resource.api_version,
+            "metadata": obj.get("metadata") or {},
+        }
+        if "spec" in obj:
+            document["spec"] = obj["spec"]
+        return document_response(call, {**document, "status": status}, 201)
+
+    def _self_access(self, call: Call, spec: JsonObject) -> JsonObject:
+        return self._verdict(call, spec, call.user)
+
+    def _access(self, call: Call, spec: JsonObject) -> JsonObject:
+        if not spec.get("user") and not spec.get("groups"):
+            why = "at least one of user or group must be specified"
+            cause = Cause("FieldValueInvalid", f'Invalid value: "": {why}', "spec.user")
+            raise invalid_object(call.kind.resource, "", [cause])
+        user = User(spec.get("user") or "", tuple(spec.get("groups") or ()))
+        return self._verdict(call, spec, user)
+
+    def _verdict(self, call: Call, spec: JsonObject, user: User) -> JsonObject:
+        verdict = self._authorizer.decide(user, _asked(call, spec))
+        status: JsonObject = {"allowed": verdict.allowed}
+        return {**status, "reason": verdict.reason} if verdict.reason else status
+
+    def _rules(self, call: Call, spec: JsonObject) -> JsonObject:
+        resources, paths = [], []
+        for rule in self._authorizer.rules(call.user, spec.get("namespace") or ""):
+            if rule.get("nonResourceURLs"):
+                paths.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
+            else:
+                resources.append(rule)
+        return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+
+    def _identity(self, call: Call, _spec: JsonObject) -> JsonObject:
+        return {"userInfo": user_info(call.user)}
+
+    def _token(self, _call: Call, spec: JsonObject) -> JsonObject:
+        user = self._tokens.user(spec.get("token") or "")
+        if user is None:
+            return {"user": {}, "error": "[invalid bearer token, token lookup failed]"}
+        return {
+            "authenticated": True,
+            "user": user_info(user),
+            "audiences": spec.get("audiences") or ["https://kubernetes.default.svc"],
+        }
+
+
+def user_info(user: User) -> JsonObject:
+    """Return a user as reviews describe it."""
+    info: JsonObject = {"username": user.name}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = list(user.groups)
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return info
+
+
+def _asked(call: Call, spec: JsonObject) -> Attributes:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if (resource is None) is (path is None):
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = Cause("FieldValueInvalid", f"Invalid value: null: {why}", "spec.resourceAttributes")
+        raise invalid_object(call.kind.resource, "", [cause])
+    if path is not None:
+        return Attributes(path.get("verb", ""), path=path.get("path", ""))
+    assert resource is not None
+    return Attributes(
+        resource.get("verb", ""),
+        resource.get("group", ""),
+        resource.get("resource", ""),
+        resource.get("subresource", ""),
+        resource.get("namespace", ""),
+        resource.get("name", ""),
+    )

@@ -1,0 +1,102 @@
+"""The scale subresource: how many replicas, without knowing the kind."""
+
+from typing import Any
+
+from certwright.client.transport import Response
+from certwright.kube.errors import BadRequest
+from certwright.kube.objects import JsonObject
+from certwright.kube.selectors import LabelSelector
+from certwright.testkit.apiserver.answers import document_response
+from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.bodies import parse_object
+from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.causes import invalid_value
+from certwright.testkit.apiserver.options import write_options
+from certwright.testkit.apiserver.patching import patched_document
+from certwright.testkit.apiserver.refusals import conflict, invalid
+from certwright.testkit.apiserver.storage import Record
+from certwright.testkit.apiserver.versions import view, view_copy
+from certwright.testkit.apiserver.writes import Writes
+
+
+class Scales:
+    """Reads and writes Scale objects of kinds that have one."""
+
+    def __init__(self, backend: Backend, writes: Writes) -> None:
+        self._backend = backend
+        self._writes = writes
+
+    def answer(self, call: Call) -> Response:
+        """Answer a request to the scale subresource."""
+        record = self._backend.get(call.kind, call.namespace, call.name)
+        scale = scale_of(record, call)
+        if call.verb == "get":
+            return document_response(call, scale)
+        if call.verb == "update":
+            body = call.request.body
+            wanted = parse_object(body, call.headers.get("content-type", ""))
+        else:
+            wanted = patched_document(call, scale)
+        return document_response(call, self._store(call, record, scale, wanted))
+
+    def _store(
+        self, call: Call, record: Record, scale: JsonObject, wanted: JsonObject
+    ) -> JsonObject:
+        options_kind = "UpdateOptions" if call.verb == "update" else "PatchOptions"
+        options = write_options(call, options_kind)
+        version = (wanted.get("metadata") or {}).get("resourceVersion")
+        if version and version != scale["metadata"]["resourceVersion"]:
+            raise conflict(call.kind.resource, call.name)
+        replicas = (wanted.get("spec") or {}).get("replicas") or 0
+        if not isinstance(replicas, int):
+            raise BadRequest(
+                'Scale in version "v1" cannot be handled as a Scale: json: cannot '
+                "unmarshal into Go struct field ScaleSpec.spec.replicas of type int32"
+            )
+        if replicas < 0:
+            why = "must be greater than or equal to 0"
+            cause = invalid_value("spec.replicas", replicas, why)
+            raise invalid("Scale", "autoscaling", call.name, [cause])
+        obj = view_copy(record, call.kind)
+        _assign(obj, call.kind.scale_paths[0], replicas)
+        stored = self._writes.update(call.kind, record, obj, options, "scale")
+        return scale_of(stored, call)
+
+
+def scale_of(record: Record, call: Call) -> JsonObject:
+    """Return the Scale of an object."""
+    obj = view(record, call.kind)
+    metadata = obj["metadata"]
+    wanted, actual, selector = call.kind.scale_paths
+    named = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: JsonObject = {"replicas": _at(obj, actual) or 0}
+    found = _at(obj, selector)
+    if found:
+        status["selector"] = (
+            found if isinstance(found, str) else str(LabelSelector.from_spec(found))
+        )
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {field: metadata[field] for field in named if field in metadata},
+        "spec": {"replicas": _at(obj, wanted)} if _at(obj, wanted) else {},
+        "status": status,
+    }
+
+
+def _parts(path: str) -> list[str]:
+    return path.removeprefix(".").split(".")
+
+
+def _at(obj: JsonObject, path: str) -> Any:
+    value: Any = obj
+    for part in _parts(path) if path else ():
+        value = value.get(part) if isinstance(value, dict) else None
+    return value if path else None
+
+
+def _assign(obj: JsonObject, path: str, value: Any) -> None:
+    *parents, last = _parts(path)
+    for part in parents:
+        obj = obj.setdefault(part, {})
+    obj[last] = value

@@ -1,0 +1,131 @@
+"""A fresh embedded server per test, and a short way to talk to it."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from certwright.client.transport import Request
+from certwright.testkit.apiserver import ADMIN, ApiServer, User
+
+MERGE = "application/merge-patch+json"
+
+
+class SetClock:
+    """A clock that stands still until told otherwise."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._now.timestamp()
+
+    def advance(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+    @property
+    def message(self) -> str:
+        return self.body["message"]
+
+
+def request(method, path, body=None, *, content_type="application/json", headers=(), **query):
+    encoded = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    return Request(
+        verb="",
+        method=method,
+        path=path,
+        query=tuple((name, str(value)) for name, value in query.items()),
+        headers=(("Content-Type", content_type), ("User-Agent", "test/1.0"), *headers),
+        body=encoded,
+    )
+
+
+class Api:
+    """Requests to one server as one user, answers as Python values."""
+
+    def __init__(self, server: ApiServer, user: User = ADMIN) -> None:
+        self.server = server
+        self.user = user
+
+    def __call__(self, method, path, body=None, **options) -> Answer:
+        response = self.server.handle(request(method, path, body, **options), self.user)
+        is_json = response.headers["content-type"].startswith("application/json")
+        decoded = json.loads(response.body) if is_json else response.body.decode()
+        return Answer(response.status, decoded, dict(response.headers))
+
+    def get(self, path, **options):
+        return self("GET", path, **options)
+
+    def create(self, path, body, **options):
+        return self("POST", path, body, **options)
+
+    def replace(self, path, body, **options):
+        return self("PUT", path, body, **options)
+
+    def merge(self, path, body, **options):
+        return self("PATCH", path, body, content_type=MERGE, **options)
+
+    def apply(self, path, body, **options):
+        kind = "application/apply-patch+yaml"
+        return self("PATCH", path, body, content_type=kind, **options)
+
+    def delete(self, path, body=None, **options):
+        return self("DELETE", path, body, **options)
+
+    def names(self, path, **options):
+        return [item["metadata"]["name"] for item in self.get(path, **options).body["items"]]
+
+    async def events(self, path, *, until=None, **query):
+        """Read a watch until it ends or *until* says an event is the last one wanted."""
+        stream = self.server.watch(request("GET", path, watch="1", **query), self.user)
+        assert stream.status == 200
+        found, rest = [], b""
+        async for chunk in stream.chunks():
+            *lines, rest = (rest + chunk).split(b"\n")
+            found += [json.loads(line) for line in lines]
+            if until is not None and any(until(event) for event in found):
+                break
+        assert rest == b""
+        return found
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+def server(clock: SetClock) -> ApiServer:
+    return ApiServer(clock=clock, rng=Random(7))  # noqa: S311 - repeatable
+
+
+@pytest.fixture
+def api(server: ApiServer) -> Api:
+    return Api(server)
+
+
+@pytest.fixture
+def maps() -> str:
+    return "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture
+def config_map():
+    def build(name, data=None, **metadata):
+        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+        return {**obj, "data": data} if data is not None else obj
+
+    return build
