@@ -36,9 +36,12 @@ from certwright.testkit.apiserver.managedfields import (
     is_reset,
     normalised,
     read,
+    with_entries,
+    without_entries,
     write,
 )
 from certwright.testkit.apiserver.merge import Comparison, compare, equal, merge, remove
+from certwright.testkit.apiserver.scaling import scaled
 from certwright.testkit.apiserver.schema import Schema
 from certwright.testkit.apiserver.typed import (
     TypeMismatch,
@@ -94,7 +97,7 @@ def apply(
     """
     _check_applied(applied, kind)
     target = _Target.of(kind, subresource, served)
-    base = _without_entries(live) if live else blank(kind)
+    base = without_entries(live) if live else blank(kind)
     managed = read(live)
     if not managed and live:
         managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
@@ -109,13 +112,13 @@ def apply(
     if result is not base or live is None:
         me = Manager.applier(manager, subresource)
         if me in owners:
-            owners[me].time = _time(subresource, time)
+            owners[me].time = time
     entries = write(owners)
     if result is base and live and entries == entries_of(live):
         return live
     if manager == lastapplied.MANAGER:
         result = lastapplied.kept_in_step(result, applied)
-    return _with_entries(result, entries)
+    return with_entries(result, entries)
 
 
 def update(
@@ -134,13 +137,15 @@ def update(
     object may carry managedFields of its own, which replace the old ones; an empty list
     forgets all owners.
     """
-    base = _without_entries(old) if old else blank(kind)
-    fresh = _without_entries(new)
+    if subresource == "scale" and old:
+        return scaled(old, new, kind=kind, manager=manager)
+    base = without_entries(old) if old else blank(kind)
+    fresh = without_entries(new)
     managed = _requested_entries(old, None if subresource else new)
     if managed or old is None:
         target = _Target.of(kind, subresource, served)
         managed = cap(_track(base, fresh, managed, target, manager, time))
-    return _with_entries(fresh, write(managed))
+    return with_entries(fresh, write(managed))
 
 
 def keep_times(old: JsonObject, new: JsonObject) -> JsonObject:
@@ -151,7 +156,7 @@ def keep_times(old: JsonObject, new: JsonObject) -> JsonObject:
     for ours, theirs in zip(before, after, strict=True):
         if ours is not theirs and {**ours, "time": ""} != {**theirs, "time": ""}:
             return new
-    return old if equal(_without_entries(old), _without_entries(new)) else new
+    return old if equal(without_entries(old), without_entries(new)) else new
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,15 +260,8 @@ def _track(
     if mine:
         me = Manager.updater(manager, target.api_version, target.subresource)
         before = managed[me].fields if me in managed else {}
-        managed[me] = Entry(
-            union(mine, before), target.api_version, _time(target.subresource, time)
-        )
+        managed[me] = Entry(union(mine, before), target.api_version, time)
     return managed
-
-
-def _time(subresource: str, now: str) -> str:
-    """Return the time of an entry; scale entries have none, they come by way of another kind."""
-    return "" if subresource == "scale" else now
 
 
 def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet], Managed]:
@@ -312,17 +310,3 @@ def _requested_entries(old: JsonObject | None, new: JsonObject | None) -> Manage
     except ValueError:
         return read(old)
     return read({"metadata": {"managedFields": entries}})
-
-
-def _without_entries(obj: JsonObject) -> JsonObject:
-    metadata = obj.get("metadata")
-    if not metadata or "managedFields" not in metadata:
-        return obj
-    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
-
-
-def _with_entries(obj: JsonObject, entries: list[JsonObject]) -> JsonObject:
-    metadata = dict(obj.get("metadata") or {})
-    if entries:
-        metadata["managedFields"] = entries
-    return {**obj, "metadata": metadata}

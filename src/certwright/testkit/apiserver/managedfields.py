@@ -70,6 +70,22 @@ def entries_of(obj: JsonObject | None) -> Any:
     return ((obj or {}).get("metadata") or {}).get("managedFields")
 
 
+def without_entries(obj: JsonObject) -> JsonObject:
+    """Return the object as if nobody owned it."""
+    metadata = obj.get("metadata")
+    if not metadata or "managedFields" not in metadata:
+        return obj
+    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+
+
+def with_entries(obj: JsonObject, entries: list[JsonObject]) -> JsonObject:
+    """Return an object that has no entries with some."""
+    metadata = dict(obj.get("metadata") or {})
+    if entries:
+        metadata["managedFields"] = entries
+    return {**obj, "metadata": metadata}
+
+
 def read(obj: JsonObject | None) -> Managed:
     """Read the entries of a stored object."""
     managed: Managed = {}

@@ -64,6 +64,7 @@ def thing() -> ServedKind:
         "ThingList",
         custom=True,
         subresources=frozenset({"status", "scale"}),
+        scale_paths=(".spec.replicas", ".status.replicas", ""),
     )
 
 

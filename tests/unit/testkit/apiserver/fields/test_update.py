@@ -155,18 +155,6 @@ def test_status_has_an_entry_of_its_own(thing: ServedKind) -> None:
     )
 
 
-def test_scaling_has_an_entry_without_a_time(thing: ServedKind) -> None:
-    old = a_thing({"replicas": 1}, [entry("one", {"f:spec": {"f:replicas": {}}}, EARLIER)])
-
-    updated = fieldmanager.update(
-        old, a_thing({"replicas": 2}), kind=thing, manager="two", time=NOW, subresource="scale"
-    )
-
-    expected = entry("two", {"f:spec": {"f:replicas": {}}}, subresource="scale")
-    del expected["time"]
-    assert entries(updated) == [expected]
-
-
 @pytest.mark.parametrize("asked", [[], [{}]])
 def test_an_empty_list_forgets_all_owners(thing: ServedKind, asked: Any) -> None:
     old = a_thing({"replicas": 1}, [entry("one", {"f:spec": {"f:replicas": {}}}, EARLIER)])
