@@ -1,7 +1,10 @@
 """What things are called: kinds, resources, object keys, owners."""
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
+
+_UNSAFE_IN_PATHS = re.compile(r"\.{1,2}|.*[/%?#\x00-\x20\x7f].*", re.DOTALL)
 
 
 class Key(NamedTuple):
@@ -90,7 +93,15 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Return the URL path of the collection, an object, or a subresource of it."""
+        """Return the URL path of the collection, an object, or a subresource of it.
+
+        Raises:
+            ValueError: the namespace does not fit the kind's scope, or a part is nothing the
+                API has and would lead to another place than it says (``..``, ``a/b``).
+        """
+        for part in (namespace, name, subresource):
+            if _UNSAFE_IN_PATHS.fullmatch(part):
+                raise ValueError(f"{self.kind}: {part!r} cannot be part of a path")
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if namespace:
             if not self.namespaced:
