@@ -8,7 +8,7 @@ CLOCK_MODULES = {"certwright.clock"}
 RANDOM_MODULES = {"certwright.runtime.backoff"}
 BROAD_EXCEPT = {
     # the boundaries at which somebody else's code must not end the process
-    "certwright.runtime.controller",
+    "certwright.runtime.workers",
     "certwright.cli.main",
 }
 

@@ -85,12 +85,10 @@ class World:
         assert isinstance(loop, VirtualLoop)
         await loop.idle()
 
-    async def config_maps(self, *names: str) -> None:
+    async def secrets(self, *names: str) -> None:
         for name in names:
             metadata = {"namespace": "default", "name": name}
-            await self.cluster.create(
-                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-            )
+            await self.cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
 
     async def events(self) -> list[JsonObject]:
         return (await self.cluster.client.list(Event)).items

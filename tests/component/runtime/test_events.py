@@ -6,12 +6,12 @@ import pytest
 
 from certwright.client import Client
 from certwright.kube import Key
-from certwright.kube.kinds import ConfigMap, Event
+from certwright.kube.kinds import Event, Secret
 from certwright.runtime import DONE, Controller, EventRecorder
 
 OBJ = {
     "apiVersion": "v1",
-    "kind": "ConfigMap",
+    "kind": "Secret",
     "metadata": {"namespace": "default", "name": "a", "uid": "u-1"},
 }
 
@@ -44,12 +44,12 @@ async def recorder(world, asked):
 
 
 async def test_an_event_says_what_happened_to_whom(world, recorder):
-    recorder.record(OBJ, "Normal", "Applied", "Applied ConfigMap default/a")
+    recorder.record(OBJ, "Normal", "Applied", "Applied Secret default/a")
     await world.rest()
     (event,) = await world.events()
     assert event["regarding"] == {
         "apiVersion": "v1",
-        "kind": "ConfigMap",
+        "kind": "Secret",
         "namespace": "default",
         "name": "a",
         "uid": "u-1",
@@ -57,7 +57,7 @@ async def test_an_event_says_what_happened_to_whom(world, recorder):
     assert (event["type"], event["reason"], event["note"]) == (
         "Normal",
         "Applied",
-        "Applied ConfigMap default/a",
+        "Applied Secret default/a",
     )
     assert (event["reportingController"], event["reportingInstance"]) == ("toys", "host")
     assert "series" not in event
@@ -136,12 +136,12 @@ async def test_an_event_that_expired_is_made_anew(world, recorder):
 
 async def test_a_controller_records_through_its_context(world):
     async def reconcile(ctx, key):
-        found = ctx.get(ConfigMap, key)
+        found = ctx.get(Secret, key)
         ctx.event(found, "Normal", "Seen", f"saw {key}")
         return DONE
 
-    await world.config_maps("a")
-    async with world.running(Controller(ConfigMap, reconcile, name="watcher")) as manager:
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile, name="watcher")) as manager:
         await world.rest(1)
         assert manager.idle()
     (event,) = await world.events()

@@ -7,7 +7,7 @@ import pytest
 
 from certwright.client import Client, ConnectionLost
 from certwright.kube import Key
-from certwright.kube.kinds import ConfigMap, Lease
+from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Controller, LeaderElection
 from certwright.runtime.leader import Elector
 
@@ -158,12 +158,12 @@ def recorder(log, name):
         log.append((name, key.name))
         return DONE
 
-    return Controller(ConfigMap, reconcile)
+    return Controller(Secret, reconcile)
 
 
 async def test_only_the_leader_works_and_the_standby_takes_over_warm(world):
     log = []
-    await world.config_maps("a")
+    await world.secrets("a")
     async with world.running(recorder(log, "one"), leader_election=election("one")) as one:
         await world.rest(5)
         async with world.running(recorder(log, "two"), leader_election=election("two")) as two:
@@ -189,20 +189,20 @@ async def test_losing_the_lease_pauses_work_and_winning_it_back_resumes(world, m
         return DONE
 
     async with world.running(
-        Controller(ConfigMap, reconcile), leader_election=election("one")
+        Controller(Secret, reconcile), leader_election=election("one")
     ) as manager:
         await world.rest(5)
         usurper = {"spec": {"holderIdentity": "usurper", "leaseDurationSeconds": 15}}
-        await world.config_maps("slow")
+        await world.secrets("slow")
         await world.rest(1)
         await world.cluster.client.patch(Lease, LEASE, usurper)
         await world.rest(10)
         assert cancelled == ["slow"]
-        await world.config_maps("a")
+        await world.secrets("a")
         await world.rest(2)
         assert log == ["slow"]
         assert metric(manager, "leader_election_master_status", name="toys") == 0
         await world.rest(60)
         assert sorted(log) == ["a", "slow", "slow"], "nothing was lost, nothing failed"
         errors = "controller_runtime_reconcile_errors_total"
-        assert metric(manager, errors, controller="config-map") == 0
+        assert metric(manager, errors, controller="secret") == 0

@@ -8,7 +8,7 @@ import pytest
 
 from certwright.client import Client
 from certwright.kube import Key, Resource
-from certwright.kube.kinds import ConfigMap, Secret
+from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Controller, Manager, again
 
 Missing = Resource("not.installed", "v1", "Ghost", "ghosts")
@@ -19,12 +19,12 @@ def working(log, **options):
         log.append(key.name)
         return DONE
 
-    return Controller(ConfigMap, reconcile, **options)
+    return Controller(Secret, reconcile, **options)
 
 
 async def test_a_kind_that_is_not_served_holds_back_only_who_needs_it(world):
     log, ghosts = [], []
-    await world.config_maps("a")
+    await world.secrets("a")
     needs_ghosts = working(ghosts, name="ghostly", reads=[Missing])
     async with world.running(working(log), needs_ghosts) as manager:
         await world.rest(60)
@@ -44,8 +44,8 @@ async def test_stopping_lets_what_is_under_way_end(world):
         ended.append(key.name)
         return DONE
 
-    await world.config_maps("a", "b")
-    controller = Controller(ConfigMap, reconcile, workers=1)
+    await world.secrets("a", "b")
+    controller = Controller(Secret, reconcile, workers=1)
     async with world.running(controller, grace=timedelta(seconds=15)) as manager:
         await world.rest(1)
         started = world.clock.monotonic()
@@ -59,8 +59,8 @@ async def test_stopping_does_not_wait_longer_than_the_grace_period(world):
         await asyncio.sleep(1000)
         return DONE
 
-    await world.config_maps("a")
-    controller = Controller(ConfigMap, reconcile, deadline=timedelta(hours=1))
+    await world.secrets("a")
+    controller = Controller(Secret, reconcile, deadline=timedelta(hours=1))
     async with world.running(controller, grace=timedelta(seconds=5)) as manager:
         await world.rest(1)
         started = world.clock.monotonic()
@@ -76,11 +76,11 @@ async def test_idle_means_that_nothing_is_left_to_do(world):
             await release.wait()
         return again(after=3600)
 
-    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+    async with world.running(Controller(Secret, reconcile)) as manager:
         assert not manager.idle(), "nothing is synced yet"
         await world.rest(1)
         assert manager.idle()
-        await world.config_maps("slow")
+        await world.secrets("slow")
         await world.rest()
         assert not manager.idle()
         release.set()
@@ -95,9 +95,9 @@ async def test_ten_idle_minutes_cost_nothing_but_watches(world):
         def on_request(self, request, _outcome, _seconds):
             asked.append(request.verb)
 
-    await world.config_maps("a")
+    await world.secrets("a")
     client = Client(world.server.transport(), clock=world.clock, observers=[Counter()])
-    manager = Manager(client, [working([], owns=[Secret])], clock=world.clock)
+    manager = Manager(client, [working([], owns=[Lease])], clock=world.clock)
     async with asyncio.TaskGroup() as group:
         group.create_task(manager.run())
         await world.rest(5)
@@ -131,7 +131,7 @@ async def test_runnables_run_beside_the_controllers(world):
 
 async def test_two_controllers_of_one_name_are_refused(world):
     client = Client(world.server.transport(), clock=world.clock)
-    with pytest.raises(ValueError, match="two controllers are called config-map"):
+    with pytest.raises(ValueError, match="two controllers are called secret"):
         Manager(client, [working([]), working([])])
 
 
@@ -142,33 +142,33 @@ async def test_the_dump_shows_what_is_under_way(world):
         await release.wait()
         return DONE
 
-    await world.config_maps("a")
-    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile)) as manager:
         await world.rest(3)
         shown = json.loads(json.dumps(manager.dump(), default=str))
-        (under_way,) = shown["controllers"]["config-map"]["underWay"]
+        (under_way,) = shown["controllers"]["secret"]["underWay"]
         assert under_way["key"] == "default/a"
         assert 2 < under_way["seconds"] <= 4
-        assert shown["watches"]["ConfigMap"]["state"] == "watching"
+        assert shown["watches"]["Secret"]["state"] == "watching"
         assert shown["leader"] is None
         release.set()
 
 
 async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
-    await world.config_maps("a", "b")
+    await world.secrets("a", "b")
     async with world.running(working([])) as manager:
         await world.rest(1)
         text = (await manager.exposition()).decode()
     for line in (
-        'controller_runtime_reconcile_total{controller="config-map",result="success"} 2.0',
-        'controller_runtime_reconcile_errors_total{controller="config-map"} 0.0',
-        'controller_runtime_max_concurrent_reconciles{controller="config-map"} 4.0',
-        'controller_runtime_active_workers{controller="config-map"} 0.0',
-        'controller_runtime_reconcile_time_seconds_count{controller="config-map"} 2.0',
-        'workqueue_depth{controller="config-map",name="config-map"} 0.0',
-        'workqueue_adds_total{controller="config-map",name="config-map"} 2.0',
-        'certwright_watch_synced{view="ConfigMap"} 1.0',
-        'certwright_watch_state{state="watching",view="ConfigMap"} 1.0',
+        'controller_runtime_reconcile_total{controller="secret",result="success"} 2.0',
+        'controller_runtime_reconcile_errors_total{controller="secret"} 0.0',
+        'controller_runtime_max_concurrent_reconciles{controller="secret"} 4.0',
+        'controller_runtime_active_workers{controller="secret"} 0.0',
+        'controller_runtime_reconcile_time_seconds_count{controller="secret"} 2.0',
+        'workqueue_depth{controller="secret",name="secret"} 0.0',
+        'workqueue_adds_total{controller="secret",name="secret"} 2.0',
+        'certwright_watch_synced{view="Secret"} 1.0',
+        'certwright_watch_state{state="watching",view="Secret"} 1.0',
     ):
         assert line in text.splitlines(), line
 
@@ -178,15 +178,15 @@ async def test_reading_a_kind_that_is_not_watched_says_what_to_do(world):
 
     async def reconcile(ctx, _key):
         with pytest.raises(LookupError) as failure:
-            ctx.get(Secret, Key("default", "s"))
+            ctx.get(Lease, Key("default", "s"))
         failures.append(str(failure.value))
         return DONE
 
-    await world.config_maps("a")
-    async with world.running(Controller(ConfigMap, reconcile)):
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile)):
         await world.rest(1)
     assert failures == [
-        "controller config-map does not watch Secret; name the kind in owns, watches or reads"
+        "controller secret does not watch Lease.v1.coordination.k8s.io; name the kind in owns, watches or reads"
     ]
 
 
@@ -197,7 +197,7 @@ async def test_blocking_work_runs_in_a_thread(world):
         results.append(await ctx.cpu(sum, [1, 2, 3]))
         return DONE
 
-    await world.config_maps("a")
-    async with world.running(Controller(ConfigMap, reconcile)):
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile)):
         await world.rest(1)
     assert results == [6]

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from certwright.clock import SYSTEM
 from certwright.kube import Key
-from certwright.kube.kinds import ConfigMap, Secret
+from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Controller, TerminalError, mapped
 
 
@@ -44,13 +44,13 @@ async def test_a_crash_is_visible_and_the_others_are_worked_on(world, metric, cr
         done.append(key.name)
         return DONE
 
-    await world.config_maps("bad", "good")
+    await world.secrets("bad", "good")
     with capture_logs() as logs:
-        async with world.running(Controller(ConfigMap, reconcile, workers=1)) as manager:
+        async with world.running(Controller(Secret, reconcile, workers=1)) as manager:
             await world.rest(1)
             assert done == ["good"]
             crashes = metric(
-                manager, "controller_runtime_reconcile_panics_total", controller="config-map"
+                manager, "controller_runtime_reconcile_panics_total", controller="secret"
             )
             assert crashes > 2, "it is tried again"
             assert crashes < 15, "and less often each time"
@@ -63,8 +63,8 @@ async def test_anything_but_an_outcome_is_a_crash_that_says_so(world, metric):
     async def reconcile(_ctx, _key):
         return True
 
-    await world.config_maps("a")
-    async with world.running(Controller(ConfigMap, reconcile)):
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile)):
         await world.rest(1)
     (event,) = await world.events()
     assert event["note"] == (
@@ -73,8 +73,8 @@ async def test_anything_but_an_outcome_is_a_crash_that_says_so(world, metric):
 
 
 async def test_a_function_that_is_not_async_is_a_crash_that_says_so(world):
-    async with world.running(Controller(ConfigMap, lambda _ctx, _key: DONE)):
-        await world.config_maps("a")
+    async with world.running(Controller(Secret, lambda _ctx, _key: DONE)):
+        await world.secrets("a")
         await world.rest(1)
     (event,) = await world.events()
     assert "must be an async function" in event["note"]
@@ -87,15 +87,15 @@ async def test_a_terminal_error_is_not_retried_until_the_object_changes(world, m
         attempts.append(key.name)
         raise TerminalError("spec.color must be a color")
 
-    await world.config_maps("a")
-    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile)) as manager:
         await world.rest(3600)
         assert attempts == ["a"]
-        await world.cluster.patch(ConfigMap, "a", {"data": {"x": "y"}})
+        await world.cluster.patch(Secret, "a", {"metadata": {"labels": {"x": "y"}}})
         await world.rest(3600)
         assert attempts == ["a", "a"]
         name = "controller_runtime_terminal_reconcile_errors_total"
-        assert metric(manager, name, controller="config-map") == 2
+        assert metric(manager, name, controller="secret") == 2
     (event,) = await world.events()
     assert event["note"] == "TerminalError: spec.color must be a color"
     assert event["series"]["count"] == 2
@@ -110,13 +110,13 @@ async def test_a_reconcile_that_never_returns_is_cut_off_and_tried_again(world, 
             await asyncio.Event().wait()
         return DONE
 
-    await world.config_maps("a")
-    controller = Controller(ConfigMap, reconcile, workers=1, deadline=timedelta(seconds=5))
+    await world.secrets("a")
+    controller = Controller(Secret, reconcile, workers=1, deadline=timedelta(seconds=5))
     async with world.running(controller) as manager:
         await world.rest(60)
         assert attempts == ["a", "a", "a"]
         name = "controller_runtime_reconcile_timeouts_total"
-        assert metric(manager, name, controller="config-map") == 2
+        assert metric(manager, name, controller="secret") == 2
         assert manager.idle()
     assert [event["note"] for event in await world.events()] == [
         "DeadlineExceeded: no result within 5 s"
@@ -136,25 +136,25 @@ async def test_a_reconcile_that_ignores_its_cancellation_gets_a_substitute(world
         done.append(key.name)
         return DONE
 
-    await world.config_maps("bad")
-    controller = Controller(ConfigMap, reconcile, workers=1, deadline=timedelta(seconds=5))
+    await world.secrets("bad")
+    controller = Controller(Secret, reconcile, workers=1, deadline=timedelta(seconds=5))
     with capture_logs() as logs:
         async with world.running(controller) as manager:
             await world.rest(14)
-            await world.config_maps("good")
+            await world.secrets("good")
             await world.rest()
             assert done == []
             await world.rest(2)
             assert done == ["good"]
             name = "certwright_reconciles_stuck"
-            assert metric(manager, name, controller="config-map") == 1
-            await world.cluster.patch(ConfigMap, "bad", {"data": {"x": "y"}})
+            assert metric(manager, name, controller="secret") == 1
+            await world.cluster.patch(Secret, "bad", {"metadata": {"labels": {"x": "y"}}})
             await world.rest(60)
             assert stubborn == ["bad"]
             let_go.set()
             await world.rest(1)
             assert done == ["good", "bad", "bad"]
-            assert metric(manager, name, controller="config-map") == 0
+            assert metric(manager, name, controller="secret") == 0
     assert any(log["event"] == "reconcile ignores its cancellation" for log in logs)
 
 
@@ -167,8 +167,8 @@ async def test_a_controller_that_lost_all_workers_is_not_alive(world):
                 await let_go.wait()
         return DONE
 
-    await world.config_maps("a", "b", "c")
-    controller = Controller(ConfigMap, reconcile, workers=1, deadline=timedelta(seconds=1))
+    await world.secrets("a", "b", "c")
+    controller = Controller(Secret, reconcile, workers=1, deadline=timedelta(seconds=1))
     async with world.running(controller) as manager:
         await world.rest(5)
         assert [check.problem for check in manager.liveness()] == [""]
@@ -186,14 +186,14 @@ async def test_a_reconcile_that_blocks_the_loop_is_named(world, metric):
             pass
         return DONE
 
-    await world.config_maps("a")
+    await world.secrets("a")
     with capture_logs() as logs:
-        async with world.running(Controller(ConfigMap, reconcile)) as manager:
+        async with world.running(Controller(Secret, reconcile)) as manager:
             await world.rest(1)
             name = "certwright_event_loop_stall_seconds_count"
-            assert metric(manager, name, controller="config-map") == 1
+            assert metric(manager, name, controller="secret") == 1
     blocked = [log["by"] for log in logs if log["event"] == "event loop was blocked"]
-    assert blocked == ["config-map default/a"]
+    assert blocked == ["secret default/a"]
 
 
 async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(world, metric):
@@ -206,17 +206,17 @@ async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(world, met
     def broken(_entry):
         raise LookupError("no such index")
 
-    controller = Controller(ConfigMap, reconcile, watches=[mapped(Secret, broken)])
-    await world.config_maps("a", "b")
+    controller = Controller(Secret, reconcile, watches=[mapped(Lease, broken)])
+    await world.secrets("a", "b")
     async with world.running(controller) as manager:
         await world.rest(1)
         woken.clear()
         await world.cluster.create(
-            {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+            {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "s"}}
         )
         await world.rest(1)
         assert sorted(woken) == ["a", "b"]
-        assert metric(manager, "certwright_mapper_errors_total", controller="config-map") == 1
+        assert metric(manager, "certwright_mapper_errors_total", controller="secret") == 1
 
 
 async def test_a_source_queues_keys_and_is_started_again_when_it_fails(world):
@@ -232,7 +232,7 @@ async def test_a_source_queues_keys_and_is_started_again_when_it_fails(world):
         yield Key("default", f"key-{len(starts)}")
         raise OSError("connection lost")
 
-    async with world.running(Controller(ConfigMap, reconcile, sources=[source])):
+    async with world.running(Controller(Secret, reconcile, sources=[source])):
         await world.rest(30)
     assert woken[:2] == ["key-1", "key-2"]
 
@@ -244,8 +244,8 @@ async def test_everything_is_looked_at_every_now_and_then_if_asked_for(world):
         woken.append(key.name)
         return DONE
 
-    await world.config_maps("a")
-    controller = Controller(ConfigMap, reconcile, resync=timedelta(minutes=10))
+    await world.secrets("a")
+    controller = Controller(Secret, reconcile, resync=timedelta(minutes=10))
     async with world.running(controller):
         await world.rest(1)
         assert woken == ["a"]

@@ -203,16 +203,16 @@ async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric)
     attempts = []
 
     async def reconcile(ctx, key):
-        found = ctx.get(ConfigMap, key)
+        found = ctx.get(Secret, key)
         attempts.append(found["metadata"]["resourceVersion"])
         if len(attempts) == 1:
-            await ctx.client.patch(ConfigMap, key, {"data": {"touched": "yes"}})
+            await ctx.client.patch(Secret, key, {"metadata": {"labels": {"touched": "yes"}}})
         found["metadata"]["resourceVersion"] = attempts[0]  # as if the event never came
         await ctx.delete(found)
         return DONE
 
-    await world.config_maps("a")
-    async with world.running(Controller(ConfigMap, reconcile)) as manager:
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile)) as manager:
         await world.rest(4)
         refused = {"code": "409", "method": "DELETE", "host": ""}
         assert len(attempts) > 8, "it was tried all the time"
