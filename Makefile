@@ -36,11 +36,11 @@ setup: $(READY) ## Create or refresh the virtual environment
 
 .PHONY: up
 up: $(READY) ## Start the embedded API server, the controllers and samples; Ctrl-C ends it
-	@$(BIN)/certwright up $(ARGS)
+	@$(BIN)/certwright up $(or $(ARGS),examples/greeting.py)
 
 .PHONY: demo
 demo: $(READY) ## A scripted tour: each step with its result, then exit
-	@$(BIN)/certwright demo $(ARGS)
+	@$(BIN)/python examples/tour.py
 
 .PHONY: test
 test: $(READY) ## All tests that need no cluster
@@ -49,7 +49,7 @@ test: $(READY) ## All tests that need no cluster
 .PHONY: test-real
 test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
-	@$(BIN)/python -m pytest --real -m real $(ARGS)
+	@$(BIN)/python -m pytest --certwright-real -m real $(ARGS)
 
 .PHONY: go
 go: $(READY)
@@ -59,7 +59,7 @@ go: $(READY)
 
 .PHONY: sim
 sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000
-	@$(BIN)/python -m pytest tests/faults --seeds $(or $(SEEDS),5000) -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest tests/faults --certwright-seeds $(or $(SEEDS),5000) -n $(JOBS) $(ARGS)
 
 .PHONY: bench
 bench: $(READY) go ## The benchmarks, with their peers, on this machine

@@ -7,12 +7,13 @@ with everything that is allowed to differ replaced by a symbol: the first uid se
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
+import pytest
 
 from certwright.client import Request, Transport
 
@@ -92,6 +93,11 @@ class Conversation:
     heard: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Forget what was heard so far."""
+        self.heard.clear()
         self.symbols = Symbols({self.namespace: "<namespace>"})
 
     async def ask(
@@ -102,7 +108,7 @@ class Conversation:
         *,
         content_type: str = "application/json",
         accept: str = "application/json",
-        agent: str = "contract/1.0",
+        agent: str = "certwright/1.0",
         recorded: bool = True,
     ) -> Answer:
         """Send a request; ``{ns}`` in the path is the namespace of this conversation."""
@@ -249,3 +255,21 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+
+
+Body = Callable[[Conversation], Awaitable[None]]
+
+
+def contract(body: Body) -> Callable[..., Awaitable[None]]:
+    """Make a test of a conversation: held with both servers, heard the same."""
+
+    @pytest.mark.real
+    async def both(embedded: Conversation, real: Conversation) -> None:
+        await body(embedded)
+        await body(real)
+        assert embedded.heard, "the body asked nothing"
+        found = difference(embedded.heard, real.heard)
+        assert not found, found
+
+    both.__name__, both.__doc__ = body.__name__, body.__doc__
+    return both

@@ -1,0 +1,145 @@
+"""A tour of certwright: each step says what is done and shows what came of it.
+
+Run it with ``make demo``. It needs no cluster: the API server is in this process and its time is
+virtual. A step that does not give what it should ends the tour with an error.
+"""
+
+import asyncio
+import sys
+
+import orjson
+
+from certwright.client import Request
+from certwright.kube import Invalid, ObjectMeta
+from certwright.kube.kinds import ConfigMap
+from certwright.runtime import configure_logs
+from certwright.testkit import (
+    Calls,
+    EmbeddedCluster,
+    VirtualLoop,
+    crash_after_every_write,
+    drop_each_event,
+    stale_restart,
+    survives,
+)
+from greeting import Greeting, GreetingSpec, controller
+
+TABLE = (("accept", "application/json;as=Table;g=meta.k8s.io;v=v1"),)
+
+
+def hello(count: int) -> Greeting:
+    spec = GreetingSpec(count=count, text="good morning")
+    return Greeting(metadata=ObjectMeta(name="hello", namespace="default"), spec=spec)
+
+
+def step(number: int, title: str) -> None:
+    print(f"\n{number}. {title}")
+
+
+def show(line: str) -> None:
+    print(f"   {line}")
+
+
+def expect(what: str, *, holds: bool) -> None:
+    if not holds:
+        print(f"\nthe tour failed: {what}", file=sys.stderr)
+        sys.exit(1)
+    show(f"✓ {what}")
+
+
+async def show_table(cluster: EmbeddedCluster, path: str) -> None:
+    """Print what ``kubectl get`` would print: the server makes the table."""
+    answer = await cluster.client.send(Request("list", "GET", path, (), TABLE))
+    table = orjson.loads(answer.body)
+    columns = [i for i, c in enumerate(table["columnDefinitions"]) if not c["priority"]]
+    rows = [[table["columnDefinitions"][i]["name"].upper() for i in columns]]
+    rows += [[str(row["cells"][i]) for i in columns] for row in table["rows"]]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        show("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def tell(calls: Calls) -> None:
+    show(f"calls: {calls.writes} writes, {calls.reads} reads, {calls.watches} watches opened")
+
+
+async def tour() -> None:
+    async with EmbeddedCluster() as cluster:
+        step(1, "An API server in this process, and a Greeting that wants three ConfigMaps")
+        await cluster.create(hello(count=3))
+        calls = await cluster.settle(controller)
+        await show_table(cluster, "/apis/demo.certwright.dev/v1/greetings")
+        await show_table(cluster, "/api/v1/namespaces/default/configmaps")
+        tell(calls)
+        expect("three objects and one status: four writes", holds=calls.writes == 4)
+
+        step(2, "Somebody edits one ConfigMap by hand")
+        await cluster.patch(ConfigMap, "hello-1", {"data": {"text": "good night"}})
+        calls = await cluster.settle()
+        text = (await cluster.get(ConfigMap, "hello-1"))["data"]["text"]
+        show(f"hello-1 says: {text}")
+        tell(calls)
+        expect("repaired with one write", holds=(text, calls.writes) == ("good morning", 1))
+
+        step(3, "Somebody deletes one")
+        await cluster.delete(ConfigMap, "hello-2")
+        calls = await cluster.settle()
+        tell(calls)
+        names = await cluster.names(ConfigMap)
+        expect("it is back, with one write", holds="hello-2" in names and calls.writes == 1)
+
+        step(4, "The controller restarts with a cold cache")
+        calls = await cluster.restart()
+        tell(calls)
+        expect("it looks, and writes nothing", holds=calls.writes == 0)
+
+        step(5, "Ten minutes pass")
+        calls = await cluster.advance(minutes=10)
+        tell(calls)
+        quiet = calls.writes == calls.reads == 0
+        expect("silence, but for the renewal of watches", holds=quiet)
+
+        step(6, "A Greeting that wants too many")
+        try:
+            await cluster.patch(Greeting, "hello", {"spec": {"count": 1000}})
+        except Invalid as error:
+            show(str(error))
+            expect("refused by the schema made from the Python type", holds=True)
+        else:
+            expect("the server refuses it", holds=False)
+
+        step(7, "One is enough")
+        await cluster.patch(Greeting, "hello", {"spec": {"count": 1}})
+        tell(await cluster.settle())
+        await show_table(cluster, "/apis/demo.certwright.dev/v1/greetings")
+        left = {name for name in await cluster.names(ConfigMap) if name.startswith("hello-")}
+        expect("the others are gone", holds=left == {"hello-0"})
+
+        step(8, "The Greeting is deleted")
+        await cluster.delete(Greeting, "hello")
+        await cluster.settle()
+        left = {name for name in await cluster.names(ConfigMap) if name.startswith("hello-")}
+        expect("what it owned went with it", holds=not left)
+
+    step(9, "All of it again, crashing after every write, starting on stale views, losing events")
+    runs = await survives(
+        scenario, controller, crash_after_every_write, stale_restart, drop_each_event
+    )
+    expect(f"{runs} runs, each with a fault at another point, and one end state", holds=runs > 20)
+    print("\nNext: `make up`, then kubectl; README.md shows the forty lines behind this.")
+
+
+async def scenario(cluster: EmbeddedCluster) -> None:
+    """What users do in step 9."""
+    await cluster.create(hello(count=2))
+    await cluster.settle()
+    await cluster.patch(Greeting, "hello", {"spec": {"count": 3}})
+    await cluster.delete(ConfigMap, "hello-0")
+    await cluster.settle()
+    await cluster.patch(Greeting, "hello", {"spec": {"count": 1}})
+
+
+if __name__ == "__main__":
+    configure_logs(level="error")  # the faults of step 9 are on purpose
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(tour())
