@@ -157,7 +157,13 @@ class Context:
         the owner's controller. Kinds that are not watched are applied every time.
         """
         resource = await self._resource(obj)
-        return await self._around.applier.apply(resource, render(obj, owner))
+        desired = render(obj, owner)
+        effect = await self._around.applier.apply(resource, desired)
+        store = self._around.stores.get(resource)
+        if effect is Effect.WRITTEN and store is not None:
+            stored = store.get(key_of(desired))
+            self._written.add(stored.meta.resource_version if stored else "")
+        return effect
 
     async def status(self, obj: JsonObject | Object, new: JsonObject | Struct) -> Effect:
         """Write the status of an object that was read; no call when it is equal.

@@ -113,7 +113,7 @@ def decide(record: Record | None, unchanged_for: float, identity: str) -> Step:
 
 
 class Elector:
-    """Takes part in one election. `leading` and `following` say how it stands right now."""
+    """Takes part in one election; `leading` says how it stands, *on_change* hears of changes."""
 
     def __init__(
         self,
@@ -134,8 +134,6 @@ class Elector:
         self._seen_at = 0.0
         self._held_until = 0.0
         self.leading = False
-        self.ready = asyncio.Event()
-        """Set once the first attempt has been answered, however it went."""
 
     @property
     def name(self) -> str:
@@ -186,8 +184,6 @@ class Elector:
             self._fresh = False  # whether a write took effect is unknown: read before the next
             _log.warning("lease not reached", lease=str(self._key), error=str(error) or "timeout")
             return
-        finally:
-            self.ready.set()
         if held:  # counted from the request's start: the others count from when they see it
             self._held_until = started + self._election.renew_deadline.total_seconds()
             self._lead(leading=True, why="acquired the lease")

@@ -29,6 +29,9 @@ from certwright.runtime.triggers import Source, Trigger
 PATIENCE_SECONDS = 10.0
 """How long a cancelled reconcile may take to end before its worker is given up."""
 
+KEYS_PER_TURN = 1000
+"""How many keys a resync queues before the rest of the event loop has a turn."""
+
 
 class Stop(StrEnum):
     """Why the runtime cancelled a reconcile."""
@@ -158,18 +161,15 @@ class Workers:
 
         return on_change
 
-    def _mapper_failed(self, trigger: Trigger, entry: Entry | None, error: Exception) -> None:
+    def _mapper_failed(self, trigger: Trigger, changed: Entry | None, error: Exception) -> None:
         """Lose nothing: whom the change concerns is unknown, so it concerns everybody."""
         self._metrics.mapper_errors.inc()
         self._log.error(
             "mapper failed, every object is looked at instead",
             kind=trigger.watched.resource.kind,
-            changed=str(entry.key) if entry else "",
+            changed=str(changed.key) if changed else "",
             exc_info=error,
         )
-        self._look_at_everything()
-
-    def _look_at_everything(self) -> None:
         for entry in self._primary.items():
             self.queue.add(entry.key, Priority.RESYNC)
 
@@ -177,7 +177,10 @@ class Workers:
         """Look at everything every now and then, though nothing is known to have changed."""
         while True:
             await asyncio.sleep(seconds)
-            self._look_at_everything()
+            for number, entry in enumerate(self._primary.items(), start=1):
+                self.queue.add(entry.key, Priority.RESYNC)
+                if not number % KEYS_PER_TURN:
+                    await asyncio.sleep(0)
 
     async def _pump(self, source: Source) -> None:
         """Queue what a source yields; start it again, later each time, when it fails."""

@@ -45,10 +45,13 @@ class Toys:
             },
         }
 
+    @property
+    def kind(self) -> JsonObject:
+        return {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
+
     def __call__(self, name: str, **spec: Any) -> JsonObject:
         return {
-            "apiVersion": self.resource.api_version,
-            "kind": self.resource.kind,
+            **self.kind,
             "metadata": {"namespace": "default", "name": name},
             "spec": spec,
         }

@@ -1,8 +1,9 @@
 """What a controller does on a server: write what differs, once, and nothing else."""
 
 import pytest
+from msgspec import Struct
 
-from certwright.kube import Key
+from certwright.kube import Key, Object
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime import DONE, Controller, Effect, mapped
 
@@ -219,3 +220,49 @@ async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric)
         assert metric(manager, "rest_client_requests_total", **refused) == 1
         await world.rest(20)
         assert metric(manager, "rest_client_requests_total", **refused) > 1, "not believed forever"
+
+
+async def test_the_status_may_follow_an_apply_to_the_same_object(cluster, toy):
+    calls = []
+
+    async def reconcile(ctx, key):
+        found = ctx.get(toy.resource, key)
+        label = {"metadata": {"namespace": key.namespace, "name": key.name, "labels": {"a": "b"}}}
+        calls.append(await ctx.apply({**toy.kind, **label}))
+        await ctx.status(found, {"phase": "labelled"})
+        return DONE
+
+    await cluster.create(toy("a"))
+    assert (await cluster.settle(Controller(toy.resource, reconcile))).writes == 2
+    assert calls[0] is Effect.WRITTEN
+    assert (await cluster.get(toy.resource, "a"))["status"] == {"phase": "labelled"}
+
+
+async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(cluster, world, toy):
+    class ToySpec(Struct):
+        size: int = 0
+
+    class Toy(Object):
+        resource = toy.resource
+        spec: ToySpec
+
+    done = []
+
+    async def reconcile(ctx, key):
+        done.append((key.name, ctx.get(Toy, key).spec.size))
+        return DONE
+
+    await cluster.create(toy("bad", size="huge"))
+    await cluster.create(toy("good", size=3))
+    async with world.running(Controller(Toy, reconcile)) as manager:
+        await world.rest(600)
+        assert done == [("good", 3)]
+        assert manager.idle()
+        await cluster.patch(toy.resource, "bad", {"spec": {"size": 4}})
+        await world.rest(1)
+        assert done == [("good", 3), ("bad", 4)]
+    (event,) = await world.events()
+    assert event["regarding"]["name"] == "bad"
+    assert "Toy default/bad" in event["note"]
+    assert "spec.size" in event["note"]
+    assert "series" not in event, "it was tried once, not over and over"

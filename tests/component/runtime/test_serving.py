@@ -1,0 +1,44 @@
+"""A manager on a real event loop: probes and metrics over HTTP."""
+
+import asyncio
+import socket
+
+import aiohttp
+
+from certwright.client import Client
+from certwright.kube.kinds import Secret
+from certwright.runtime import DONE, Address, Controller, Manager
+from certwright.testkit.apiserver import ApiServer
+
+
+async def reconcile(_ctx, _key):
+    return DONE
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+async def read(session, url):
+    async with session.get(url) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_a_replica_becomes_ready_and_shows_its_numbers():
+    port = free_port()
+    client = Client(ApiServer().transport())
+    manager = Manager(client, [Controller(Secret, reconcile)], probes=Address(port))
+    base = f"http://127.0.0.1:{port}"
+    async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
+        running = group.create_task(manager.run())
+        await manager.cache.wait_synced(10)
+        status, text = await read(session, base + "/readyz?verbose")
+        assert status == 200
+        assert "[+] watch Secret: ok (watching, heard" in text
+        assert (await read(session, base + "/livez")) == (200, "ok")
+        _, metrics = await read(session, base + "/metrics")
+        assert 'certwright_watch_synced{view="Secret"} 1.0' in metrics
+        manager.stop()
+        await running
