@@ -27,7 +27,8 @@ class Greeting(Object):
 
 
 def render(greeting: Greeting, name: str) -> JsonObject:
-    metadata = {"namespace": greeting.metadata.namespace, "name": name}
+    namespace, labels = greeting.metadata.namespace, {"greeting": greeting.metadata.name}
+    metadata = {"namespace": namespace, "name": name, "labels": labels}
     data = {"text": greeting.spec.text}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 

@@ -6,15 +6,14 @@ from certwright.testkit import Cluster
 from greeting import Greeting, GreetingSpec, controller
 
 
-def hi(count: int, text: str = "hello") -> Greeting:
-    spec = GreetingSpec(count=count, text=text)
-    return Greeting(metadata=ObjectMeta(name="hi", namespace="default"), spec=spec)
+def hi(count: int) -> Greeting:
+    return Greeting(metadata=ObjectMeta(name="hi"), spec=GreetingSpec(count=count))
 
 
 async def test_keeps_as_many_as_asked(cluster: Cluster) -> None:
     await cluster.create(hi(count=2))
     calls = await cluster.settle(controller)
-    assert await cluster.names(ConfigMap) == {"hi-0", "hi-1"}
+    assert await cluster.names(ConfigMap, labels="greeting=hi") == {"hi-0", "hi-1"}
     assert calls.writes == 3  # two ConfigMaps and one status
 
 
@@ -23,7 +22,7 @@ async def test_repairs_drift_with_one_write(cluster: Cluster) -> None:
     await cluster.settle(controller)
     await cluster.delete(ConfigMap, "hi-1")
     calls = await cluster.settle(controller)
-    assert await cluster.names(ConfigMap) == {"hi-0", "hi-1"}
+    assert await cluster.names(ConfigMap, labels="greeting=hi") == {"hi-0", "hi-1"}
     assert calls.writes == 1
 
 

@@ -112,13 +112,13 @@ async def tour() -> None:
         await cluster.patch(Greeting, "hello", {"spec": {"count": 1}})
         tell(await cluster.settle())
         await show_table(cluster, "/apis/demo.certwright.dev/v1/greetings")
-        left = {name for name in await cluster.names(ConfigMap) if name.startswith("hello-")}
+        left = await cluster.names(ConfigMap, labels="greeting=hello")
         expect("the others are gone", holds=left == {"hello-0"})
 
         step(8, "The Greeting is deleted")
         await cluster.delete(Greeting, "hello")
         await cluster.settle()
-        left = {name for name in await cluster.names(ConfigMap) if name.startswith("hello-")}
+        left = await cluster.names(ConfigMap, labels="greeting=hello")
         expect("what it owned went with it", holds=not left)
 
     step(9, "All of it again, crashing after every write, starting on stale views, losing events")
