@@ -1,7 +1,7 @@
 """Logins that stand in the configuration or in files, kept current while files are rotated.
 
-The HTTP transport asks before every request. Looking costs one ``stat`` per file, so the next
-request after a rotation uses the new token or certificate, without timer and without restart.
+The HTTP transport asks before every request, and once a second that means one ``stat`` per
+file: rotated tokens and certificates are in use a second later, without timer or restart.
 """
 
 import base64
@@ -16,6 +16,7 @@ from certwright.client.login import Credentials, Login, bearer
 from certwright.clock import Clock
 
 _FILE_LIMIT = 2**20
+_LOOK_EVERY_SECONDS = 1.0
 
 
 def credentials_for(config: Config, clock: Clock, environ: Mapping[str, str]) -> Credentials:
@@ -26,23 +27,29 @@ def credentials_for(config: Config, clock: Clock, environ: Mapping[str, str]) ->
     user = config.user
     if user.exec is not None and not (user.token or user.token_file or user.username):
         return ExecCredentials(user.exec, config.source, clock, environ)
-    return StoredCredentials(config)
+    return StoredCredentials(config, clock)
 
 
 class WatchedFile:
     """PEM or token text that may be replaced at any time; read again when ``stat`` differs."""
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, material: Material, clock: Clock) -> None:
         self._path = "" if material.data else material.path
+        self._clock = clock
+        self._looked_at = float("-inf")
         self._content = material.data
         self._mark: tuple[int, int, int] | None = None
 
-    def read(self) -> bytes:
+    def read(self, *, now: bool = False) -> bytes:
         """Return the content; the same object as long as the file does not change.
 
         A file that is missing for a moment, as during rotation, keeps its last content.
+        Looks at most once a second, unless it has to be *now*.
         """
         if not self._path:
+            return self._content
+        instant = self._clock.monotonic()
+        if instant - self._looked_at < _LOOK_EVERY_SECONDS and not now:
             return self._content
         try:
             stat = os.stat(self._path)  # noqa: PTH116 - Path.stat costs four times as much
@@ -51,6 +58,7 @@ class WatchedFile:
                 with Path(self._path).open("rb") as file:
                     self._content = file.read(_FILE_LIMIT)
                 self._mark = mark
+            self._looked_at = instant
         except OSError as error:
             if self._mark is None:
                 raise CredentialError(
@@ -63,12 +71,12 @@ class WatchedFile:
 class StoredCredentials:
     """Logins from the configuration itself and from the files it names."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, clock: Clock) -> None:
         self._user = config.user
         self._source = config.source
-        self._token = WatchedFile(Material(path=config.user.token_file))
-        self._certificate = WatchedFile(config.user.certificate)
-        self._key = WatchedFile(config.user.key)
+        self._token = WatchedFile(Material(path=config.user.token_file), clock)
+        self._certificate = WatchedFile(config.user.certificate, clock)
+        self._key = WatchedFile(config.user.key, clock)
         self._seen: tuple[bytes, bytes, bytes] | None = None
         self._login = Login()
 
@@ -78,10 +86,14 @@ class StoredCredentials:
 
     async def renew(self, rejected: Login) -> bool:
         """Look again: the files may have been rotated after the rejected request was built."""
-        return self._look() is not rejected
+        return self._look(now=True) is not rejected
 
-    def _look(self) -> Login:
-        token, certificate, key = self._token.read(), self._certificate.read(), self._key.read()
+    def _look(self, *, now: bool = False) -> Login:
+        token, certificate, key = (
+            self._token.read(now=now),
+            self._certificate.read(now=now),
+            self._key.read(now=now),
+        )
         seen = self._seen
         if seen is not None and seen[0] is token and seen[1] is certificate and seen[2] is key:
             return self._login

@@ -7,11 +7,12 @@ Nothing is decompressed: bodies are asked for as they are.
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import aiohttp
 import orjson
@@ -42,6 +43,8 @@ class Limits:
     """From sending to the last byte; for a watch to the headers."""
 
 
+_is_plain = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
+
 LIMITS = Limits()
 """What a controller wants."""
 
@@ -67,7 +70,7 @@ class HttpTransport:
         self._is_tls = config.server.startswith("https:")
         self._peer = failures.Peer.of(config, limits.answer)
         self._credentials = credentials_for(config, clock, environ)
-        self._tls = TlsContexts(config)
+        self._tls = TlsContexts(config, clock)
         self._headers = (
             ("accept-encoding", "identity"),
             ("user-agent", f"certwright/{__version__}"),
@@ -161,8 +164,16 @@ class HttpTransport:
         )
 
     def _url(self, request: Request) -> str:
-        query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
-        return f"{self._base}{request.path}{query}"
+        if not request.query:
+            return f"{self._base}{request.path}"
+        query = "&".join(
+            # Most values need no quoting, and finding that out is ten times cheaper.
+            [
+                f"{name}={value if _is_plain(value) else quote(value)}"
+                for name, value in request.query
+            ]
+        )
+        return f"{self._base}{request.path}?{query}"
 
     def _open_sessions(self) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
         """Return the two pools; opened late because that needs a running event loop."""
@@ -193,17 +204,17 @@ class HttpTransport:
 
     def _check(self, request: Request, answer: aiohttp.ClientResponse) -> None:
         """Refuse answers no API server gives. Web pages with a 5xx come from proxies: retried."""
-        where = f"{self._base}{request.path}"
         if 300 <= answer.status < 400:
             target = answer.headers.get("location", "nowhere").partition("?")[0]
             raise NotAnApiServer(
-                f"{where} redirects to {target}; redirects are not followed, "
+                f"{self._base}{request.path} redirects to {target}; redirects are not followed, "
                 f"so that credentials stay here: correct the server of {self._config.source}"
             )
-        if answer.status < 500 and answer.content_type == "text/html":
+        if answer.status < 500 and answer.headers.get("content-type", "").startswith("text/html"):
             raise NotAnApiServer(
-                f"{where} answered {answer.status} with a web page, not as a Kubernetes API "
-                f"server; correct host and port of the server of {self._config.source}"
+                f"{self._base}{request.path} answered {answer.status} with a web page, not as a "
+                "Kubernetes API server; correct host and port of the server of "
+                f"{self._config.source}"
             )
 
     def _explained(self, headers: Mapping[str, str]) -> Response:
@@ -280,8 +291,8 @@ def _session(connections: int) -> aiohttp.ClientSession:
 
 def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
     """Return the headers with lower-case names, repeated ones joined as HTTP allows."""
-    headers: dict[str, str] = {}
-    for name, value in answer.headers.items():
-        key = name.lower()
-        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    received = answer.headers
+    headers = {name.lower(): value for name, value in received.items()}
+    if len(headers) < len(received):
+        headers = {name: ", ".join(received.getall(name)) for name in headers}
     return headers

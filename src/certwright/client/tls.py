@@ -11,6 +11,7 @@ from certwright.client.auth import WatchedFile
 from certwright.client.config import Config
 from certwright.client.errors import CredentialError
 from certwright.client.login import Login
+from certwright.clock import Clock
 
 _log = logging.getLogger("certwright.client")
 
@@ -18,14 +19,14 @@ _log = logging.getLogger("certwright.client")
 class TlsContexts:
     """Gives the context for a login.
 
-    Authorities and certificates are looked at on every use; connections made with an older
+    Authorities are looked at like logins, at most once a second; connections made with an older
     context live on until they are idle. Material that does not fit together, such as a new
     certificate whose key is not there yet, is reported once and the last good context stays.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, clock: Clock) -> None:
         self._config = config
-        self._ca = WatchedFile(config.ca)
+        self._ca = WatchedFile(config.ca, clock)
         self._tried: tuple[bytes, bytes, bytes] | None = None
         self._context: ssl.SSLContext | None = None
 

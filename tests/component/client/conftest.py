@@ -82,6 +82,24 @@ def client_of(stack):
     return make
 
 
+class SteppedClock:
+    """A clock that stands still until it is told to move."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time.timestamp()
+
+
+@pytest.fixture
+def clock() -> SteppedClock:
+    return SteppedClock()
+
+
 @pytest.fixture(scope="session")
 def authority() -> TestAuthority:
     return TestAuthority("test authority", datetime.now(UTC))
@@ -108,3 +126,40 @@ def server_tls(authority, tmp_path):
         return context
 
     return make
+
+
+class Gate:
+    """A server that lets in whoever sends one of the accepted tokens."""
+
+    def __init__(self, *accepted: str) -> None:
+        self.accepted = set(accepted)
+        self.seen = []
+
+    async def __call__(self, request):
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.seen.append(token)
+        if token not in self.accepted:
+            return web.json_response({"kind": "Status", "message": "Unauthorized"}, status=401)
+        if "watch" in request.query:
+            return web.Response(text='{"type":"ADDED"}\n')
+        return web.json_response({"metadata": {"name": "web"}})
+
+
+@pytest.fixture
+def gate_for() -> type[Gate]:
+    return Gate
+
+
+@pytest.fixture
+def mutual(serve, server_tls, other_authority):
+    """A server that asks for client certificates and says whom it sees."""
+
+    async def start():
+        async def answer(request):
+            certificate = request.transport.get_extra_info("peercert")
+            subject = {name: value for rdn in certificate["subject"] for name, value in rdn}
+            return web.json_response({"metadata": {"name": subject["commonName"]}})
+
+        return await serve(answer, server_tls(clients=other_authority))
+
+    return start

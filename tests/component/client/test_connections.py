@@ -1,6 +1,7 @@
 """TLS, proxies, pools and cancellation, on real sockets."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from aiohttp import web
@@ -60,14 +61,16 @@ async def test_trusting_anybody_if_told_to(serve, server_tls, client_of):
     await client_of(Config(url, insecure_skip_tls_verify=True)).get(ConfigMap, KEY)
 
 
-async def test_a_rotated_authority_is_used_by_the_next_connection(
-    serve, server_tls, client_of, authority, other_authority, tmp_path
+async def test_a_rotated_authority_is_used_a_moment_later(
+    serve, server_tls, client_of, authority, other_authority, tmp_path, clock
 ):
     file = tmp_path / "ca.crt"
     file.write_bytes(other_authority.certificate)
-    client = client_of(Config(await serve(hello, server_tls()), ca=Material(path=str(file))))
+    config = Config(await serve(hello, server_tls()), ca=Material(path=str(file)))
+    client = client_of(config, clock=clock)
     with pytest.raises(TlsFailed):
         await client.get(ConfigMap, KEY)
+    clock.time += timedelta(seconds=1)
     file.write_bytes(authority.certificate + other_authority.certificate)
     await client.get(ConfigMap, KEY)
 

@@ -1,13 +1,10 @@
-"""Logging in: tokens, certificates, plugins; rotated, expired, rejected."""
+"""Logging in with tokens, passwords and certificates; rotated, missing, rejected."""
 
 import asyncio
 import base64
-import json
-import os
 import socket
 import ssl
-import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from aiohttp import web
@@ -15,49 +12,18 @@ from aiohttp import web
 from certwright.client import (
     Config,
     CredentialError,
-    ExecPlugin,
     Impersonation,
-    InteractiveMode,
     Material,
     TlsFailed,
     User,
-    execplugin,
 )
 from certwright.kube import Key, Unauthorized
 from certwright.kube.kinds import ConfigMap
 
 KEY = Key("shop", "web")
-V1 = "client.authentication.k8s.io/v1"
 
 
-class Clock:
-    """A clock that stands still until it is told to move."""
-
-    def __init__(self):
-        self.time = datetime(2030, 1, 1, tzinfo=UTC)
-
-    def now(self):
-        return self.time
-
-    def monotonic(self):
-        return self.time.timestamp()
-
-
-class Gate:
-    """A server that lets in whoever sends one of the accepted tokens."""
-
-    def __init__(self, *accepted):
-        self.accepted = set(accepted)
-        self.seen = []
-
-    async def __call__(self, request):
-        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        self.seen.append(token)
-        if token not in self.accepted:
-            return web.json_response({"kind": "Status", "message": "Unauthorized"}, status=401)
-        if "watch" in request.query:
-            return web.Response(text='{"type":"ADDED"}\n')
-        return web.json_response({"metadata": {"name": "web"}})
+A_MOMENT = timedelta(seconds=1)
 
 
 def replace(path, text):
@@ -67,8 +33,8 @@ def replace(path, text):
     fresh.rename(path)
 
 
-async def test_a_static_token(serve, client_of):
-    gate = Gate("secret")
+async def test_a_static_token(serve, client_of, gate_for):
+    gate = gate_for("secret")
     client = client_of(Config(await serve(gate), user=User(token="secret")))
     await client.get(ConfigMap, KEY)
     assert gate.seen == ["secret"]
@@ -86,15 +52,17 @@ async def test_a_password(serve, client_of):
     assert seen == ["Basic " + base64.b64encode(b"joe:pw").decode()]
 
 
-async def test_a_rotated_token_is_used_by_the_next_request(serve, client_of, tmp_path):
-    gate = Gate("one", "two")
+async def test_a_rotated_token_is_used_a_moment_later(serve, client_of, tmp_path, clock, gate_for):
+    gate = gate_for("one", "two")
     file = tmp_path / "token"
     file.write_text("one\n")
-    client = client_of(Config(await serve(gate), user=User(token_file=str(file))))
+    client = client_of(Config(await serve(gate), user=User(token_file=str(file))), clock=clock)
     await client.get(ConfigMap, KEY)
     replace(file, "two\n")
+    clock.time += A_MOMENT
     await client.get(ConfigMap, KEY)
     file.unlink()  # between two rotations
+    clock.time += A_MOMENT
     await client.get(ConfigMap, KEY)
     assert gate.seen == ["one", "two", "two"]
 
@@ -124,12 +92,12 @@ async def test_a_token_that_no_header_can_carry(client_of, token):
 
 
 async def test_a_token_rotated_while_the_server_rejected_the_old_is_tried_once(
-    serve, client_of, tmp_path
+    serve, client_of, tmp_path, gate_for
 ):
     file = tmp_path / "token"
     file.write_text("old")
 
-    class Rotating(Gate):
+    class Rotating(gate_for):
         async def __call__(self, request):
             replace(file, "new")
             return await super().__call__(request)
@@ -140,8 +108,8 @@ async def test_a_token_rotated_while_the_server_rejected_the_old_is_tried_once(
     assert gate.seen == ["old", "new"]
 
 
-async def test_rejected_credentials_say_whose_they_are_and_what_to_do(serve, client_of):
-    gate = Gate("right")
+async def test_rejected_credentials_say_whose_they_are_and_what_to_do(serve, client_of, gate_for):
+    gate = gate_for("right")
     url = await serve(gate)
     config = Config(url, user=User(token="wrong"), source="context 'dev' of /home/me/config")
     client = client_of(config)
@@ -182,21 +150,6 @@ async def test_impersonation(serve, client_of):
     ]
 
 
-@pytest.fixture
-def mutual(serve, server_tls, other_authority):
-    """A server that asks for client certificates and says whom it sees."""
-
-    async def start():
-        async def answer(request):
-            certificate = request.transport.get_extra_info("peercert")
-            subject = {name: value for rdn in certificate["subject"] for name, value in rdn}
-            return web.json_response({"metadata": {"name": subject["commonName"]}})
-
-        return await serve(answer, server_tls(clients=other_authority))
-
-    return start
-
-
 async def test_a_client_certificate_as_data(mutual, client_of, authority, other_authority):
     pair = other_authority.client("alice")
     user = User(certificate=Material(pair.certificate), key=Material(pair.key))
@@ -204,8 +157,8 @@ async def test_a_client_certificate_as_data(mutual, client_of, authority, other_
     assert (await client_of(config).get(ConfigMap, KEY))["metadata"]["name"] == "alice"
 
 
-async def test_a_rotated_client_certificate_is_used_by_the_next_connection(
-    mutual, client_of, authority, other_authority, tmp_path
+async def test_a_rotated_client_certificate_is_used_a_moment_later(
+    mutual, client_of, authority, other_authority, tmp_path, clock
 ):
     def put(pair):
         replace(tmp_path / "tls.crt", pair.certificate.decode())
@@ -217,27 +170,31 @@ async def test_a_rotated_client_certificate_is_used_by_the_next_connection(
         key=Material(path=str(tmp_path / "tls.key")),
     )
     config = Config(await mutual(), ca=Material(authority.certificate), user=user)
-    client = client_of(config)
+    client = client_of(config, clock=clock)
     assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "alice"
     put(other_authority.client("bob"))
+    clock.time += A_MOMENT
     assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "bob"
 
 
 async def test_a_half_rotated_pair_keeps_the_old_one(
-    mutual, client_of, authority, other_authority, tmp_path, caplog
+    mutual, client_of, authority, other_authority, tmp_path, caplog, clock
 ):
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
     old, new = other_authority.client("alice"), other_authority.client("bob")
     certificate.write_bytes(old.certificate)
     key.write_bytes(old.key)
     user = User(certificate=Material(path=str(certificate)), key=Material(path=str(key)))
-    client = client_of(Config(await mutual(), ca=Material(authority.certificate), user=user))
+    config = Config(await mutual(), ca=Material(authority.certificate), user=user)
+    client = client_of(config, clock=clock)
     await client.get(ConfigMap, KEY)
     replace(certificate, new.certificate.decode())
     for _ in range(2):
+        clock.time += A_MOMENT
         assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "alice"
     assert [record.levelname for record in caplog.records] == ["WARNING"], "said once"
     replace(key, new.key.decode())
+    clock.time += A_MOMENT
     assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "bob"
 
 
@@ -274,161 +231,3 @@ async def test_a_server_that_does_not_accept_the_certificate(
             group.create_task(asyncio.to_thread(reject))
             with pytest.raises(TlsFailed, match="check the client certificate"):
                 await client.get(ConfigMap, KEY)
-
-
-# Exec plugins
-
-
-@pytest.fixture
-def plugin(tmp_path):
-    """Make a plugin of a few lines of Python; it counts its runs in a file."""
-
-    def make(code, **options):
-        script = tmp_path / "plugin.py"
-        runs = tmp_path / "runs"
-        script.write_text(
-            "import json, os, sys\n"
-            f"open({str(runs)!r}, 'a').write('x')\n"
-            f"run = len(open({str(runs)!r}).read())\n"
-            "def show(**status):\n"
-            f"    print(json.dumps({{'apiVersion': {V1!r}, 'kind': 'ExecCredential', 'status': status}}))\n"
-            + code
-        )
-        return ExecPlugin(sys.executable, V1, (str(script),), **options)
-
-    make.runs = lambda: len((tmp_path / "runs").read_text())
-    return make
-
-
-async def test_a_plugin_gives_a_token_once(serve, client_of, plugin):
-    gate = Gate("from-plugin")
-    user = User(exec=plugin("show(token='from-plugin')"))
-    client = client_of(Config(await serve(gate), user=user))
-    async with asyncio.TaskGroup() as group:
-        for _ in range(5):
-            group.create_task(client.get(ConfigMap, KEY))
-    assert plugin.runs() == 1
-
-
-async def test_a_plugin_runs_again_when_the_token_expires(serve, client_of, plugin):
-    clock = Clock()
-    expires = (clock.now() + timedelta(hours=1)).isoformat()
-    gate = Gate("t1", "t2")
-    user = User(exec=plugin(f"show(token=f't{{run}}', expirationTimestamp={expires!r})"))
-    client = client_of(Config(await serve(gate), user=user), clock=clock)
-    await client.get(ConfigMap, KEY)
-    clock.time += timedelta(minutes=58)
-    await client.get(ConfigMap, KEY)
-    clock.time += timedelta(minutes=1)  # a minute before the end
-    await client.get(ConfigMap, KEY)
-    assert gate.seen == ["t1", "t1", "t2"]
-
-
-async def test_a_rejected_token_makes_the_plugin_run_once_more(serve, client_of, plugin):
-    clock = Clock()
-    gate = Gate("t2")
-    client = client_of(
-        Config(await serve(gate), user=User(exec=plugin("show(token=f't{run}')"))), clock=clock
-    )
-    with pytest.raises(Unauthorized):
-        await client.get(ConfigMap, KEY)  # it ran a moment ago: running it again is no help
-    assert plugin.runs() == 1
-    clock.time += timedelta(seconds=11)
-    await client.get(ConfigMap, KEY)
-    assert gate.seen == ["t1", "t1", "t2"]
-    async with client.watch(ConfigMap) as lines:
-        assert [batch async for batch in lines] == [[b'{"type":"ADDED"}']]
-
-
-async def test_a_server_that_rejects_everything_is_no_fork_loop(serve, client_of, plugin):
-    clock = Clock()
-    client = client_of(
-        Config(await serve(Gate()), user=User(exec=plugin("show(token='x')"))), clock=clock
-    )
-    for _ in range(5):
-        with pytest.raises(Unauthorized):
-            await client.get(ConfigMap, KEY)
-        clock.time += timedelta(seconds=1)
-    assert plugin.runs() == 1
-
-
-async def test_a_plugin_gives_a_certificate(mutual, client_of, authority, other_authority, plugin):
-    pair = other_authority.client("carol")
-    code = f"show(clientCertificateData={pair.certificate.decode()!r}, clientKeyData={pair.key.decode()!r})"
-    config = Config(
-        await mutual(), ca=Material(authority.certificate), user=User(exec=plugin(code))
-    )
-    assert (await client_of(config).get(ConfigMap, KEY))["metadata"]["name"] == "carol"
-
-
-async def test_a_plugin_is_told_about_the_cluster(plugin, tmp_path):
-    told = tmp_path / "told"
-    made = plugin(
-        f"open({str(told)!r}, 'w').write(os.environ['KUBERNETES_EXEC_INFO'] + os.environ['EXTRA'])\n"
-        "show(token='x')",
-        env=(("EXTRA", "!"),),
-        interactive_mode=InteractiveMode.NEVER,
-        cluster_info={"server": "https://api", "config": {"audience": "a"}},
-    )
-    await execplugin.run(made, "here")
-    text = told.read_text()
-    assert text.endswith("!")
-    assert json.loads(text[:-1]) == {
-        "apiVersion": V1,
-        "kind": "ExecCredential",
-        "spec": {
-            "interactive": False,
-            "cluster": {"server": "https://api", "config": {"audience": "a"}},
-        },
-    }
-
-
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("sys.exit('please run: login --again')", "failed with exit code 1: please run: login"),
-        ("sys.exit(3)", "failed with exit code 3: it printed no reason"),
-        ("print('canary')", "did not print a usable ExecCredential"),
-        ("show(token=5)", "did not print a usable ExecCredential: Expected `str`, got `int`"),
-        ("show()", "printed neither token nor certificate"),
-        ("show(clientCertificateData='x')", "a certificate without key"),
-        ("show(token='a', expirationTimestamp='2030-01-01T00:00:00')", "without a time zone"),
-        ('print(\'{"apiVersion":"v1","kind":"Pod","status":{}}\')', "printed Pod of v1"),
-        ("print('x' * 2**21)", "printed more than 1048576 bytes"),
-    ],
-)
-async def test_a_plugin_that_fails(plugin, code, message):
-    made = plugin(code)
-    with pytest.raises(CredentialError) as caught:
-        await execplugin.run(made, "user 'dev' of config")
-    assert str(caught.value).startswith(f"user 'dev' of config: the exec plugin {sys.executable!r}")
-    assert message in str(caught.value)
-    assert "canary" not in str(caught.value)
-
-
-async def test_a_plugin_that_is_not_installed():
-    made = ExecPlugin("/nowhere/plugin", V1, install_hint="brew install plugin")
-    with pytest.raises(CredentialError) as caught:
-        await execplugin.run(made, "here")
-    assert str(caught.value) == (
-        "here: the exec plugin '/nowhere/plugin' cannot be run (No such file or directory): "
-        "brew install plugin"
-    )
-
-
-async def test_a_plugin_that_never_ends_is_stopped(plugin, tmp_path):
-    made = plugin(
-        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nsys.stdin.close(); import threading; threading.Event().wait()"
-    )
-    with pytest.raises(CredentialError, match=r"did not finish within 0\.5 s"):
-        await execplugin.run(made, "here", patience=timedelta(seconds=0.5))
-    pid = tmp_path / "pid"
-    if pid.exists():
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid.read_text()), 0)
-
-
-async def test_a_plugin_that_needs_a_person(plugin):
-    made = plugin("show(token='x')", interactive_mode=InteractiveMode.ALWAYS)
-    with pytest.raises(CredentialError, match="needs a person at a terminal and there is none"):
-        await execplugin.run(made, "here")

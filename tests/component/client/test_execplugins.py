@@ -1,0 +1,182 @@
+"""Logging in with what a program prints: once, again before it expires, never in a loop."""
+
+import asyncio
+import json
+import os
+import sys
+from datetime import timedelta
+
+import pytest
+
+from certwright.client import (
+    Config,
+    CredentialError,
+    ExecPlugin,
+    InteractiveMode,
+    Material,
+    User,
+    execplugin,
+)
+from certwright.kube import Key, Unauthorized
+from certwright.kube.kinds import ConfigMap
+
+KEY = Key("shop", "web")
+V1 = "client.authentication.k8s.io/v1"
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    """Make a plugin of a few lines of Python; it counts its runs in a file."""
+
+    def make(code, **options):
+        script = tmp_path / "plugin.py"
+        runs = tmp_path / "runs"
+        script.write_text(
+            "import json, os, sys\n"
+            f"open({str(runs)!r}, 'a').write('x')\n"
+            f"run = len(open({str(runs)!r}).read())\n"
+            "def show(**status):\n"
+            f"    print(json.dumps({{'apiVersion': {V1!r}, 'kind': 'ExecCredential', 'status': status}}))\n"
+            + code
+        )
+        return ExecPlugin(sys.executable, V1, (str(script),), **options)
+
+    make.runs = lambda: len((tmp_path / "runs").read_text())
+    return make
+
+
+async def test_a_plugin_gives_a_token_once(serve, client_of, plugin, gate_for):
+    gate = gate_for("from-plugin")
+    user = User(exec=plugin("show(token='from-plugin')"))
+    client = client_of(Config(await serve(gate), user=user))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(5):
+            group.create_task(client.get(ConfigMap, KEY))
+    assert plugin.runs() == 1
+
+
+async def test_a_plugin_runs_again_when_the_token_expires(
+    serve, client_of, plugin, clock, gate_for
+):
+    expires = (clock.now() + timedelta(hours=1)).isoformat()
+    gate = gate_for("t1", "t2")
+    user = User(exec=plugin(f"show(token=f't{{run}}', expirationTimestamp={expires!r})"))
+    client = client_of(Config(await serve(gate), user=user), clock=clock)
+    await client.get(ConfigMap, KEY)
+    clock.time += timedelta(minutes=58)
+    await client.get(ConfigMap, KEY)
+    clock.time += timedelta(minutes=1)  # a minute before the end
+    await client.get(ConfigMap, KEY)
+    assert gate.seen == ["t1", "t1", "t2"]
+
+
+async def test_a_rejected_token_makes_the_plugin_run_once_more(
+    serve, client_of, plugin, clock, gate_for
+):
+    gate = gate_for("t2")
+    client = client_of(
+        Config(await serve(gate), user=User(exec=plugin("show(token=f't{run}')"))), clock=clock
+    )
+    with pytest.raises(Unauthorized):
+        await client.get(ConfigMap, KEY)  # it ran a moment ago: running it again is no help
+    assert plugin.runs() == 1
+    clock.time += timedelta(seconds=11)
+    await client.get(ConfigMap, KEY)
+    assert gate.seen == ["t1", "t1", "t2"]
+    async with client.watch(ConfigMap) as lines:
+        assert [batch async for batch in lines] == [[b'{"type":"ADDED"}']]
+
+
+async def test_a_server_that_rejects_everything_is_no_fork_loop(
+    serve, client_of, plugin, clock, gate_for
+):
+    client = client_of(
+        Config(await serve(gate_for()), user=User(exec=plugin("show(token='x')"))), clock=clock
+    )
+    for _ in range(5):
+        with pytest.raises(Unauthorized):
+            await client.get(ConfigMap, KEY)
+        clock.time += timedelta(seconds=1)
+    assert plugin.runs() == 1
+
+
+async def test_a_plugin_gives_a_certificate(mutual, client_of, authority, other_authority, plugin):
+    pair = other_authority.client("carol")
+    code = f"show(clientCertificateData={pair.certificate.decode()!r}, clientKeyData={pair.key.decode()!r})"
+    config = Config(
+        await mutual(), ca=Material(authority.certificate), user=User(exec=plugin(code))
+    )
+    assert (await client_of(config).get(ConfigMap, KEY))["metadata"]["name"] == "carol"
+
+
+async def test_a_plugin_is_told_about_the_cluster(plugin, tmp_path):
+    told = tmp_path / "told"
+    made = plugin(
+        f"open({str(told)!r}, 'w').write(os.environ['KUBERNETES_EXEC_INFO'] + os.environ['EXTRA'])\n"
+        "show(token='x')",
+        env=(("EXTRA", "!"),),
+        interactive_mode=InteractiveMode.NEVER,
+        cluster_info={"server": "https://api", "config": {"audience": "a"}},
+    )
+    await execplugin.run(made, "here")
+    text = told.read_text()
+    assert text.endswith("!")
+    assert json.loads(text[:-1]) == {
+        "apiVersion": V1,
+        "kind": "ExecCredential",
+        "spec": {
+            "interactive": False,
+            "cluster": {"server": "https://api", "config": {"audience": "a"}},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("sys.exit('please run: login --again')", "failed with exit code 1: please run: login"),
+        ("sys.exit(3)", "failed with exit code 3: it printed no reason"),
+        ("print('canary')", "did not print a usable ExecCredential"),
+        ("show(token=5)", "did not print a usable ExecCredential: Expected `str`, got `int`"),
+        ("show()", "printed neither token nor certificate"),
+        ("show(clientCertificateData='x')", "a certificate without key"),
+        ("show(token='a', expirationTimestamp='2030-01-01T00:00:00')", "without a time zone"),
+        ('print(\'{"apiVersion":"v1","kind":"Pod","status":{}}\')', "printed Pod of v1"),
+        ("print('x' * 2**21)", "printed more than 1048576 bytes"),
+    ],
+)
+async def test_a_plugin_that_fails(plugin, code, message):
+    made = plugin(code)
+    with pytest.raises(CredentialError) as caught:
+        await execplugin.run(made, "user 'dev' of config")
+    assert str(caught.value).startswith(f"user 'dev' of config: the exec plugin {sys.executable!r}")
+    assert message in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+async def test_a_plugin_that_is_not_installed():
+    made = ExecPlugin("/nowhere/plugin", V1, install_hint="brew install plugin")
+    with pytest.raises(CredentialError) as caught:
+        await execplugin.run(made, "here")
+    assert str(caught.value) == (
+        "here: the exec plugin '/nowhere/plugin' cannot be run (No such file or directory): "
+        "brew install plugin"
+    )
+
+
+async def test_a_plugin_that_never_ends_is_stopped(plugin, tmp_path):
+    made = plugin(
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nsys.stdin.close(); import threading; threading.Event().wait()"
+    )
+    with pytest.raises(CredentialError, match=r"did not finish within 0\.5 s"):
+        await execplugin.run(made, "here", patience=timedelta(seconds=0.5))
+    pid = tmp_path / "pid"
+    if pid.exists():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
+
+
+async def test_a_plugin_that_needs_a_person(plugin):
+    made = plugin("show(token='x')", interactive_mode=InteractiveMode.ALWAYS)
+    with pytest.raises(CredentialError, match="needs a person at a terminal and there is none"):
+        await execplugin.run(made, "here")
