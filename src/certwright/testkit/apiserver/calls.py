@@ -1,13 +1,15 @@
 """A request, understood: which kind, which object, which verb, for whom."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import unquote
 
 from certwright.client.transport import Request
 from certwright.clock import Clock
 from certwright.kube.errors import BadRequest
+from certwright.testkit.apiserver import protobuf
 from certwright.testkit.apiserver.access import Attributes
+from certwright.testkit.apiserver.bodies import check_size
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.media import Form, accepted_form
 from certwright.testkit.apiserver.refusals import KindNotServed, PathNotServed, method_not_allowed
@@ -147,14 +149,18 @@ def parse_call(
         raise PathNotServed("404 page not found")
     if kind is None or not _is_at(kind, address):
         raise KindNotServed
-    query = query_of(request)
+    query, headers = query_of(request), lower_headers(request)
+    if request.body and headers.get("content-type", "").startswith(protobuf.MEDIA_TYPE):
+        check_size(request.body)
+        request = replace(request, body=protobuf.to_json(request.body))
+        headers["content-type"] = "application/json"
     verb = _verb(request.method, address, query)
     is_everywhere = kind.resource.namespaced and not address.namespace
     if is_everywhere and verb in {"create", "deletecollection"}:
         raise method_not_allowed()
     if not address.subresource and verb not in kind.verbs:
         raise method_not_allowed()
-    return Call(request, user, kind, address, verb, query, lower_headers(request), clock)
+    return Call(request, user, kind, address, verb, query, headers, clock)
 
 
 def _is_at(kind: ServedKind, address: Address) -> bool:

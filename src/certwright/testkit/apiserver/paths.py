@@ -6,12 +6,17 @@ from certwright.client.transport import Request, Response
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver import openapi
 from certwright.testkit.apiserver.answers import json_response
+from certwright.testkit.apiserver.calls import lower_headers
 from certwright.testkit.apiserver.discovery import Discovery
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.refusals import PathNotServed
 from certwright.testkit.apiserver.registry import Registry
 
 _OPENAPI_V3 = "/openapi/v3"
+_V2_PROTOBUF = "com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_EMPTY_V2 = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.3"
+"""A document that declares nothing: kubectl asks for it in protobuf only, and only to validate
+kinds the newer document does not have; there it wants to hear that there is no such kind."""
 
 
 class Paths:
@@ -32,6 +37,8 @@ class Paths:
         if path == _OPENAPI_V3:
             documents = {name: self._document(name) for name in self._group_versions()}
             return json_response(200, orjson.dumps(openapi.index(documents)))
+        if path == "/openapi/v2" and _V2_PROTOBUF in lower_headers(request).get("accept", ""):
+            return Response(200, {"content-type": f"application/{_V2_PROTOBUF}"}, _EMPTY_V2)
         if path == "/openapi/v2":
             return json_response(200, orjson.dumps(openapi.v2(list(self._registry))))
         if path.startswith(f"{_OPENAPI_V3}/"):

@@ -6,7 +6,7 @@ from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.options import WriteOptions
 from certwright.testkit.apiserver.strictness import stray_fields
-from certwright.testkit.apiserver.structural import default
+from certwright.testkit.apiserver.structural import default, drop_nulls
 
 
 def check_type(obj: JsonObject, kind: ServedKind) -> None:
@@ -44,6 +44,8 @@ def decode(
         BadRequest: the client wants strict validation, and there are stray fields.
     """
     unknown = kind.decode(obj)
+    if kind.custom:
+        drop_nulls(obj, kind.schema)
     if options.validation == "Ignore":
         return []
     strays = stray_fields(body or b"", obj, unknown, custom=kind.custom)
