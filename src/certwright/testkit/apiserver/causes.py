@@ -57,4 +57,8 @@ def type_invalid(field: str, value: Any, why: str) -> Cause:
 
 def shown(value: Any) -> str:
     """Return a value as it appears in a refusal: JSON, whatever its type."""
-    return orjson.dumps(value).decode()
+    text = orjson.dumps(value).decode()
+    if isinstance(value, str):
+        return text
+    # Go writes JSON that is safe inside HTML.
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

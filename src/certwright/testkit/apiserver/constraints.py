@@ -57,7 +57,7 @@ def _value(value: Any, schema: Schema, path: str, old: Any = _NEW) -> Iterator[C
         return
     yield from _combinations(value, schema, path)
     check = _CHECKS.get(type(value))
-    if check and not mismatch:
+    if check:
         yield from check(value, schema, path, old)
     if schema.enum and not any(_equal(value, choice) for choice in schema.enum):
         supported = [c if isinstance(c, str) else shown(c) for c in schema.enum]
@@ -119,10 +119,14 @@ def _string(value: str, schema: Schema, path: str, _old: Any) -> Iterator[Cause]
 
 def _number(value: float, schema: Schema, path: str, _old: Any) -> Iterator[Cause]:
     limit = _INT_RANGES.get(schema.format) if schema.type == "integer" else None
-    if limit and not -limit <= value < limit:
+    if limit and not (-limit <= value < limit and float(value).is_integer()):
         why = f"Checked value must be of type integer with format {schema.format} in {path}"
         yield invalid_value(_ANYWHERE, "", why)
-    if schema.multiple_of and not float(value / schema.multiple_of).is_integer():
+    if schema.multiple_of and isinstance(value, int) and schema.multiple_of < 1:
+        # For whole numbers the server cuts the factor to a whole number, too.
+        why = f"factor MultipleOf declared for {path} must be positive: 0"
+        yield invalid_value(path, 0, why)
+    elif schema.multiple_of and not float(value / schema.multiple_of).is_integer():
         why = f"{path} in body should be a multiple of {_plain(schema.multiple_of)}"
         yield invalid_value(path, value, why)
     low, high = schema.minimum, schema.maximum
@@ -178,7 +182,7 @@ def _object(value: dict[str, Any], schema: Schema, path: str, old: Any) -> Itera
 def _embedded(value: dict[str, Any], path: str) -> Iterator[Cause]:
     for name in ("apiVersion", "kind"):
         if not value.get(name):
-            yield required(f"{path}.{name}", "must not be empty")
+            yield required(f"{path}.{name}")
 
 
 def _combinations(value: Any, schema: Schema, path: str) -> Iterator[Cause]:

@@ -15,7 +15,8 @@ _EMBEDDED = frozenset({"apiVersion", "kind", "metadata"})
 def default(value: Any, schema: Schema) -> None:
     """Fill in missing fields that have defaults, in place and at every depth.
 
-    A null is missing where the schema is not nullable; defaults are themselves defaulted.
+    A null is missing where the schema is not nullable: it is replaced by the default, or
+    dropped. Defaults are themselves defaulted.
     """
     if isinstance(value, dict):
         for name, node in schema.defaulted():
@@ -32,14 +33,22 @@ def default(value: Any, schema: Schema) -> None:
 
 
 def _default_children(value: dict[str, Any], schema: Schema) -> None:
+    nulls = []
     for name, child in value.items():
+        if isinstance(child, dict | list):
+            node = schema.properties.get(name, schema.additional)
+            if node is not None:
+                default(child, node)
+        elif child is None:
+            nulls.append(name)
+    for name in nulls:
         node = schema.properties.get(name, schema.additional)
-        if node is None:
+        if node is None or node.nullable or not node.type:
             continue
-        if child is None and node.default is not UNSET and not node.nullable:
+        if node.default is UNSET:
+            del value[name]
+        else:
             value[name] = copy.deepcopy(node.default)
-        elif isinstance(child, dict | list):
-            default(child, node)
 
 
 def prune(value: Any, schema: Schema, path: str = "") -> list[str]:
@@ -72,3 +81,25 @@ def _prune(value: Any, schema: Schema, path: str, dropped: list[str]) -> None:
         for index, item in enumerate(value):
             if isinstance(item, dict | list):
                 _prune(item, schema.items, f"{path}[{index}]", dropped)
+
+
+def drop_nulls(value: Any, schema: Schema) -> None:
+    """Drop nulls of fields that may not be null and have no default, in place.
+
+    The server reads what clients send so; a null that apply makes of a field stays, to be
+    refused by validation.
+    """
+    if isinstance(value, dict):
+        for name, child in list(value.items()):
+            node = schema.properties.get(name, schema.additional)
+            if node is None:
+                continue
+            if child is None:
+                if not node.nullable and node.default is UNSET:
+                    del value[name]
+            elif isinstance(child, dict | list):
+                drop_nulls(child, node)
+    elif isinstance(value, list) and schema.items is not None:
+        for item in value:
+            if isinstance(item, dict | list):
+                drop_nulls(item, schema.items)

@@ -49,12 +49,15 @@ def prepare_job(new: JsonObject, old: JsonObject | None) -> None:
         return
     uid, name = new["metadata"]["uid"], new["metadata"].get("name", "")
     labels = spec["template"]["metadata"].setdefault("labels", {})
+    are_defaults = (new["metadata"].get("labels") or {}) == labels
     labels.setdefault("controller-uid", uid)
     labels.setdefault(_UID, uid)
     if not name or len(name) <= 63:
         labels.setdefault("job-name", name)
         labels.setdefault(_JOB_NAME, name)
     spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(_UID, uid)
+    if are_defaults:
+        new["metadata"]["labels"] = dict(labels)
 
 
 def validate_job(new: JsonObject, old: JsonObject | None) -> list[Cause]:
@@ -62,6 +65,8 @@ def validate_job(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     spec = new["spec"]
     causes = _job_spec_causes(spec, "spec")
     causes += selector_causes(spec.get("selector"), "spec.selector")
+    if not spec.get("manualSelector"):
+        causes += _generated_causes(new)
     if old is not None:
         before = old["spec"]
         causes += immutable(spec.get("selector"), before.get("selector"), "spec.selector")
@@ -73,6 +78,21 @@ def validate_job(new: JsonObject, old: JsonObject | None) -> list[Cause]:
             causes += immutable(
                 spec.get("completions"), before.get("completions"), "spec.completions"
             )
+    return causes
+
+
+def _generated_causes(job: JsonObject) -> list[Cause]:
+    """A generated selector holds the Job's uid and nothing else, and the template matches."""
+    selector = job["spec"].get("selector") or {}
+    labels = job["spec"]["template"]["metadata"].get("labels") or {}
+    causes: list[Cause] = []
+    if selector != {"matchLabels": {_UID: job["metadata"]["uid"]}}:
+        why = "`selector` not auto-generated"
+        causes.append(invalid_value("spec.selector", selector, why))
+    wanted = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        why = "`selector` does not match template `labels`"
+        causes.append(invalid_value("spec.template.metadata.labels", labels, why))
     return causes
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from certwright.kube.errors import Cause
 from certwright.kube.names import (
-    dns1035_label_problems,
     dns_label_problems,
     dns_subdomain_problems,
     label_value_problems,
@@ -206,7 +205,7 @@ def path_segment_problems(name: str) -> list[str]:
 
 _NAME_RULES: Final[dict[str, NameRule]] = {
     "Namespace": dns_label_problems,
-    "Service": dns1035_label_problems,
+    "Service": dns_label_problems,
     "Role": path_segment_problems,
     "ClusterRole": path_segment_problems,
     "RoleBinding": path_segment_problems,

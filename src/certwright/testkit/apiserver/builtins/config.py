@@ -33,7 +33,7 @@ def validate_config_map(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes.append(invalid_value(f"data[{key}]", key, why))
     causes += data_keys(binary, "binaryData")
     size = sum(len(value.encode()) for value in text.values())
-    return causes + at_most_a_mebibyte(size + _decoded_size(binary), "")
+    return causes + at_most_a_mebibyte(size + _decoded_size(binary), "[]")
 
 
 def complete_secret(obj: JsonObject) -> None:

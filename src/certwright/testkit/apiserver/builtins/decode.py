@@ -7,6 +7,7 @@ the wrong JSON type makes the whole object unreadable.
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ DEPTH_LIMIT = 200
 """Deeper objects than any kind has, and shallower than Python's stack."""
 
 _GO_TYPES = {"boolean": "bool", "string": "string", "number": "float64"}
+_FRACTION = re.compile(r"(.*T[0-9:]+)((?:\.\d+)?)(Z|[+-]\d\d:\d\d)")
 _INT_LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
 
 
@@ -122,7 +124,7 @@ def _map(
     value: JsonObject, node: Schema, where: _Where, unknown: list[str], struct: str
 ) -> JsonObject:
     for key, child in value.items():
-        inner = (f"{where[0]}.{key}", f"{where[1]}.{key}")
+        inner = (f"{where[0]}.{key}", where[1])
         decoded = _decode(child, node, inner, unknown, struct)
         value[key] = _zero(node) if decoded is None else decoded
     return value
@@ -182,14 +184,20 @@ def _quantity(value: Any) -> str:
 def _time(value: str, *, micro: bool) -> str | None:
     if not value:
         return None
-    try:
-        instant = parse_time(value)
-    except ValueError:
-        layout = "2006-01-02T15:04:05.000000Z07:00" if micro else "2006-01-02T15:04:05Z07:00"
-        raise Unreadable(
-            f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
-        ) from None
-    return format_micro_time(instant) if micro else format_time(instant)
+    layout = f"2006-01-02T15:04:05{'.000000' if micro else ''}Z07:00"
+    fraction = _FRACTION.fullmatch(value)
+    problem = f'"{value}" as "2006"'
+    # Six decimals, no fewer: Go's layout is taken literally when it is read.
+    if micro and fraction and len(fraction[2]) != 7:
+        rest = f"{fraction[2][7:]}{fraction[3]}"
+        problem = f'"{rest}" as "Z07:00"' if len(fraction[2]) > 7 else f'"{rest}" as ".000000"'
+    else:
+        try:
+            instant = parse_time(value)
+            return format_micro_time(instant) if micro else format_time(instant)
+        except ValueError:
+            pass
+    raise Unreadable(f'parsing time "{value}" as "{layout}": cannot parse {problem}')
 
 
 def _bytes(value: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
@@ -26,9 +26,21 @@ from certwright.testkit.apiserver.causes import (
 from certwright.testkit.apiserver.metadata import label_causes
 
 _ENV_NAME = re.compile(r"[ -<>-~]+")
-_MUTABLE_IN_CONTAINERS: Final = "image"
+_MUTABLE: Final = frozenset({
+    "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates",
+})  # fmt: skip
 _TOLERATED: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATED_SECONDS: Final = 300
+_SOURCE_NAMES: Final = {
+    "secret": "secretName",
+    "persistentVolumeClaim": "claimName",
+    "configMap": "name",
+}
+"""What a volume of a kind must name; in the order in which kinds are looked at."""
+_SYSTEM_PRIORITIES: Final = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
 
 
 def complete_spec(spec: JsonObject) -> None:
@@ -73,27 +85,31 @@ def complete_pod(obj: JsonObject) -> None:
     spec.setdefault("enableServiceLinks", True)
 
 
+def complete_pod_template(obj: JsonObject) -> None:
+    """Fill in the pod of a PodTemplate."""
+    complete_spec(obj["template"]["spec"])
+
+
 def prepare_pod(new: JsonObject, old: JsonObject | None) -> None:
     """Do what admission and the pod's strategy do."""
     spec = new["spec"]
     _tolerate(spec)
     if old is None:
-        # Classes are resolved by the scheduler's admission; none means the lowest.
-        spec.setdefault("priority", 0)
+        spec.setdefault("priority", _SYSTEM_PRIORITIES.get(spec.get("priorityClassName"), 0))
         spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
         new["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
-            new["status"]["conditions"] = [_gated()]
+            new["status"]["conditions"] = [_gated(new["metadata"].get("creationTimestamp"))]
 
 
-def _gated() -> JsonObject:
+def _gated(since: str | None) -> JsonObject:
     return {
         "type": "PodScheduled",
         "status": "False",
         "reason": "SchedulingGated",
         "message": "Scheduling is blocked due to non-empty scheduling gates",
         "lastProbeTime": None,
-        "lastTransitionTime": None,
+        "lastTransitionTime": since,
     }
 
 
@@ -150,20 +166,18 @@ def validate_pod(new: JsonObject, old: JsonObject | None) -> list[Cause]:
 
 
 def _frozen(new: JsonObject, old: JsonObject) -> bool:
-    def rest(spec: JsonObject) -> Any:
-        skipped = {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
-                   "schedulingGates", "nodeName"}  # fmt: skip
-        kept = {field: value for field, value in spec.items() if field not in skipped}
-        for field in ("containers", "initContainers"):
-            if field in kept:
-                kept[field] = [
-                    {k: v for k, v in c.items() if k != _MUTABLE_IN_CONTAINERS} for c in kept[field]
-                ]
-        return kept
+    return _rest(new) != _rest(old) or any(
+        gate not in (old.get("schedulingGates") or ()) for gate in new.get("schedulingGates") or ()
+    )
 
-    # A pod may be bound to a node once.
-    bound = old.get("nodeName") and new.get("nodeName") != old["nodeName"]
-    return bool(bound) or rest(new) != rest(old)
+
+def _rest(spec: JsonObject) -> JsonObject:
+    """Return what of a pod spec cannot be changed; scheduling gates can only be removed."""
+    kept = {field: value for field, value in spec.items() if field not in _MUTABLE}
+    for field in ("containers", "initContainers"):
+        if field in kept:
+            kept[field] = [{**container, "image": ""} for container in kept[field]]
+    return kept
 
 
 def template_causes(template: JsonObject, path: str) -> list[Cause]:
@@ -195,7 +209,7 @@ def spec_causes(spec: JsonObject, path: str) -> list[Cause]:
     )
     causes += one_of(
         spec["dnsPolicy"],
-        ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+        ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
         f"{path}.dnsPolicy",
     )
     if spec.get("serviceAccountName"):
@@ -216,19 +230,22 @@ def _volume_causes(volume: JsonObject, names: set[str], path: str) -> list[Cause
     causes = label_name(name, f"{path}.name") if name else [required(f"{path}.name")]
     if name in names:
         causes.append(duplicate_value(f"{path}.name", name))
-    names.add(name)
-    sources = sorted(volume.keys() - {"name"})
+    sources = sorted(volume.keys() - {"name"}, key=_source_order)
     for extra in sources[1:]:
         why = "may not specify more than 1 volume type"
         causes.append(forbidden_value(f"{path}.{extra}", why))
-    if "secret" in volume and not volume["secret"].get("secretName"):
-        causes.append(required(f"{path}.secret.secretName"))
-    if "configMap" in volume and not volume["configMap"].get("name"):
-        causes.append(required(f"{path}.configMap.name"))
-    claim = volume.get("persistentVolumeClaim")
-    if claim is not None and not claim.get("claimName"):
-        causes.append(required(f"{path}.persistentVolumeClaim.claimName"))
+    field = _SOURCE_NAMES.get(sources[0]) if sources else None
+    if field and not volume[sources[0]].get(field):
+        causes.append(required(f"{path}.{sources[0]}.{field}"))
+    if not causes:
+        names.add(name)
     return causes
+
+
+def _source_order(source: str) -> tuple[int, str]:
+    """Sort the kinds of volumes people mix up as the API server looks at them."""
+    known = list(_SOURCE_NAMES)
+    return (known.index(source) if source in known else -1, source)
 
 
 def _container_causes(container: JsonObject, volumes: set[str], path: str) -> list[Cause]:

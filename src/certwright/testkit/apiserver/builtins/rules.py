@@ -11,9 +11,13 @@ from certwright.testkit.apiserver.builtins import (
     access,
     batch,
     config,
+    coordination,
+    network,
     pods,
-    resources,
+    scaling,
     services,
+    storage,
+    webhooks,
     workloads,
 )
 from certwright.testkit.apiserver.builtins.checks import name_causes
@@ -51,15 +55,20 @@ _RULES: Final = {
     "configmaps": Rules(validate=config.validate_config_map),
     "secrets": Rules(config.complete_secret, validate=config.validate_secret),
     "namespaces": Rules(config.complete_namespace, config.prepare_namespace),
+    "events": Rules(validate=coordination.validate_core_event),
+    "events.events.k8s.io": Rules(validate=coordination.validate_event),
+    "limitranges": Rules(storage.complete_limit_range),
+    "nodes": Rules(prepare=storage.prepare_node),
+    "podtemplates": Rules(pods.complete_pod_template),
     "pods": Rules(pods.complete_pod, pods.prepare_pod, pods.validate_pod),
     "replicationcontrollers": Rules(
         workloads.complete_replication_controller,
         validate=workloads.validate_replication_controller,
     ),
     "persistentvolumeclaims": Rules(
-        resources.complete_claim, resources.prepare_claim, resources.validate_claim
+        storage.complete_claim, storage.prepare_claim, storage.validate_claim
     ),
-    "persistentvolumes": Rules(prepare=resources.prepare_volume),
+    "persistentvolumes": Rules(prepare=storage.prepare_volume),
     "deployments.apps": Rules(
         workloads.complete_deployment, validate=workloads.validate_deployment
     ),
@@ -75,14 +84,14 @@ _RULES: Final = {
     "jobs.batch": Rules(batch.complete_job, batch.prepare_job, batch.validate_job),
     "cronjobs.batch": Rules(batch.complete_cron_job, validate=batch.validate_cron_job),
     "horizontalpodautoscalers.autoscaling": Rules(
-        resources.complete_autoscaler, validate=resources.validate_autoscaler
+        scaling.complete_autoscaler, validate=scaling.validate_autoscaler
     ),
-    "poddisruptionbudgets.policy": Rules(validate=resources.validate_budget),
-    "ingresses.networking.k8s.io": Rules(validate=resources.validate_ingress),
-    "networkpolicies.networking.k8s.io": Rules(resources.complete_network_policy),
-    "endpointslices.discovery.k8s.io": Rules(validate=resources.validate_endpoint_slice),
-    "storageclasses.storage.k8s.io": Rules(validate=resources.validate_storage_class),
-    "priorityclasses.scheduling.k8s.io": Rules(validate=resources.validate_priority_class),
+    "poddisruptionbudgets.policy": Rules(validate=scaling.validate_budget),
+    "ingresses.networking.k8s.io": Rules(validate=network.validate_ingress),
+    "networkpolicies.networking.k8s.io": Rules(network.complete_network_policy),
+    "endpointslices.discovery.k8s.io": Rules(validate=network.validate_endpoint_slice),
+    "storageclasses.storage.k8s.io": Rules(validate=storage.validate_storage_class),
+    "priorityclasses.scheduling.k8s.io": Rules(validate=storage.validate_priority_class),
     "roles.rbac.authorization.k8s.io": Rules(validate=access.validate_role),
     "clusterroles.rbac.authorization.k8s.io": Rules(validate=access.validate_cluster_role),
     "rolebindings.rbac.authorization.k8s.io": Rules(
@@ -92,15 +101,15 @@ _RULES: Final = {
         access.complete_binding, validate=access.validate_cluster_role_binding
     ),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
-        validate=access.validate_webhooks
+        validate=webhooks.validate_webhooks
     ),
     "validatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
-        validate=access.validate_webhooks
+        validate=webhooks.validate_webhooks
     ),
     "certificatesigningrequests.certificates.k8s.io": Rules(
         validate=access.validate_signing_request
     ),
-    "leases.coordination.k8s.io": Rules(validate=resources.validate_lease),
+    "leases.coordination.k8s.io": Rules(validate=coordination.validate_lease),
     "customresourcedefinitions.apiextensions.k8s.io": Rules(
         crd_status.complete, crd_status.prepare, crd_rules.validate
     ),

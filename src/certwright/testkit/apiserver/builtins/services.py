@@ -53,17 +53,18 @@ class ServiceAllocator:
         """Keep or allocate addresses and node ports; drop what another type had."""
         spec, before = new["spec"], (old or {}).get("spec") or {}
         if spec.get("type") == "ExternalName":
-            if old is None or before.get("type") != "ExternalName":
-                for field in ("ipFamilies", "ipFamilyPolicy"):
-                    spec.pop(field, None)
+            if before.get("type") not in {None, "ExternalName"}:
+                _forget_addresses(spec, before)
             return
         if before.get("type") != "ExternalName":
             _keep_addresses(spec, before)
         if not spec.get("clusterIP"):
             spec["clusterIP"] = self.cluster_ip()
         spec.setdefault("clusterIPs", [spec["clusterIP"]])
-        spec.setdefault("ipFamilies", ["IPv4"])
-        spec.setdefault("ipFamilyPolicy", "SingleStack")
+        # Without pods of its own, a headless Service is taken to have both families.
+        dual = spec["clusterIP"] == "None" and not spec.get("selector")
+        spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if dual else ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "RequireDualStack" if dual else "SingleStack")
         if spec["type"] in _EXTERNAL:
             self._node_ports(spec, before)
         elif before.get("type") in _EXTERNAL:
@@ -80,9 +81,22 @@ class ServiceAllocator:
 
 def _keep_addresses(spec: JsonObject, before: JsonObject) -> None:
     """An update that leaves addresses out means those that are there."""
+    ip, ips = spec.get("clusterIP"), spec.get("clusterIPs")
+    if ip and before.get("clusterIP") not in {None, ip} and ips == before.get("clusterIPs"):
+        # Older clients know the first of the two fields only.
+        spec["clusterIPs"] = [ip]
     for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
         if not spec.get(field) and before.get(field):
             spec[field] = before[field]
+
+
+def _forget_addresses(spec: JsonObject, before: JsonObject) -> None:
+    """A Service that becomes an alias loses the addresses it had, unless they were changed."""
+    for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if spec.get(field) == before.get(field):
+            spec.pop(field, None)
+    if spec.get("internalTrafficPolicy") == before.get("internalTrafficPolicy"):
+        spec.pop("internalTrafficPolicy", None)
 
 
 def _forget_node_ports(spec: JsonObject, before: JsonObject) -> None:
@@ -215,10 +229,21 @@ def _port_causes(ports: list[JsonObject]) -> list[Cause]:
         if port.get("appProtocol") is not None:
             causes += qualified_name(port["appProtocol"], f"{path}.appProtocol")
         if _port_key(port) in seen:
-            shown = {"protocol": port["protocol"], "port": port.get("port")}
-            causes.append(duplicate_value(path, shown))
+            causes.append(duplicate_value(path, _go_port(port)))
         seen.add(_port_key(port))
     return causes
+
+
+def _go_port(port: JsonObject) -> JsonObject:
+    """Return a port as the API server prints its internal form."""
+    return {
+        "Name": "",
+        "Protocol": port["protocol"],
+        "AppProtocol": None,
+        "Port": port.get("port"),
+        "TargetPort": 0,
+        "NodePort": 0,
+    }
 
 
 def _node_port_causes(spec: JsonObject) -> list[Cause]:

@@ -24,6 +24,7 @@ from certwright.testkit.apiserver.causes import (
     forbidden_value,
     invalid_value,
     required,
+    shown,
     unsupported_value,
 )
 
@@ -128,7 +129,7 @@ def validate_daemon_set(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     strategy = spec["updateStrategy"]
     if strategy["type"] not in {"RollingUpdate", "OnDelete"}:
         supported = ["RollingUpdate", "OnDelete"]
-        causes.append(unsupported_value("spec.updateStrategy", strategy, supported))
+        causes.append(unsupported_value("spec.updateStrategy", _go_strategy(strategy), supported))
     causes += non_negative(spec["revisionHistoryLimit"], "spec.revisionHistoryLimit")
     return causes + _kept_selector(new, old)
 
@@ -143,7 +144,7 @@ def validate_stateful_set(new: JsonObject, old: JsonObject | None) -> list[Cause
     strategy = spec["updateStrategy"]
     if strategy["type"] not in {"RollingUpdate", "OnDelete"}:
         why = "must be 'RollingUpdate' or 'OnDelete'"
-        causes.append(invalid_value("spec.updateStrategy", strategy, why))
+        causes.append(invalid_value("spec.updateStrategy", _go_strategy(strategy), why))
     causes += non_negative(spec["replicas"], "spec.replicas")
     causes += non_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
     if old is None and spec["serviceName"]:
@@ -197,23 +198,30 @@ def _with_claims(spec: JsonObject) -> JsonObject:
 def _selector_and_template(
     spec: JsonObject, name: str, owner: str, template: JsonObject | None = None
 ) -> list[Cause]:
-    selector = spec.get("selector")
-    causes: list[Cause] = []
-    if selector is None:
-        causes.append(required("spec.selector"))
-    else:
-        causes += selector_causes(selector, "spec.selector")
-        if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-            why = f"empty selector is invalid for {name}"
-            causes.append(invalid_value("spec.selector", selector, why))
+    selector, path = spec.get("selector"), "spec.selector"
     template = template or spec["template"]
-    if selector and not causes:
-        labels = template["metadata"].get("labels") or {}
-        if not LabelSelector.from_spec(selector).matches(labels):
-            why = "`selector` does not match template `labels`"
-            causes.append(invalid_value("spec.template.metadata.labels", labels or None, why))
+    malformed = selector_causes(selector, path)
+    causes = list(malformed)
+    if selector is None and owner != "DaemonSet":
+        causes.append(required(path))
+    elif selector is not None and not any(selector.values()):
+        why = f"empty selector is invalid for {name}"
+        causes.append(invalid_value(path, selector, why))
+    if malformed and owner != "DaemonSet":
+        why = "" if owner == "StatefulSet" else ": invalid label selector"
+        shown_selector = f"Invalid value: {shown(selector)}{why}"
+        return [*causes, Cause("FieldValueInvalid", shown_selector, path)]
+    labels = template["metadata"].get("labels") or {}
+    if not malformed and not _selects(selector, labels):
+        why = "`selector` does not match template `labels`"
+        causes.append(invalid_value("spec.template.metadata.labels", labels or None, why))
     causes += template_causes(template, "spec.template")
     return causes + only_restarting(template, "spec.template", owner)
+
+
+def _selects(selector: JsonObject | None, labels: dict[str, str]) -> bool:
+    """Whether a selector matches; none at all matches nothing, an empty one everything."""
+    return selector is not None and LabelSelector.from_spec(selector).matches(labels)
 
 
 def _kept_selector(new: JsonObject, old: JsonObject | None) -> list[Cause]:
@@ -230,7 +238,12 @@ def _strategy_causes(strategy: JsonObject) -> list[Cause]:
             return [forbidden_value(f"{path}.rollingUpdate", why)] if rolling else []
         case "RollingUpdate":
             return _rolling_causes(rolling or {}, f"{path}.rollingUpdate")
-    return [unsupported_value(path, strategy, ["Recreate", "RollingUpdate"])]
+    return [unsupported_value(path, _go_strategy(strategy), ["Recreate", "RollingUpdate"])]
+
+
+def _go_strategy(strategy: JsonObject) -> JsonObject:
+    """Return a strategy as the API server prints its internal form."""
+    return {"Type": strategy["type"], "RollingUpdate": strategy.get("rollingUpdate")}
 
 
 def _rolling_causes(rolling: JsonObject, path: str) -> list[Cause]:

@@ -60,9 +60,8 @@ class Expression:
             self._program = library.compile(source)
         except ValueError as error:
             text = str(error)
-            raise ExpressionError(
-                text[text.find("ERROR:") :] if "ERROR:" in text else text
-            ) from None
+            report = text[text.find("ERROR:") :] if "ERROR:" in text else text
+            raise ExpressionError(report.replace("\n| ", "\n | ")) from None
         self.uses_old = "oldSelf" in self._program.variables()
         self.depth = _macro_depth(bare)
         self._check_names(bare)
@@ -78,7 +77,7 @@ class Expression:
         known = {"self", "oldSelf"} | set(_MACRO.findall(bare)) | _TYPES
         for name in self._program.variables():
             if name not in known and not name.startswith("@"):
-                raise ExpressionError(_report(self.source, bare, name, "undeclared reference to"))
+                raise ExpressionError(_report(self.source, name, "undeclared reference to"))
         available = _CORE | _available().keys()
         for name in self._program.functions():
             local = name.rpartition(".")[2]
@@ -87,7 +86,7 @@ class Expression:
                 and name not in available
                 and not any(known_name.endswith(f".{local}") for known_name in available)
             ):
-                raise ExpressionError(_report(self.source, bare, name, "undeclared reference to"))
+                raise ExpressionError(_report(self.source, name, "undeclared reference to"))
 
     def evaluate(self, value: Any, old: Any, *, has_old: bool) -> Any:
         """Return the result.
@@ -139,6 +138,18 @@ def _macro_depth(bare: str) -> int:
     return deepest
 
 
+def result_type(source: str, schema: Schema) -> str:
+    """Return the type of an expression that only names a field, and empty for any other."""
+    path = re.fullmatch(r"\s*self((?:\.\w+)*)\s*", source)
+    node: Schema | None = schema if path else None
+    for name in path[1].split(".")[1:] if path else ():
+        names = (
+            {escape(declared): child for declared, child in node.properties.items()} if node else {}
+        )
+        node = names.get(name)
+    return node.type if node else ""
+
+
 def _check_fields(source: str, bare: str, schema: Schema) -> None:
     """Refuse fields of ``self`` that the schema does not have."""
     for match in _SELF_PATH.finditer(bare):
@@ -148,13 +159,14 @@ def _check_fields(source: str, bare: str, schema: Schema) -> None:
                 break
             names = {escape(declared): child for declared, child in node.properties.items()}
             if name not in names:
-                raise ExpressionError(_report(source, bare, name, "undefined field"))
+                raise ExpressionError(_report(source, f".{name}", "undefined field"))
             node = names[name]
 
 
-def _report(source: str, bare: str, name: str, what: str) -> str:
-    found = re.search(rf"\b{re.escape(name)}\b", source)
-    column = found.start() + 1 if found else 1
+def _report(source: str, name: str, what: str) -> str:
+    found = re.search(rf"(?<!\w){re.escape(name)}\b", source) if name[0] != "." else None
+    column = (found.start() if found else max(source.find(name), 0)) + 1
     where = " (in container '')" if what.startswith("undeclared") else ""
     pointer = "." * (column - 1)
-    return f"ERROR: <input>:1:{column}: {what} '{name}'{where}\n | {source}\n | {pointer}^"
+    shown = name.removeprefix(".")
+    return f"ERROR: <input>:1:{column}: {what} '{shown}'{where}\n | {source}\n | {pointer}^"

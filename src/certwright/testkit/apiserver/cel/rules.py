@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from certwright.kube.errors import Cause
+from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.causes import (
     duplicate_value,
     forbidden_value,
     invalid_value,
     required,
 )
-from certwright.testkit.apiserver.cel.expressions import Expression, ExpressionError
+from certwright.testkit.apiserver.cel.expressions import Expression, ExpressionError, result_type
 from certwright.testkit.apiserver.cel.values import needs_conversion, to_cel
 from certwright.testkit.apiserver.constraints import correlated
 from certwright.testkit.apiserver.schema import ListType, Rule, Schema
@@ -40,6 +41,9 @@ class CompiledRules:
     properties: "dict[str, CompiledRules]" = field(default_factory=dict)
     additional: "CompiledRules | None" = None
     items: "CompiledRules | None" = None
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.properties or self.additional or self.items)
 
     def evaluate(self, new: Any, old: Any = None) -> list[Cause]:
         """Return what the rules have against *new*, given the stored object, if any."""
@@ -119,8 +123,7 @@ def _compile(schema: Schema) -> CompiledRules | None:
             node.properties[name] = compiled
     node.additional = _compile(schema.additional) if schema.additional else None
     node.items = _compile(schema.items) if schema.items else None
-    used = node.rules or node.properties or node.additional or node.items
-    return node if used else None
+    return node if node else None
 
 
 def rule_errors(schema: Schema, path: str, *, correlatable: bool = True) -> Iterator[Cause]:
@@ -144,12 +147,14 @@ def _rule_errors(rule: Rule, schema: Schema, path: str, *, correlatable: bool) -
     if not rule.rule.strip():
         yield required(f"{path}.rule", "rule is not specified")
         return
-    shown = {"rule": rule.rule, **({"message": rule.message} if rule.message else {})}
+    shown = _go_rule(rule)
     try:
         expression = Expression(rule.rule, schema, optional_old=rule.optional_old_self)
     except ExpressionError as error:
         yield invalid_value(f"{path}.rule", shown, f"compilation failed: {error}")
         return
+    if result_type(rule.rule, schema) not in {"", "boolean"}:
+        yield invalid_value(f"{path}.rule", shown, "cel expression must evaluate to a bool")
     if expression.uses_old and not correlatable:
         why = (
             "oldSelf cannot be used on the uncorrelatable portion of the schema within "
@@ -165,6 +170,18 @@ def _rule_errors(rule: Rule, schema: Schema, path: str, *, correlatable: bool) -
         except ExpressionError as error:
             why = f"messageExpression compilation failed: {error}"
             yield invalid_value(f"{path}.messageExpression", shown, why)
+
+
+def _go_rule(rule: Rule) -> JsonObject:
+    """Return a rule as the API server prints its internal form."""
+    return {
+        "Rule": rule.rule,
+        "Message": rule.message,
+        "MessageExpression": rule.message_expression,
+        "Reason": None if rule.reason == "FieldValueInvalid" else rule.reason,
+        "FieldPath": rule.field_path,
+        "OptionalOldSelf": rule.optional_old_self or None,
+    }
 
 
 def _message(compiled: _Compiled, value: Any, old: Any, *, has_old: bool) -> str:

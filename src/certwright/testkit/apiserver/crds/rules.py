@@ -1,7 +1,7 @@
 """What a CustomResourceDefinition may say."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from certwright.kube.errors import Cause
@@ -109,32 +109,65 @@ def _versions_causes(spec: JsonObject) -> list[Cause]:
         path, name = f"spec.versions[{index}]", version.get("name") or ""
         if problems := dns1035_label_problems(name):
             causes.append(invalid_value(f"{path}.name", name, ",".join(problems)))
-        causes += _version_causes(version, path)
+        if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+            causes.append(required(f"{path}.schema.openAPIV3Schema"))
+    for version, prefix in _distinct(versions, "schema", "spec.validation"):
+        causes += _schema_part(version, prefix)
+    for part, check in _PARTS.items():
+        for version, prefix in _distinct(versions, part, f"spec.{part}"):
+            causes += check(version, prefix)
     if len({version.get("name") for version in versions}) != len(versions):
         why = "must contain unique version names"
-        causes.append(invalid_value("spec.versions", versions, why))
+        causes.append(invalid_value("spec.versions", _go_versions(versions), why))
     if sum(bool(version.get("storage")) for version in versions) != 1:
         why = "must have exactly one version marked as storage version"
-        causes.append(invalid_value("spec.versions", versions or None, why))
+        causes.append(invalid_value("spec.versions", _go_versions(versions) or None, why))
     return causes
 
 
-def _version_causes(version: JsonObject, path: str) -> Iterator[Cause]:
+def _distinct(
+    versions: list[JsonObject], part: str, shared: str
+) -> Iterator[tuple[JsonObject, str]]:
+    """Yield the versions whose *part* is to be checked, and the path to report it under.
+
+    The API server keeps a part that all versions have in common once, outside of them, and
+    names it accordingly.
+    """
+    if all(version.get(part) == versions[0].get(part) for version in versions):
+        yield from ((version, shared) for version in versions[:1])
+    else:
+        for index, version in enumerate(versions):
+            yield version, f"spec.versions[{index}].{part}"
+
+
+def _schema_part(version: JsonObject, path: str) -> list[Cause]:
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     if schema is None:
-        yield required(f"{path}.schema.openAPIV3Schema")
-    else:
-        has_status = "status" in (version.get("subresources") or {})
-        yield from schema_causes(schema, f"{path}.schema.openAPIV3Schema", has_status=has_status)
-    yield from _subresource_causes(version.get("subresources") or {}, f"{path}.subresources")
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        yield from _column_causes(column, f"{path}.additionalPrinterColumns[{index}]")
-    if schema is not None:
-        yield from _selectable_causes(version, schema, f"{path}.selectableFields")
+        return []
+    has_status = "status" in (version.get("subresources") or {})
+    return schema_causes(schema, f"{path}.openAPIV3Schema", has_status=has_status)
 
 
-def _subresource_causes(subresources: JsonObject, path: str) -> Iterator[Cause]:
-    scale = subresources.get("scale")
+def _go_versions(versions: list[JsonObject]) -> list[JsonObject]:
+    """Return versions as the API server prints their internal form."""
+    return [
+        {
+            "Name": version.get("name") or "",
+            "Served": bool(version.get("served")),
+            "Storage": bool(version.get("storage")),
+            "Deprecated": bool(version.get("deprecated")),
+            "DeprecationWarning": version.get("deprecationWarning"),
+            "Schema": None,
+            "Subresources": None,
+            "AdditionalPrinterColumns": None,
+            "SelectableFields": None,
+        }
+        for version in versions
+    ]
+
+
+def _subresource_causes(version: JsonObject, path: str) -> Iterator[Cause]:
+    scale = (version.get("subresources") or {}).get("scale")
     if scale is None:
         return
     roots = {"specReplicasPath": (".spec.",), "statusReplicasPath": (".status.",)}
@@ -151,6 +184,11 @@ def _subresource_causes(subresources: JsonObject, path: str) -> Iterator[Cause]:
     if selector and not selector.startswith((".spec.", ".status.")):
         why = "should be a json path under either .spec or .status"
         yield invalid_value(f"{path}.scale.labelSelectorPath", selector, why)
+
+
+def _columns_causes(version: JsonObject, path: str) -> Iterator[Cause]:
+    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        yield from _column_causes(column, f"{path}[{index}]")
 
 
 def _column_causes(column: JsonObject, path: str) -> Iterator[Cause]:
@@ -171,30 +209,35 @@ def _column_causes(column: JsonObject, path: str) -> Iterator[Cause]:
         yield invalid_value(f"{path}.jsonPath", column["jsonPath"], why)
 
 
-def _selectable_causes(version: JsonObject, schema: JsonObject, path: str) -> Iterator[Cause]:
+def _selectable_causes(version: JsonObject, path: str) -> Iterator[Cause]:
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
     seen: set[str] = set()
     for index, field in enumerate(version.get("selectableFields") or ()):
         where, value = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
         if not value:
             yield required(where)
             continue
-        if value in seen:
-            yield duplicate_value(where, value)
-        seen.add(value)
-        if not _SIMPLE_PATH.fullmatch(value):
-            yield invalid_value(where, value, "is an invalid path: must be a simple json path")
-            continue
-        node: Any = schema
+        node: Any = schema if _SIMPLE_PATH.fullmatch(value) else {}
         for name in value[1:].split("."):
             node = (node.get("properties") or {}).get(name) or {}
-        if value.startswith(".metadata"):
-            yield invalid_value(where, value, "must not point to fields in metadata")
+        if not node:
+            yield invalid_value(where, value, "is an invalid path: does not refer to a valid field")
         elif node.get("type") not in {"string", "boolean", "integer"}:
             why = (
                 "must point to a field of type string, boolean or integer. Enum string fields "
                 "and strings with formats are allowed."
             )
             yield invalid_value(where, value, why)
+        elif value in seen:
+            yield duplicate_value(where, value)
+        seen.add(value)
+
+
+_PARTS: Final[dict[str, Callable[[JsonObject, str], Iterable[Cause]]]] = {
+    "subresources": _subresource_causes,
+    "additionalPrinterColumns": _columns_causes,
+    "selectableFields": _selectable_causes,
+}
 
 
 def _conversion_causes(conversion: JsonObject) -> Iterator[Cause]:
@@ -211,6 +254,9 @@ def _conversion_causes(conversion: JsonObject) -> Iterator[Cause]:
 
 def _stored_causes(stored: list[str], versions: list[JsonObject]) -> Iterator[Cause]:
     names = [version.get("name") for version in versions]
+    if not stored:
+        why = "must have at least one stored version"
+        yield invalid_value("status.storedVersions", None, why)
     for index, name in enumerate(stored):
         if name not in names:
             why = (

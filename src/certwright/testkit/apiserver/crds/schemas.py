@@ -1,7 +1,8 @@
 """What the schema of a CustomResourceDefinition may say: it must be structural."""
 
+import copy
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
@@ -92,8 +93,9 @@ def _node(schema: JsonObject, path: str, level: str) -> Iterator[Cause]:
 
 def _type_causes(schema: JsonObject, path: str, level: str) -> Iterator[Cause]:
     kind = schema.get("type") or ""
-    free = schema.get("x-kubernetes-int-or-string") or schema.get(
-        "x-kubernetes-preserve-unknown-fields"
+    free = (
+        schema.get("x-kubernetes-int-or-string")
+        or schema.get("x-kubernetes-preserve-unknown-fields") is not None
     )
     empty = {
         "root": "must not be empty at the root",
@@ -211,16 +213,15 @@ def _nested(schema: JsonObject, path: str) -> Iterator[Cause]:
 def _defaults(schema: JsonObject, path: str) -> Iterator[Cause]:
     """Defaults must be valid values without unknown fields."""
     if "default" in schema:
-        value: Any = schema["default"]
         node = parse({key: part for key, part in schema.items() if key != "default"})
-        where = f"{path}.default"
-        if isinstance(value, dict | list):
-            for dropped in prune(value, node):
-                why = f"must be a structural default; unknown field {dropped}"
-                yield invalid_value(where, value, why)
-        yield from validate(value, node, where)
+        where, value = f"{path}.default", copy.deepcopy(schema["default"])
+        if prune(value, node):
+            yield invalid_value(where, schema["default"], "must not have unknown fields")
+        for cause in validate(value, node):
+            field = "" if cause.field == "<nil>" else f".{cause.field}"
+            yield Cause(cause.reason, cause.message, where + field)
     for name, child in (schema.get("properties") or {}).items():
         yield from _defaults(child, f"{path}.properties[{name}]")
-    for field in ("items", "additionalProperties"):
-        if isinstance(schema.get(field), dict):
-            yield from _defaults(schema[field], f"{path}.{field}")
+    for part in ("items", "additionalProperties"):
+        if isinstance(schema.get(part), dict):
+            yield from _defaults(schema[part], f"{path}.{part}")

@@ -11,6 +11,7 @@ from certwright.testkit.apiserver import cel
 from certwright.testkit.apiserver.builtins.checks import name_causes
 from certwright.testkit.apiserver.builtins.decode import check_depth, decoder
 from certwright.testkit.apiserver.builtins.notation import META, definitions
+from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.constraints import validate
 from certwright.testkit.apiserver.crds.parse import parse
 from certwright.testkit.apiserver.kinds import Column, ServedKind
@@ -18,6 +19,17 @@ from certwright.testkit.apiserver.schema import Schema
 from certwright.testkit.apiserver.structural import prune
 
 _NAME: Final = Column("Name", ".metadata.name", format="name")
+_BLOCKING: Final = frozenset({
+    "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+})  # fmt: skip
+"""Rules rely on the schema: they are not looked at in objects that break it in these ways."""
+_UNCHECKED: Final = invalid_value(
+    "<nil>",
+    None,
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation",
+)
 _AGE: Final = Column("Age", ".metadata.creationTimestamp", type="date")
 
 
@@ -36,7 +48,8 @@ def _served(crd: JsonObject, version: JsonObject) -> ServedKind:
         names["plural"],
         namespaced=spec["scope"] == "Namespaced",
     )
-    schema = root_schema((version.get("schema") or {}).get("openAPIV3Schema") or {})
+    declared = parse((version.get("schema") or {}).get("openAPIV3Schema") or {})
+    schema = root_schema(declared)
     subresources = version.get("subresources") or {}
     scale = subresources.get("scale") or {}
     return ServedKind(
@@ -59,7 +72,7 @@ def _served(crd: JsonObject, version: JsonObject) -> ServedKind:
         ),
         columns=_columns(version),
         decode=_Decoder(schema, resource),
-        validate=_Validator(schema, resource),
+        validate=_Validator(declared, resource),
     )
 
 
@@ -90,20 +103,15 @@ def _object_meta() -> Schema:
     return definitions()[f"{META}.ObjectMeta"]
 
 
-def root_schema(props: JsonObject) -> Schema:
+def root_schema(declared: Schema) -> Schema:
     """Return the schema of whole objects: the declared one, with type and metadata implied."""
-    schema = parse(props)
-    declared = schema.properties.get("metadata") or Schema()
-    metadata = replace(
-        _object_meta(), properties={**_object_meta().properties, **declared.properties}
-    )
-    schema.properties = {
-        **schema.properties,
+    properties = {
+        **declared.properties,
         "apiVersion": Schema("string"),
         "kind": Schema("string"),
-        "metadata": metadata,
+        "metadata": _object_meta(),
     }
-    return schema
+    return replace(declared, properties=properties)
 
 
 class _Decoder:
@@ -133,4 +141,6 @@ class _Validator:
     def __call__(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes = name_causes(self._kind, new["metadata"]) if old is None else []
         causes += validate(new, self._schema, old=old)
-        return causes or self._rules.evaluate(new, old)
+        if not any(cause.reason in _BLOCKING for cause in causes):
+            return causes + self._rules.evaluate(new, old)
+        return [*causes, _UNCHECKED] if self._rules else causes
