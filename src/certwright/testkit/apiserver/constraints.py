@@ -224,17 +224,20 @@ def _list_types(value: Any, schema: Schema, path: str, old: Any) -> Iterator[Cau
                 before = old.get(name, _NEW) if isinstance(old, dict) else _NEW
                 yield from _list_types(child, node, f"{path}.{name}" if path else name, before)
     elif isinstance(value, list):
-        if schema.list_type is ListType.SET:
-            for index in _repeated(value):
-                yield duplicate_value(f"{path}[{index}]", value[index])
-        elif schema.list_type is ListType.MAP:
-            keys = [_keys_of(item, schema) for item in value]
-            for index in _repeated(keys):
-                yield duplicate_value(f"{path}[{index}]", keys[index])
-        if schema.items is not None:
-            for index, item in enumerate(value):
-                if isinstance(item, dict | list):
-                    yield from _list_types(item, schema.items, f"{path}[{index}]", _NEW)
+        yield from _duplicates(value, schema, path)
+        for index, item in enumerate(value if schema.items is not None else ()):
+            if isinstance(item, dict | list):
+                yield from _list_types(item, schema.items or Schema(), f"{path}[{index}]", _NEW)
+
+
+def _duplicates(value: list[Any], schema: Schema, path: str) -> Iterator[Cause]:
+    identities = value
+    if schema.list_type is ListType.MAP:
+        identities = [_keys_of(item, schema) for item in value]
+    elif schema.list_type is not ListType.SET:
+        return
+    for index in _repeated(identities):
+        yield duplicate_value(f"{path}[{index}]", identities[index])
 
 
 def correlated(value: list[Any], old: Any, schema: Schema, missing: Any = _NEW) -> list[Any]:

@@ -15,8 +15,7 @@ _EMBEDDED = frozenset({"apiVersion", "kind", "metadata"})
 def default(value: Any, schema: Schema) -> None:
     """Fill in missing fields that have defaults, in place and at every depth.
 
-    A null is missing where the schema is not nullable: it is replaced by the default, or
-    dropped. Defaults are themselves defaulted.
+    A null is missing where the schema is not nullable; defaults are themselves defaulted.
     """
     if isinstance(value, dict):
         for name, node in schema.defaulted():
@@ -33,28 +32,23 @@ def default(value: Any, schema: Schema) -> None:
 
 
 def _default_children(value: dict[str, Any], schema: Schema) -> None:
-    nulls = []
     for name, child in value.items():
-        if isinstance(child, dict | list):
-            node = schema.properties.get(name, schema.additional)
-            if node is not None:
-                default(child, node)
-        elif child is None:
-            nulls.append(name)
-    for name in nulls:
-        node = schema.properties.get(name, schema.additional)
-        if node is None or node.nullable or not node.type:
+        if child is not None and not isinstance(child, dict | list):
             continue
-        if node.default is UNSET:
-            del value[name]
-        else:
+        node = schema.properties.get(name, schema.additional)
+        if node is None:
+            continue
+        if child is not None:
+            default(child, node)
+        elif node.default is not UNSET and not node.nullable:
             value[name] = copy.deepcopy(node.default)
 
 
 def prune(value: Any, schema: Schema, path: str = "") -> list[str]:
     """Drop fields the schema does not know, in place; return their paths."""
     dropped: list[str] = []
-    _prune(value, schema, path, dropped)
+    if isinstance(value, dict | list):
+        _prune(value, schema, path, dropped)
     return dropped
 
 
@@ -62,25 +56,23 @@ def _prune(value: Any, schema: Schema, path: str, dropped: list[str]) -> None:
     if isinstance(value, dict):
         unknown = []
         for name, child in value.items():
-            node = schema.properties.get(name)
-            if node is None and schema.embedded_resource and name in _EMBEDDED:
-                continue
+            node = schema.properties.get(name, schema.additional)
             if node is None:
-                node = schema.additional
-            if node is not None:
-                if isinstance(child, dict | list):
-                    _prune(child, node, f"{path}.{name}" if path else name, dropped)
-            elif not schema.preserve_unknown:
-                unknown.append(name)
+                if not _is_kept(name, schema):
+                    unknown.append(name)
+            elif isinstance(child, dict | list):
+                _prune(child, node, f"{path}.{name}" if path else name, dropped)
         for name in unknown:
             del value[name]
             dropped.append(f"{path}.{name}" if path else name)
-    elif isinstance(value, list):
-        if schema.items is None:
-            return
+    elif schema.items is not None:
         for index, item in enumerate(value):
             if isinstance(item, dict | list):
                 _prune(item, schema.items, f"{path}[{index}]", dropped)
+
+
+def _is_kept(name: str, schema: Schema) -> bool:
+    return schema.preserve_unknown or (schema.embedded_resource and name in _EMBEDDED)
 
 
 def drop_nulls(value: Any, schema: Schema) -> None:

@@ -52,7 +52,7 @@ _ENTRIES: Final = (
             "status.podIP",
             "status.nominatedNodeName",
         ),
-    ),  # fmt: skip
+    ),
     _Entry(
         kinds.ReplicationController,
         "rc",
@@ -60,7 +60,7 @@ _ENTRIES: Final = (
         generation=True,
         category="all",
         fields=("status.replicas",),
-    ),  # fmt: skip
+    ),
     _Entry(kinds.PodTemplate, generation=True),
     _Entry(kinds.LimitRange, "limits"),
     _Entry(kinds.ResourceQuota, "quota", "status"),
@@ -88,7 +88,7 @@ _ENTRIES: Final = (
             "reportingController",
             "type",
         ),
-    ),  # fmt: skip
+    ),
     _Entry(kinds.Deployment, "deploy", "status scale", generation=True, category="all"),
     _Entry(
         kinds.ReplicaSet,
@@ -97,7 +97,7 @@ _ENTRIES: Final = (
         generation=True,
         category="all",
         fields=("status.replicas",),
-    ),  # fmt: skip
+    ),
     _Entry(kinds.StatefulSet, "sts", "status scale", generation=True, category="all"),
     _Entry(kinds.DaemonSet, "ds", "status", generation=True, category="all"),
     _Entry(kinds.ControllerRevision),
@@ -123,7 +123,7 @@ _ENTRIES: Final = (
         "status",
         generation=True,
         category="api-extensions",
-    ),  # fmt: skip
+    ),
     _Entry(kinds.APIService, "", "status", category="api-extensions"),
     _Entry(kinds.CertificateSigningRequest, "csr", "status approval", fields=("spec.signerName",)),
     _Entry(kinds.Lease),

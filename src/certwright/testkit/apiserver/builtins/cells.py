@@ -212,7 +212,7 @@ def job_duration(obj: JsonObject) -> str | None:
     """Return how long a finished Job took, or when a running one started."""
     start, end = dig(obj, "status.startTime"), dig(obj, "status.completionTime")
     if not start or not end:
-        return start
+        return str(start) if start else None
     return age(parse_time(start), parse_time(end))
 
 

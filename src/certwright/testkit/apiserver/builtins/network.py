@@ -13,6 +13,8 @@ from certwright.testkit.apiserver.builtins.checks import (
 from certwright.testkit.apiserver.causes import invalid_value, required, unsupported_value
 
 _PATH_TYPES = ["Exact", "ImplementationSpecific", "Prefix"]
+_BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
+_BAD_ENDS = ("/..", "/.")
 
 
 def complete_network_policy(obj: JsonObject) -> None:
@@ -55,12 +57,9 @@ def _path_causes(item: JsonObject, path: str) -> list[Cause]:
     elif not text.startswith("/") and (text or kind != "ImplementationSpecific"):
         causes.append(invalid_value(f"{path}.path", text, "must be an absolute path"))
     if kind in {"Exact", "Prefix"}:
-        for bad in ("//", "/./", "/../", "%2f", "%2F"):
-            if bad in text:
-                causes.append(invalid_value(f"{path}.path", text, f"must not contain '{bad}'"))
-        for bad in ("/..", "/."):
-            if text.endswith(bad):
-                causes.append(invalid_value(f"{path}.path", text, f"cannot end with '{bad}'"))
+        found = [f"must not contain '{bad}'" for bad in _BAD_PARTS if bad in text]
+        found += [f"cannot end with '{bad}'" for bad in _BAD_ENDS if text.endswith(bad)]
+        causes += [invalid_value(f"{path}.path", text, why) for why in found]
     return causes + _backend_causes(item["backend"], f"{path}.backend")
 
 

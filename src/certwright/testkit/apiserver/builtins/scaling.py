@@ -66,7 +66,10 @@ def validate_autoscaler(new: JsonObject, _old: JsonObject | None) -> list[Cause]
     causes += _target_causes(spec["scaleTargetRef"], "spec.scaleTargetRef")
     kinds = {metric.get("type") for metric in spec["metrics"]}
     if low == 0 and not kinds & {"Object", "External"}:
-        why = "must specify at least one Object or External metric to support scaling to zero replicas"
+        why = (
+            "must specify at least one Object or External metric to support scaling to zero "
+            "replicas"
+        )
         causes.append(forbidden_value("spec.metrics", why))
     return causes
 

@@ -77,9 +77,8 @@ def _client_causes(config: JsonObject, path: str) -> list[Cause]:
         why = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
         causes.append(invalid_value(f"{path}.url", scheme, why))
     if service is not None:
-        for field in ("name", "namespace"):
-            if not service.get(field):
-                causes.append(required(f"{path}.service.{field}"))
+        missing = [field for field in ("name", "namespace") if not service.get(field)]
+        causes += [required(f"{path}.service.{field}") for field in missing]
     return causes
 
 

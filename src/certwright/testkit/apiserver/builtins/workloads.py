@@ -1,6 +1,5 @@
 """Rules of Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from certwright.kube.errors import Cause

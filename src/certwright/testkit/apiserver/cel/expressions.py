@@ -17,8 +17,9 @@ try:
     import cel as library
     from cel.stdlib import STDLIB_FUNCTIONS
 except ImportError:  # the extra is not installed
-    library = None
-    STDLIB_FUNCTIONS = {}
+    INSTALLED = False
+else:
+    INSTALLED = True
 
 EXPRESSION_LIMIT: Final = 100_000
 """Characters of an expression, as in Kubernetes."""
@@ -52,7 +53,7 @@ class Expression:
         self.source = source
         self._optional_old = optional_old
         bare = _STRINGS.sub('""', source)
-        if library is None:
+        if not INSTALLED:
             raise ExpressionError("CEL rules need the extra: pip install 'certwright[cel]'")
         if len(source) > EXPRESSION_LIMIT:
             raise ExpressionError(f"expression code point size exceeds limit: {len(source)}")
@@ -113,8 +114,6 @@ class Expression:
 
 
 def _available() -> dict[str, Callable[..., Any]]:
-    if library is None:
-        return {}
     return {**STDLIB_FUNCTIONS, **functions(library.OptionalValue)}
 
 

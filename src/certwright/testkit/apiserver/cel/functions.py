@@ -7,6 +7,7 @@ their receiver: ``a.isLessThan(b)`` calls ``isLessThan(a, b)``.
 
 import ipaddress
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -202,7 +203,7 @@ def functions(optional: Any) -> dict[str, Callable[..., Any]]:
         "prefixLength": lambda value: _network(value).prefixlen,
         "find": _find,
         "findAll": _find_all,
-        "isSorted": lambda items: all(a <= b for a, b in zip(items, items[1:], strict=False)),
+        "isSorted": lambda items: all(a <= b for a, b in pairwise(items)),
         "indexOf": _index_of,
         "lastIndexOf": _last_index_of,
         "format": _format,

@@ -48,9 +48,10 @@ class CompiledRules:
     def evaluate(self, new: Any, old: Any = None) -> list[Cause]:
         """Return what the rules have against *new*, given the stored object, if any."""
         before = _NONE if old is None else old
-        return list(self._walk(new, before, ""))
+        return list(self.walk(new, before, ""))
 
-    def _walk(self, value: Any, old: Any, path: str) -> Iterator[Cause]:
+    def walk(self, value: Any, old: Any, path: str) -> Iterator[Cause]:
+        """Yield what the rules at this node and below have against *value*."""
         if value is None:
             return
         if self.rules:
@@ -63,11 +64,11 @@ class CompiledRules:
                 if node is not None:
                     before = old.get(name, _NONE) if isinstance(old, dict) else _NONE
                     key = f"{path}.{name}" if path else name
-                    yield from node._walk(child, before, self._child_path(path, name) or key)
+                    yield from node.walk(child, before, self._child_path(path, name) or key)
         elif isinstance(value, list) and self.items is not None:
             counterparts = correlated(value, old, self.schema, _NONE)
             for index, item in enumerate(value):
-                yield from self.items._walk(item, counterparts[index], f"{path}[{index}]")
+                yield from self.items.walk(item, counterparts[index], f"{path}[{index}]")
 
     def _child_path(self, path: str, name: str) -> str:
         is_map = name not in self.schema.properties and self.schema.additional is not None
@@ -123,7 +124,7 @@ def _compile(schema: Schema) -> CompiledRules | None:
             node.properties[name] = compiled
     node.additional = _compile(schema.additional) if schema.additional else None
     node.items = _compile(schema.items) if schema.items else None
-    return node if node else None
+    return node or None
 
 
 def rule_errors(schema: Schema, path: str, *, correlatable: bool = True) -> Iterator[Cause]:
