@@ -99,9 +99,12 @@ def apply(
     target = _Target.of(kind, subresource, served)
     base = without_entries(live) if live else blank(kind)
     managed = read(live)
-    if not managed and live:
-        managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
-    conflicts, result, owners = _apply(base, applied, managed, target, manager)
+    try:
+        if not managed and live:
+            managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
+        conflicts, result, owners = _apply(base, applied, managed, target, manager)
+    except TypeMismatch as error:
+        raise _misfit("live", base, error) from error
     if conflicts and not force:
         if manager == lastapplied.MANAGER:
             allowed = lastapplied.owned_fields(base, kind)
@@ -144,7 +147,10 @@ def update(
     managed = _requested_entries(old, None if subresource else new)
     if managed or old is None:
         target = _Target.of(kind, subresource, served)
-        managed = cap(_track(base, fresh, managed, target, manager, time))
+        try:
+            managed = cap(_track(base, fresh, managed, target, manager, time))
+        except TypeMismatch:
+            managed = {}  # validation has the word; what it lets pass has no owners
     return with_entries(fresh, write(managed))
 
 
@@ -181,20 +187,31 @@ class _Target:
 
 
 def _check_applied(applied: JsonObject, kind: ServedKind) -> None:
-    group_version, name = applied.get("apiVersion", ""), applied.get("kind", "")
-    described = f"{group_version if '/' in group_version else '/' + group_version}, Kind={name}"
-    if group_version != kind.resource.api_version or name != kind.resource.kind:
-        raise BadRequest(f"invalid object type: {described}")
+    resource = kind.resource
+    if (applied.get("apiVersion"), applied.get("kind")) != (resource.api_version, resource.kind):
+        raise BadRequest(f"invalid object type: {_type(applied)}")
     if entries_of(applied) is not None:
         raise BadRequest("metadata.managedFields must be nil")
     try:
         check(applied, kind.schema)
     except TypeMismatch as error:
-        metadata = applied.get("metadata") or {}
-        where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-        raise InternalError(
-            f"failed to create typed patch object ({where}; {described}): {error}", reason=""
-        ) from error
+        raise _misfit("patch", applied, error) from error
+
+
+def _type(obj: JsonObject) -> str:
+    api_version = str(obj.get("apiVersion", ""))
+    group_version = api_version if "/" in api_version else f"/{api_version}"
+    return f"{group_version}, Kind={obj.get('kind', '')}"
+
+
+def _misfit(which: str, obj: JsonObject, error: TypeMismatch) -> InternalError:
+    """Return the refusal of an object that does not fit its schema: unclassified, status 500."""
+    metadata = obj.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    return InternalError(
+        f"failed to create typed {which} object ({where}; {_type(obj)}): {error}", reason=""
+    )
 
 
 def _apply(

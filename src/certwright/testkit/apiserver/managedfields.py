@@ -67,7 +67,8 @@ Managed = dict[Manager, Entry]
 
 def entries_of(obj: JsonObject | None) -> Any:
     """Return the raw managedFields of an object: None when it has none."""
-    return ((obj or {}).get("metadata") or {}).get("managedFields")
+    metadata = (obj or {}).get("metadata")
+    return metadata.get("managedFields") if isinstance(metadata, dict) else None
 
 
 def without_entries(obj: JsonObject) -> JsonObject:

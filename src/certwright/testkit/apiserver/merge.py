@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from certwright.testkit.apiserver.fieldset import FieldSet, is_member, union, without
+from certwright.testkit.apiserver.gotext import plain
 from certwright.testkit.apiserver.schema import ListType, Schema
 from certwright.testkit.apiserver.typed import (
     DEDUCED,
+    TypeMismatch,
     child,
     everything,
     item_step,
@@ -147,7 +149,11 @@ def _merge_order(live: list[str], applied: list[str], ours: dict[str, Any]) -> l
 
 
 def compare(old: dict[str, Any], new: dict[str, Any], schema: Schema) -> Comparison:
-    """Say in which fields two objects of a kind differ."""
+    """Say in which fields two objects of a kind differ.
+
+    Raises:
+        TypeMismatch: a list of items is no list, or an item has no identity.
+    """
     found = Comparison()
     if old is not new:
         _compare_maps(old, new, schema, found)
@@ -175,13 +181,19 @@ def _compare(step: str, old: Any, new: Any, schema: Schema, found: Comparison) -
             found.modified[step] = {}
         return
     else:
-        _compare_lists(old or [], new or [], schema, below)
+        _compare_lists(_items(old), _items(new), schema, below)
     if below.removed:
         found.removed[step] = below.removed
     if below.modified:
         found.modified[step] = below.modified
     if below.added:
         found.added[step] = below.added
+
+
+def _items(value: Any) -> list[Any]:
+    if value is None or isinstance(value, list):
+        return value or []
+    raise TypeMismatch(f"expected list, got {plain(value)}")
 
 
 def _compare_maps(

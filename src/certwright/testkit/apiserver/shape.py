@@ -4,9 +4,10 @@ from certwright.kube.errors import BadRequest
 from certwright.kube.kinds import BUILT_IN
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.nulls import drop_nulls
 from certwright.testkit.apiserver.options import WriteOptions
 from certwright.testkit.apiserver.strictness import stray_fields
-from certwright.testkit.apiserver.structural import default, drop_nulls
+from certwright.testkit.apiserver.structural import default
 
 
 def check_type(obj: JsonObject, kind: ServedKind) -> None:

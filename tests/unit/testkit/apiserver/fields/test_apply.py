@@ -309,6 +309,19 @@ def test_refusals(thing: ServedKind, what: str) -> None:
     assert isinstance(refusal.value, BadRequest) == (refusal.value.status_reason == "BadRequest")
 
 
+def test_a_stored_object_that_no_longer_fits_cannot_be_applied_to(apply: Apply) -> None:
+    live = apply(None, {"items": [{"name": "a"}]})
+    live["spec"]["items"] = [{"image": "x"}]
+
+    with pytest.raises(ApiError) as refusal:
+        apply(live, {"items": [{"name": "a"}]})
+
+    assert refusal.value.status_code == 500
+    assert refusal.value.message.startswith(
+        "failed to create typed live object (/t; example.dev/v1, Kind=Thing): "
+    )
+
+
 def test_entries_of_versions_no_longer_served_are_dropped(apply: Apply) -> None:
     live = apply(None, {"replicas": 1}, time=EARLIER)
     live["metadata"]["managedFields"][0]["apiVersion"] = "example.dev/v1alpha1"

@@ -277,3 +277,13 @@ def test_times_alone_are_no_change(thing: ServedKind) -> None:
     assert fieldmanager.keep_times(old, same) is old
     assert fieldmanager.keep_times(old, other_value) is other_value
     assert fieldmanager.keep_times(old, other_owner) is other_owner
+
+
+@pytest.mark.parametrize("tags", [5, "text", {"a": 1}, [None], [["a"]]])
+def test_objects_that_do_not_fit_lose_their_owners(thing: ServedKind, tags: Any) -> None:
+    """Validation refuses them, so nobody sees that; what counts is that it gets to."""
+    old = a_thing({"tags": ["a"]}, [entry("one", {"f:spec": {"f:tags": {}}}, EARLIER)])
+
+    updated = fieldmanager.update(old, a_thing({"tags": tags}), kind=thing, manager="two", time=NOW)
+
+    assert updated == a_thing({"tags": tags})
