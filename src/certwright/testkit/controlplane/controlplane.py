@@ -73,11 +73,12 @@ async def control_plane(
     Missing binaries are built first, which takes minutes once. With *keep_logs*, the logs of
     all components are copied there when the context is left by an exception.
     """
-    binaries = assets or await asyncio.to_thread(obtain_assets)
+    if assets is None:
+        assets = await asyncio.to_thread(obtain_assets)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="certwright-")))
         try:
-            yield await _start(stack, folder, binaries, controllers, apiserver_flags)
+            yield await _start(stack, folder, assets, controllers, apiserver_flags)
         except BaseException:
             if keep_logs is not None:
                 keep_logs.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,12 @@
 """Run one command that must not outlive its parent, not even one killed with SIGKILL.
 
-Started as ``python -I guard.py COMMAND...`` with a pipe as standard input. The pipe closes when the parent ends, however it ends; the guard then ends the command.
-On Linux the kernel does the same should the guard itself be killed.
+Started as ``python -I guard.py COMMAND...`` with a pipe as standard input. The pipe closes when
+the parent ends, however it ends; the guard then ends the command. On Linux the kernel does the
+same should the guard itself be killed.
 """
 
 import ctypes
+import os
 import select
 import signal
 import subprocess
@@ -24,7 +26,7 @@ def main() -> int:
     )
     while child.poll() is None:
         readable, _, _ = select.select([sys.stdin], [], [], 0.2)
-        if readable and not sys.stdin.buffer.read1(1):
+        if readable and not os.read(sys.stdin.fileno(), 1):
             child.terminate()
             try:
                 child.wait(_GRACE_SECONDS)
