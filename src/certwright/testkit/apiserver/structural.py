@@ -73,25 +73,3 @@ def _prune(value: Any, schema: Schema, path: str, dropped: list[str]) -> None:
 
 def _is_kept(name: str, schema: Schema) -> bool:
     return schema.preserve_unknown or (schema.embedded_resource and name in _EMBEDDED)
-
-
-def drop_nulls(value: Any, schema: Schema) -> None:
-    """Drop nulls of fields that may not be null and have no default, in place.
-
-    The server reads what clients send so; a null that apply makes of a field stays, to be
-    refused by validation.
-    """
-    if isinstance(value, dict):
-        for name, child in list(value.items()):
-            node = schema.properties.get(name, schema.additional)
-            if node is None:
-                continue
-            if child is None:
-                if not node.nullable and node.default is UNSET:
-                    del value[name]
-            elif isinstance(child, dict | list):
-                drop_nulls(child, node)
-    elif isinstance(value, list) and schema.items is not None:
-        for item in value:
-            if isinstance(item, dict | list):
-                drop_nulls(item, schema.items)
