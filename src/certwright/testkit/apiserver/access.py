@@ -7,7 +7,7 @@ from certwright.kube.errors import Forbidden
 from certwright.kube.identity import Resource
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.backend import Backend
-from certwright.testkit.apiserver.refusals import details_of
+from certwright.testkit.apiserver.refusals import PathForbidden, details_of
 from certwright.testkit.apiserver.storage import Record
 from certwright.testkit.apiserver.users import User
 
@@ -68,7 +68,7 @@ class Authorizer:
 
     def rules(self, user: User, namespace: str) -> list[JsonObject]:
         """Return the rules that grant a user something in a namespace."""
-        if not self._enabled or user.is_master:
+        if not self._enabled:
             return [
                 {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
                 {"nonResourceURLs": ["*"], "verbs": ["*"]},
@@ -157,7 +157,9 @@ def _shown(subject: JsonObject) -> str:
 
 def _refusal(user: User, asked: Attributes) -> Forbidden:
     if asked.path:
-        return Forbidden(f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"')
+        return PathForbidden(
+            f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
+        )
     where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
     resource = Resource(asked.group, "", "", asked.resource)
     subject = f'{resource.qualified} "{asked.name}"' if asked.name else resource.qualified

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from certwright.client.transport import Response
-from certwright.kube.errors import BadRequest, Cause, TooManyRequests
+from certwright.kube.errors import BadRequest, Cause, Conflict, TooManyRequests
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
 from certwright.kube.timestamps import format_time
@@ -15,7 +15,7 @@ from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.options import delete_options_from
-from certwright.testkit.apiserver.refusals import conflict, invalid
+from certwright.testkit.apiserver.refusals import invalid
 from certwright.testkit.apiserver.storage import Record
 from certwright.testkit.apiserver.tokens import Tokens
 from certwright.testkit.apiserver.users import service_account
@@ -64,9 +64,10 @@ class Actions:
             "metadata": {
                 "name": record.name,
                 "namespace": record.namespace,
+                "uid": record.uid,
                 "creationTimestamp": self._backend.now(),
             },
-            "spec": spec,
+            "spec": {"boundObjectRef": None, **spec},
             "status": {
                 "token": self._tokens.issue(user, lifetime),
                 "expirationTimestamp": format_time(self._backend.clock.now() + lifetime),
@@ -94,7 +95,10 @@ class Actions:
         spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
         if spec.get("nodeName"):
             why = f'pod {record.name} is already assigned to node "{spec["nodeName"]}"'
-            raise conflict(record.kind.resource, record.name, why)
+            raise Conflict(
+                f'Operation cannot be fulfilled on pods/binding "{record.name}": {why}',
+                details={"name": record.name, "kind": "pods/binding"},
+            )
         spec["nodeName"] = node
         conditions = [
             each for each in status.get("conditions") or () if each["type"] != "PodScheduled"

@@ -17,6 +17,7 @@ from certwright.testkit.apiserver.media import Form
 from certwright.testkit.apiserver.refusals import (
     KindNotServed,
     NothingAcceptable,
+    PathForbidden,
     PathNotServed,
     Rejected,
     UnknownPatch,
@@ -28,7 +29,7 @@ from certwright.testkit.apiserver.versions import render, view
 
 _META = "meta.k8s.io/v1"
 _WITH_DETAILS = (
-    KindNotServed, MethodNotAllowed, NothingAcceptable, Rejected, UnknownPatch,
+    KindNotServed, MethodNotAllowed, NothingAcceptable, PathForbidden, Rejected, UnknownPatch,
 )  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def deleted_response(call: Call, record: Record) -> Response:
 def list_response(call: Call, page: Page) -> Response:
     """Answer with a page of a list."""
     metadata: JsonObject = {"resourceVersion": str(page.revision)}
-    if page.continue_token:
+    if page.continue_token or (call.kind.custom and call.form is Form.OBJECT):
         metadata["continue"] = page.continue_token
     if page.remaining is not None:
         metadata["remainingItemCount"] = page.remaining

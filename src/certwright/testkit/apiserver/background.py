@@ -28,9 +28,9 @@ class Background:
         self, backend: Backend, writes: Writes, deletion: Deletion, *, furnish_namespaces: bool
     ) -> None:
         self.paused = False
-        self._garbage = GarbageCollector(backend, deletion)
+        self._garbage = GarbageCollector(backend, writes, deletion)
         self._namespaces = NamespaceController(backend, deletion)
-        self._definitions = CustomResources(backend, deletion)
+        self._definitions = CustomResources(backend, writes, deletion)
         self._roles = RoleAggregation(backend)
         self._contents = NamespaceContents(backend, writes) if furnish_namespaces else None
         self._steps: dict[object, Step] = {}

@@ -6,17 +6,20 @@ from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.crds import accept, served_kinds
 from certwright.testkit.apiserver.deletion import CLEANUP, Deletion, set_condition
-from certwright.testkit.apiserver.options import DeleteOptions
+from certwright.testkit.apiserver.options import DeleteOptions, WriteOptions
 from certwright.testkit.apiserver.storage import Change, ChangeType, Collection, Record
+from certwright.testkit.apiserver.writes import Writes
 
+_AS_SERVER: Final = WriteOptions("kube-apiserver", "Ignore")
 DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 class CustomResources:
     """Keeps the served kinds in step with the definitions; part of the server's background."""
 
-    def __init__(self, backend: Backend, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: Writes, deletion: Deletion) -> None:
         self._backend = backend
+        self._writes = writes
         self._deletion = deletion
         self._served: dict[str, JsonObject] = {}
         """The spec each definition is served by."""
@@ -46,7 +49,7 @@ class CustomResources:
         obj = record.copy()
         accept(obj, self._backend.now())
         if obj != record.obj:
-            record = self._put(record, obj)
+            record = self._writes.update(record.kind, record, obj, _AS_SERVER, "status")
         spec = record.obj["spec"]
         if self._served.get(record.name) == spec or not _is_established(record.obj):
             return

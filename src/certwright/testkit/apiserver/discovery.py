@@ -30,6 +30,13 @@ VERSION: Final = {
     "compiler": "gc",
     "platform": "linux/amd64",
 }
+_GROUPS: Final = (
+    "", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io",
+    "authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io", "networking.k8s.io",
+    "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io",
+    "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io",
+    "discovery.k8s.io",
+)  # fmt: skip
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz", "/livez/ping", "/readyz/ping"})
 
@@ -82,13 +89,14 @@ class Discovery:
         return sorted({"/api", "/api/v1", "/apis", "/version", *_HEALTH} | served | versions)
 
     def _groups(self) -> dict[str, list[str]]:
-        """Return the versions of every group, in the order they were declared."""
+        """Return the versions of every group, the most important group first."""
         groups: dict[str, dict[str, None]] = {}
         for kind in self._registry:
             resource = kind.resource
             groups.setdefault(resource.group, {})[resource.version] = None
         return {
-            group: sorted(versions, key=_version_priority) for group, versions in groups.items()
+            group: sorted(groups[group], key=_version_priority)
+            for group in sorted(groups, key=_group_priority)
         }
 
     def _group(self, name: str) -> JsonObject:
@@ -99,11 +107,12 @@ class Discovery:
         return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
     def _kinds(self, group: str, version: str) -> list[ServedKind]:
-        return [
+        found = [
             kind
             for kind in self._registry
             if (kind.resource.group, kind.resource.version) == (group, version)
         ]
+        return sorted(found, key=lambda kind: kind.resource.plural)
 
     def _resources(self, group: str, version: str) -> JsonObject:
         group_version = f"{group}/{version}" if group else version
@@ -111,6 +120,7 @@ class Discovery:
         for kind in self._kinds(group, version):
             resources.append(_legacy(kind))
             resources += [_legacy_subresource(kind, sub) for sub in subresource_kinds(kind)]
+        resources.sort(key=lambda resource: str(resource["name"]))
         return {
             "kind": "APIResourceList",
             "apiVersion": "v1",
@@ -154,6 +164,11 @@ def _wants_aggregated(request: Request) -> bool:
         if media.parameters.get("g") == "apidiscovery.k8s.io" and media.parameters.get("v") == "v2":
             return True
     return False
+
+
+def _group_priority(group: str) -> tuple[int, str]:
+    """Order groups as kube-apiserver does; those of custom resources come last, by name."""
+    return (_GROUPS.index(group), "") if group in _GROUPS else (len(_GROUPS), group)
 
 
 def _version_priority(version: str) -> tuple[int, int, int]:

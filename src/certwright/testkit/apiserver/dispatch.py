@@ -1,14 +1,14 @@
 """From an understood request to the code that carries it out."""
 
 from certwright.client.transport import Response
-from certwright.kube.errors import MethodNotAllowed
 from certwright.testkit.apiserver.access import Authorizer
 from certwright.testkit.apiserver.actions import Actions
 from certwright.testkit.apiserver.backend import Backend
+from certwright.testkit.apiserver.bodies import parse_object
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.patching import Patches
-from certwright.testkit.apiserver.refusals import method_not_allowed
+from certwright.testkit.apiserver.refusals import forbidden, method_not_allowed
 from certwright.testkit.apiserver.reviews import Reviews
 from certwright.testkit.apiserver.scale import Scales
 from certwright.testkit.apiserver.tokens import Tokens
@@ -61,9 +61,10 @@ class Dispatch:
         if self._reviews.is_review(call):
             return self._reviews.answer(call)
         if call.kind.custom and self._is_terminating(call):
-            raise MethodNotAllowed(
-                "create not allowed while custom resource definition is terminating"
-            )
+            body = parse_object(call.request.body, call.headers.get("content-type", ""))
+            why = "create not allowed while custom resource definition is terminating"
+            name = (body.get("metadata") or {}).get("name", "")
+            raise forbidden(call.kind.resource, name, why)
         return self._verbs.create(call)
 
     def _is_terminating(self, call: Call) -> bool:

@@ -11,8 +11,11 @@ from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.metadata import FOREGROUND, ORPHAN
-from certwright.testkit.apiserver.options import DeleteOptions
+from certwright.testkit.apiserver.options import DeleteOptions, WriteOptions
 from certwright.testkit.apiserver.storage import Change, ChangeType, Collection, Record
+from certwright.testkit.apiserver.writes import Writes
+
+_AS_CONTROLLER = WriteOptions("kube-controller-manager", "Ignore")
 
 Place = tuple[str, str, str]
 """Group, plural and key: where an object is stored."""
@@ -21,8 +24,9 @@ Place = tuple[str, str, str]
 class GarbageCollector:
     """Follows ownerReferences; part of the server's background."""
 
-    def __init__(self, backend: Backend, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: Writes, deletion: Deletion) -> None:
         self._backend = backend
+        self._writes = writes
         self._deletion = deletion
         self._dependents: defaultdict[str, dict[Place, None]] = defaultdict(dict)
 
@@ -111,7 +115,7 @@ class GarbageCollector:
             obj["metadata"]["ownerReferences"] = owners
         else:
             obj["metadata"].pop("ownerReferences", None)
-        self._put(record, obj)
+        self._writes.update(record.kind, record, obj, _AS_CONTROLLER)
 
     def _drop_finalizer(self, record: Record, name: str) -> None:
         obj = record.copy()

@@ -26,7 +26,11 @@ def effective_user(request: Request, user: User, authorizer: Authorizer) -> User
     name = next((value for header, value in headers if header == "user"), "")
     groups = [value for header, value in headers if header == "group"]
     if not name:
-        raise BadRequest("requested groups without impersonating a user")
+        listed = ", ".join(f'"{group}"' for group in groups)
+        raise BadRequest(
+            f'requested &user.DefaultInfo{{Name:"", UID:"", Groups:[]string{{{listed}}}, '
+            "Extra:map[string][]string(nil)} without impersonating a user name"
+        )
     _check(user, name, groups, authorizer)
     if name.startswith(_SERVICE_ACCOUNT) and not groups:
         namespace, _, account = name.removeprefix(_SERVICE_ACCOUNT).partition(":")

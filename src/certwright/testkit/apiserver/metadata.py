@@ -113,13 +113,7 @@ def metadata_causes(metadata: JsonObject, kind: ServedKind) -> list[Cause]:
         causes.append(required("metadata.namespace"))
     elif namespaced:
         causes += _each("metadata.namespace", namespace, dns_label_problems)
-    labels = metadata.get("labels")
-    if labels:
-        causes += label_causes(labels, "metadata.labels")
-    annotations = metadata.get("annotations")
-    if annotations:
-        causes += _annotation_causes(annotations)
-    causes += _owner_causes(metadata.get("ownerReferences") or [])
+    causes += _map_causes(metadata)
     finalizers = metadata.get("finalizers") or []
     causes += _finalizer_causes(finalizers)
     if not kind.custom:
@@ -150,7 +144,29 @@ def update_causes(new: JsonObject, old: JsonObject) -> list[Cause]:
         for field in _IMMUTABLE
         if (new.get(field) or None) != (old.get(field) or None)
     ]
-    return causes
+    return causes + _map_causes(new)
+
+
+def finalizer_warnings(metadata: JsonObject, old: JsonObject) -> list[str]:
+    """Return what is unwise about the finalizers of a custom resource."""
+    finalizers = metadata.get("finalizers") or []
+    if finalizers == (old.get("finalizers") or []):
+        return []
+    return [
+        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name to avoid '
+        "accidental conflicts with other finalizer writers"
+        for name in finalizers
+        if "/" not in name and "." not in name and name not in _STANDARD_FINALIZERS
+    ]
+
+
+def _map_causes(metadata: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    if labels := metadata.get("labels"):
+        causes += label_causes(labels, "metadata.labels")
+    if annotations := metadata.get("annotations"):
+        causes += _annotation_causes(annotations)
+    return causes + _owner_causes(metadata.get("ownerReferences") or [])
 
 
 def label_causes(labels: dict[str, str], path: str) -> list[Cause]:

@@ -1,6 +1,6 @@
 """What a writer says about its write, read from query parameters and DeleteOptions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from certwright.kube.errors import BadRequest, Cause
 from certwright.kube.objects import JsonObject
@@ -30,6 +30,8 @@ class WriteOptions:
     """Ignore, Warn or Strict: what happens to fields the kind does not have."""
     dry_run: bool = False
     force: bool | None = None
+    warnings: list[str] = field(default_factory=list)
+    """What the answer will warn about; filled while the write is carried out."""
 
 
 def write_options(call: Call, options_kind: str, *, applies: bool = False) -> WriteOptions:
@@ -55,6 +57,7 @@ def write_options(call: Call, options_kind: str, *, applies: bool = False) -> Wr
         validation or "Warn",
         dry_run,
         force,
+        call.warnings,
     )
 
 

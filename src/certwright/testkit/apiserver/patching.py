@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 
 from certwright.client.transport import Response
-from certwright.kube.errors import ApiError, BadRequest, Invalid
+from certwright.kube.errors import ApiError, BadRequest, Invalid, UnsupportedMediaType
 from certwright.kube.objects import JsonObject
 from certwright.kube.patches import (
     APPLY_PATCH,
@@ -123,6 +123,11 @@ def _dialect(call: Call) -> str:
     dialect = body_media_type(call.headers.get("content-type", ""))
     supported = [each for each in _DIALECTS if not (call.kind.custom and "strategic" in each)]
     if dialect not in supported:
+        if call.kind.custom:
+            raise UnsupportedMediaType(
+                "the body of the request was in an unknown format - accepted media types "
+                f"include: {', '.join(supported)}"
+            )
         raise UnknownPatch
     return dialect
 

@@ -113,6 +113,10 @@ class Rejected(Invalid):
         super().__init__("the server rejected our request due to an error in our request")
 
 
+class PathForbidden(Forbidden):
+    """The user may not ask for a path that is no resource."""
+
+
 class UnknownPatch(UnsupportedMediaType):
     """A PATCH in no dialect the resource understands."""
 

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from certwright.client.transport import Response
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
+from certwright.kube.timestamps import format_time
 from certwright.testkit.apiserver.access import Attributes, Authorizer
 from certwright.testkit.apiserver.answers import document_response
 from certwright.testkit.apiserver.bodies import parse_object
 from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.fieldmanager import update as record_owner
 from certwright.testkit.apiserver.options import write_options
-from certwright.testkit.apiserver.refusals import invalid_object
+from certwright.testkit.apiserver.refusals import invalid
 from certwright.testkit.apiserver.shape import check_type, decode
 from certwright.testkit.apiserver.tokens import Tokens
 from certwright.testkit.apiserver.users import User
@@ -44,15 +46,14 @@ class Reviews:
         check_type(obj, call.kind)
         call.warnings += decode(obj, call.kind, call.request.body, options)
         status = self._answers[call.kind.resource.kind](call, obj.get("spec") or {})
-        resource = call.kind.resource
-        document: JsonObject = {
-            "kind": resource.kind,
-            "apiVersion": resource.api_version,
-            "metadata": obj.get("metadata") or {},
-        }
-        if "spec" in obj:
-            document["spec"] = obj["spec"]
-        return document_response(call, {**document, "status": status}, 201)
+        now = format_time(call.clock.now())
+        if call.kind.resource.kind == "SelfSubjectReview":
+            obj["metadata"] = {**(obj.get("metadata") or {}), "creationTimestamp": now}
+        else:
+            obj = record_owner(None, obj, kind=call.kind, manager=options.field_manager, time=now)
+        if call.kind.resource.kind == "SelfSubjectRulesReview":
+            obj["spec"], obj["metadata"] = {}, {}  # the server does not repeat the question
+        return document_response(call, {**obj, "status": status}, 201)
 
     def _self_access(self, call: Call, spec: JsonObject) -> JsonObject:
         return self._verdict(call, spec, call.user)
@@ -61,7 +62,7 @@ class Reviews:
         if not spec.get("user") and not spec.get("groups"):
             why = "at least one of user or group must be specified"
             cause = Cause("FieldValueInvalid", f'Invalid value: "": {why}', "spec.user")
-            raise invalid_object(call.kind.resource, "", [cause])
+            raise invalid("", call.kind.resource.group, "", [cause])
         user = User(spec.get("user") or "", tuple(spec.get("groups") or ()))
         return self._verdict(call, spec, user)
 
@@ -85,7 +86,7 @@ class Reviews:
     def _token(self, _call: Call, spec: JsonObject) -> JsonObject:
         user = self._tokens.user(spec.get("token") or "")
         if user is None:
-            return {"user": {}, "error": "[invalid bearer token, token lookup failed]"}
+            return {"user": {}, "error": "invalid bearer token"}
         return {
             "authenticated": True,
             "user": user_info(user),
@@ -110,7 +111,7 @@ def _asked(call: Call, spec: JsonObject) -> Attributes:
     if (resource is None) is (path is None):
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         cause = Cause("FieldValueInvalid", f"Invalid value: null: {why}", "spec.resourceAttributes")
-        raise invalid_object(call.kind.resource, "", [cause])
+        raise invalid("", call.kind.resource.group, "", [cause])
     if path is not None:
         return Attributes(path.get("verb", ""), path=path.get("path", ""))
     assert resource is not None

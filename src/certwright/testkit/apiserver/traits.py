@@ -22,8 +22,16 @@ def _of_server(new: JsonObject, old: JsonObject) -> JsonObject:
 
 
 def _labels_of_server(new: JsonObject, old: JsonObject) -> JsonObject:
-    kept = {field: value for field, value in new.items() if field != "labels"}
-    return {**kept, "labels": old["labels"]} if "labels" in old else kept
+    return _restored(new, old, "labels")
+
+
+def _owners_of_server(new: JsonObject, old: JsonObject) -> JsonObject:
+    return _restored(new, old, "ownerReferences")
+
+
+def _restored(new: JsonObject, old: JsonObject, field: str) -> JsonObject:
+    kept = {name: value for name, value in new.items() if name != field}
+    return {**kept, field: old[field]} if field in old else kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,8 @@ class Traits:
     collects_garbage: bool = True
     """Propagation policies mean something."""
     orphans_by_default: bool = False
+    checks_metadata_twice: bool = False
+    """Updates are validated like new objects besides, so that some causes are repeated."""
     graceful: bool = False
     """A delete first sets a deadline, and is done when asked for again with none."""
     status_metadata: Callable[[JsonObject, JsonObject], JsonObject] = _of_client
@@ -62,9 +72,10 @@ _NEEDS_VERSION: Final = frozenset({
     "validatingwebhookconfigurations.admissionregistration.k8s.io",
     "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io",
 })  # fmt: skip
+_CHECKS_TWICE: Final = frozenset({"configmaps", "secrets", "serviceaccounts", "services"})
 _STATUS_METADATA: Final = {
     "deployments.apps": _labels_of_server,
-    "pods": _of_server,
+    "pods": _owners_of_server,
 }
 
 _CUSTOM: Final = Traits(unconditional_update=False, status_metadata=_of_server)
@@ -81,6 +92,7 @@ def traits_of(kind: ServedKind) -> Traits:
         unconditional_update=name not in _NEEDS_VERSION,
         collects_garbage=name not in {"events", "events.events.k8s.io"},
         orphans_by_default=name in {"jobs.batch", "replicationcontrollers"},
+        checks_metadata_twice=name in _CHECKS_TWICE,
         graceful=name == "pods",
         status_metadata=_STATUS_METADATA.get(name, _of_client),
     )

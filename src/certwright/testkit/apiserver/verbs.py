@@ -91,7 +91,7 @@ class Verbs:
     def _body(self, call: Call, options: WriteOptions) -> JsonObject:
         content_type = call.headers.get("content-type", "")
         obj = parse_object(call.request.body, content_type, call.kind.resource.kind)
-        check_type(obj, call.kind)
+        check_type(obj, call.kind, call.request.body)
         if not isinstance(obj.setdefault("metadata", {}), dict):
             raise BadRequest("metadata must be an object")
         call.warnings += decode(obj, call.kind, call.request.body, options)

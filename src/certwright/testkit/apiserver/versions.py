@@ -1,8 +1,8 @@
 """One stored object, seen through the versions it is served in.
 
 Versions of a CustomResourceDefinition differ in schema only: the object is read in the
-version asked for by renaming it, dropping what that version does not know, and adding its
-defaults. Events are the one built-in served from two groups.
+version asked for by renaming it and dropping what that version does not know. Defaults are
+those of the stored version. Events are the one built-in served from two groups.
 """
 
 import orjson
@@ -20,7 +20,9 @@ def to_storage(obj: JsonObject, kind: ServedKind, stored: ServedKind) -> JsonObj
         return obj
     if kind.resource.group != stored.resource.group:
         return to_core(obj)
-    return _renamed(obj, stored)
+    renamed = _renamed(obj, stored)
+    stored.decode(renamed)
+    return renamed
 
 
 def view(record: Record, kind: ServedKind) -> JsonObject:
@@ -50,7 +52,8 @@ def _converted(record: Record, kind: ServedKind) -> JsonObject:
     obj = _renamed(record.copy(), kind)
     if kind.custom:
         kind.decode(obj)
-        fill_defaults(obj, kind)
+    if kind.resource.version == record.kind.resource.version:
+        fill_defaults(obj, kind)  # its definition changed after the object was stored
     return obj
 
 

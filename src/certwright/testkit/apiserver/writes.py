@@ -16,6 +16,7 @@ from certwright.testkit.apiserver.fieldmanager import update as record_owner
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.metadata import (
     carry_over,
+    finalizer_warnings,
     metadata_causes,
     settle_namespace,
     update_causes,
@@ -91,6 +92,8 @@ class Writes:
         causes = _in_order(metadata_causes(metadata, kind), kind.validate(obj, None))
         if causes:
             raise invalid_object(resource, name, causes)
+        if kind.custom:
+            options.warnings.extend(finalizer_warnings(metadata, {}))
         key = storage_key(metadata.get("namespace", ""), name)
         existing = backend.registry.collection(kind).get(key)
         if existing is not None:
@@ -144,13 +147,14 @@ class Writes:
             metadata["generation"] = before.get("generation", 0) + 1
         # The server checks metadata for all kinds, and again with the rules of each kind.
         again = update_causes(metadata, before)
-        causes = [
-            *metadata_causes(metadata, kind),
-            *again,
-            *_in_order(again, kind.validate(new, old)),
-        ]
+        first = metadata_causes(metadata, kind)
+        causes = [*first, *again, *_in_order(again, kind.validate(new, old))]
+        if traits_of(kind).checks_metadata_twice:
+            causes += first
         if causes:
             raise invalid_object(kind.resource, record.name, causes)
+        if kind.custom:
+            options.warnings.extend(finalizer_warnings(metadata, before))
         if _is_same(new, old):
             return record
         if self._deletion.is_finished(new, old):

@@ -39,7 +39,7 @@ _ENTRIES: Final = (
     _Entry(
         kinds.Pod,
         "po",
-        "status eviction",
+        "status binding eviction",
         generation=True,
         category="all",
         fields=(
