@@ -50,7 +50,7 @@ class Index:
                 self._keys[value] = key
             elif isinstance(found, dict):
                 found[key] = None
-            elif found != key:  # a function may name a value twice
+            else:
                 self._keys[value] = {found: None, key: None}
 
     def _discard(self, key: Key, values: tuple[Hashable, ...]) -> None:

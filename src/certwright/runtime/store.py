@@ -67,6 +67,7 @@ class Store:
         self._listeners: list[Listener] = []
         self._ahead: dict[Key, int] = {}  # own writes the watch has not reached
         self._gone: dict[Key, str] = {}  # uid of objects we deleted and may still hear of
+        self._purged = 0  # every deletion up to this version has been heard of
 
     # Reading
 
@@ -173,6 +174,7 @@ class Store:
     def delete(self, entry: Entry) -> bool:
         """Drop an object the watch reported as deleted; False when a newer one is there."""
         self._gone.pop(entry.key, None)
+        self._purged = max(self._purged, version_number(entry.meta.resource_version) or 0)
         old = self._table.entries.get(entry.key)
         if old is None or _is_older(entry, old):
             return False
@@ -197,6 +199,7 @@ class Store:
         if restored:
             self._ahead.clear()
             self._gone.clear()
+        self._purged = version or 0
         before = self._table.entries
         for key, floor in self._ahead.items():
             known = before.get(key)
@@ -248,7 +251,9 @@ class Store:
         """Take in the object a write returned, so that no reader gets an older one.
 
         A version that cannot be compared, an object that cannot be read, and one that does
-        not (or no longer) belong into this store are left to the watch.
+        not (or no longer) belong into this store are left to the watch. So is an object that
+        is not here although the watch is past its version: it was deleted before the answer
+        arrived, and no event will come to say so again.
         """
         try:
             entry = self.intake.entry(raw)
@@ -256,7 +261,9 @@ class Store:
             _log.warning("answer to a write cannot be read", error=str(error))
             return
         floor = version_number(entry.meta.resource_version)
-        if floor is not None and self._admits(entry) and self.upsert(entry):
+        if floor is None or (floor <= self._purged and entry.key not in self._table.entries):
+            return
+        if self._admits(entry) and self.upsert(entry):
             self._ahead[entry.key] = floor
 
     def note_delete(self, key: Key, uid: str) -> None:

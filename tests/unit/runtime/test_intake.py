@@ -128,6 +128,11 @@ def test_a_metadata_store_keeps_metadata_whatever_the_server_sends(kind: str) ->
     }
 
 
+def test_metadata_as_the_server_sends_it_stays_byte_for_byte() -> None:
+    raw = b'{ "kind":"PartialObjectMetadata", "metadata": {"name": "w"} }'
+    assert Intake(WIDGETS, metadata_only=True).entry(raw).raw == raw
+
+
 def test_a_transform_decides_what_is_kept() -> None:
     def without_spec(raw: bytes) -> bytes:
         return json.dumps({k: v for k, v in json.loads(raw).items() if k != "spec"}).encode()

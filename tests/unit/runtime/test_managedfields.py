@@ -82,6 +82,8 @@ def test_it_equals_the_slow_way(
 def test_a_usual_object_takes_the_fast_way() -> None:
     raw = b'{"metadata":{"name":"a","managedFields":[{"manager":"m"}]},"spec":{}}'
     assert find(raw, managed_fields(raw), 0, len(raw)) == (23, 57)
+    around = b'"managedFields"' + raw + b'"managedFields"'
+    assert find(around, managed_fields(raw), 15, 15 + len(raw)) == (38, 72)
 
 
 def test_every_other_byte_of_a_usual_object_stays() -> None:
@@ -110,9 +112,12 @@ def test_a_field_given_twice_goes_twice() -> None:
     assert json.loads(cut(raw)) == {"metadata": {"a": 1}}
 
 
-def test_a_name_in_disguise_is_found() -> None:
-    raw = rb'{"metadata":{"a":1,"managed\u0046ields":[1]}}'
-    assert json.loads(cut(raw)) == {"metadata": {"a": 1}}
+@pytest.mark.parametrize(
+    "spec", ['{"a":1,"managedFields":[2]}', '["x","managedFields",[1]]', '{"managedFields":[1]}']
+)
+def test_a_name_in_disguise_is_told_from_its_doubles(spec: str) -> None:
+    raw = rf'{{"spec":{spec},"metadata":{{"a":1,"managed\u0046ields":[1]}}}}'.encode()
+    assert json.loads(cut(raw)) == {"spec": json.loads(spec), "metadata": {"a": 1}}
 
 
 ENTRIES = [

@@ -153,6 +153,15 @@ def test_indexes_follow_every_change(store: Store, find: Callable[[str], list[st
     assert find("y") == ["c"]
 
 
+def test_an_index_added_while_a_list_arrives_is_complete(store: Store) -> None:
+    staged = store.stage()
+    staged.put(config("apple", 1))
+    store.add_index("letter", first_letter)
+    staged.put(config("avocado", 2))
+    store.swap(staged, 2)
+    assert names(store.by_index("letter", "a")) == ["apple", "avocado"]
+
+
 def test_by_namespace_and_owner(store: Store) -> None:
     def owner(uid: str) -> dict[str, str]:
         return {"apiVersion": "v1", "kind": "Shop", "name": "s", "uid": uid}
@@ -232,6 +241,21 @@ def test_a_write_the_watch_told_first_is_not_waited_for(store: Store) -> None:
     assert store.pending == 0
 
 
+def test_an_answer_that_comes_after_the_deletion_does_not_bring_the_object_back(
+    store: Store,
+) -> None:
+    """The garbage collector may be faster than the answer to our own create."""
+    store.upsert(config("a", 5))
+    store.delete(config("a", 6))
+    store.note_write(raw("a", 5))
+    assert len(store) == 0
+    store.replace([], version=9)
+    store.note_write(raw("a", 8))
+    assert len(store) == 0
+    store.note_write(raw("a", 10))
+    assert len(store) == 1
+
+
 def test_a_list_older_than_our_write_does_not_undo_it(store: Store) -> None:
     store.replace([config("a", 1), config("b", 2)], 2)
     store.note_write(raw("a", 7))
@@ -288,6 +312,12 @@ def test_a_deletion_is_seen_at_once_and_late_events_do_not_undo_it(
     store.delete(config("a", 3))
     assert store.pending == 0
     assert heard.pop() == []
+
+
+def test_a_deletion_settles_the_writes_before_it(store: Store) -> None:
+    store.note_write(raw("a", 5))
+    store.note_delete(Key("shop", "a"), "uid-a")
+    assert store.pending == 1
 
 
 def test_a_successor_of_a_deleted_object_is_another_object(store: Store) -> None:
