@@ -13,7 +13,6 @@ from certwright.kube.patches import (
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
-    apply_json_patch,
     apply_merge_patch,
 )
 from certwright.testkit.apiserver import fieldmanager
@@ -23,6 +22,7 @@ from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.bodies import go_type, parse_json, parse_yaml
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import invalid_value
+from certwright.testkit.apiserver.lenience import apply_json_patch_leniently
 from certwright.testkit.apiserver.media import body_media_type
 from certwright.testkit.apiserver.metadata import check_name, dedup_owners, settle_namespace
 from certwright.testkit.apiserver.options import WriteOptions, write_options
@@ -167,7 +167,7 @@ def _json_patched(current: JsonObject, patch: Any) -> Any:
             reason="RequestEntityTooLarge",
         )
     try:
-        return apply_json_patch(current, patch)
+        return apply_json_patch_leniently(current, patch)
     except ValueError:
         raise Rejected from None
 

@@ -51,6 +51,8 @@ class Traits:
     """Updates are validated like new objects besides, so that some causes are repeated."""
     graceful: bool = False
     """A delete first sets a deadline, and is done when asked for again with none."""
+    counts_annotations: bool = False
+    """Changes of annotations raise ``metadata.generation``, too."""
     status_metadata: Callable[[JsonObject, JsonObject], JsonObject] = _of_client
     """The metadata to keep of a write to the status subresource."""
 
@@ -94,5 +96,6 @@ def traits_of(kind: ServedKind) -> Traits:
         orphans_by_default=name in {"jobs.batch", "replicationcontrollers"},
         checks_metadata_twice=name in _CHECKS_TWICE,
         graceful=name == "pods",
+        counts_annotations=name == "deployments.apps",
         status_metadata=_STATUS_METADATA.get(name, _of_client),
     )

@@ -143,7 +143,7 @@ class Writes:
         metadata["resourceVersion"] = before["resourceVersion"]
         carry_over(metadata, before)
         kind.prepare(new, old)
-        if kind.counts_generation and _outside_status(kind, new) != _outside_status(kind, old):
+        if kind.counts_generation and _counted(kind, new) != _counted(kind, old):
             metadata["generation"] = before.get("generation", 0) + 1
         # The server checks metadata for all kinds, and again with the rules of each kind.
         again = update_causes(metadata, before)
@@ -232,11 +232,15 @@ def _taken(kind: ServedKind, existing: Record) -> Exception:
     return error
 
 
-def _outside_status(kind: ServedKind, obj: JsonObject) -> JsonObject:
+def _counted(kind: ServedKind, obj: JsonObject) -> JsonObject:
+    """Return the parts of an object whose changes its generation counts."""
     ignored = {"metadata", "apiVersion", "kind"}
     if "status" in kind.subresources:
         ignored.add("status")
-    return {field: value for field, value in obj.items() if field not in ignored}
+    counted = {field: value for field, value in obj.items() if field not in ignored}
+    if traits_of(kind).counts_annotations:
+        counted["annotations"] = obj["metadata"].get("annotations")
+    return counted
 
 
 def _is_same(new: JsonObject, old: JsonObject) -> bool:

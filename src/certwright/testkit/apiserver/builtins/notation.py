@@ -53,7 +53,10 @@ _SCALARS = {
     ),
     "FieldsV1": Schema("object", name=f"{META}.FieldsV1", preserve_unknown=True),
     "RawExtension": Schema(
-        "object", name="io.k8s.apimachinery.pkg.runtime.RawExtension", preserve_unknown=True
+        "object",
+        name="io.k8s.apimachinery.pkg.runtime.RawExtension",
+        preserve_unknown=True,
+        atomic_map=True,
     ),
 } | {
     # Values that are a schema or something else: left to the validation of CRDs.
