@@ -11,10 +11,6 @@ from certwright.runtime import DONE, Address, Controller, Manager
 from certwright.testkit.apiserver import ApiServer
 
 
-async def reconcile(_ctx, _key):
-    return DONE
-
-
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -27,13 +23,20 @@ async def read(session, url):
 
 
 async def test_a_replica_becomes_ready_and_shows_its_numbers():
-    port = free_port()
+    port, working = free_port(), asyncio.Event()
+
+    async def reconcile(_ctx, _key):
+        working.set()
+        return DONE
+
     client = Client(ApiServer().transport())
+    metadata = {"namespace": "default", "name": "a"}
+    await client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
     manager = Manager(client, [Controller(Secret, reconcile)], probes=Address(port))
     base = f"http://127.0.0.1:{port}"
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
         running = group.create_task(manager.run())
-        await manager.cache.wait_synced(10)
+        await working.wait()
         status, text = await read(session, base + "/readyz?verbose")
         assert status == 200
         assert "[+] watch Secret: ok (watching, heard" in text
