@@ -1,0 +1,38 @@
+"""The built-in kinds, and what happens to an object on its way in."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from certwright.kube.errors import Cause
+from certwright.testkit.apiserver.builtins import served_kinds
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.structural import default
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def kinds() -> dict[str, ServedKind]:
+    """Every built-in kind by its qualified name, such as deployments.apps."""
+    return {kind.resource.qualified: kind for kind in served_kinds()}
+
+
+@pytest.fixture
+def admit(kinds: dict[str, ServedKind]) -> Callable[..., tuple[Json, list[Cause]]]:
+    """Take an object through decoding, defaults, preparation and validation."""
+
+    def run(resource: str, old: Json | None = None, **content: Any) -> tuple[Json, list[Cause]]:
+        kind = kinds[resource]
+        metadata = {"name": "x", "namespace": "n"} | content.pop("metadata", {})
+        obj = copy.deepcopy({"metadata": metadata, **content})
+        kind.decode(obj)
+        default(obj, kind.schema)
+        kind.complete(obj)
+        obj["metadata"] |= {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
+        kind.prepare(obj, old)
+        return obj, kind.validate(obj, old)
+
+    return run
