@@ -105,22 +105,16 @@ def apply(
         conflicts, result, owners = _apply(base, applied, managed, target, manager)
     except TypeMismatch as error:
         raise _misfit("live", base, error) from error
-    if conflicts and not force:
-        if manager == lastapplied.MANAGER:
-            allowed = lastapplied.owned_fields(base, kind)
-            conflicts = {who: difference(what, allowed) for who, what in conflicts.items()}
-            conflicts = {who: what for who, what in conflicts.items() if what}
-        if conflicts:
-            raise conflict(conflicts)
-    if result is not base or live is None:
-        me = Manager.applier(manager, subresource)
-        if me in owners:
-            owners[me].time = time
+    if not force:
+        _refuse_conflicts(conflicts, base, kind, manager)
+    me = Manager.applier(manager, subresource)
+    if me in owners and (result is not base or live is None):
+        owners[me].time = time
+    if manager == lastapplied.MANAGER:
+        result = lastapplied.kept_in_step(result, applied)
     entries = write(owners)
     if result is base and live and entries == entries_of(live):
         return live
-    if manager == lastapplied.MANAGER:
-        result = lastapplied.kept_in_step(result, applied)
     return with_entries(result, entries)
 
 
@@ -236,6 +230,17 @@ def _apply(
         entry.origin = last.origin if last else None
         managed[me] = entry
     return conflicts, merged, managed
+
+
+def _refuse_conflicts(
+    conflicts: dict[Manager, FieldSet], live: JsonObject, kind: ServedKind, manager: str
+) -> None:
+    if conflicts and manager == lastapplied.MANAGER:
+        allowed = lastapplied.owned_fields(live, kind)
+        conflicts = {who: difference(what, allowed) for who, what in conflicts.items()}
+        conflicts = {who: what for who, what in conflicts.items() if what}
+    if conflicts:
+        raise conflict(conflicts)
 
 
 def _prune(
