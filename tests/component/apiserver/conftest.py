@@ -118,6 +118,12 @@ def api(server: ApiServer) -> Api:
 
 
 @pytest.fixture
+def api_of():
+    """Talk to another server, or as another user."""
+    return Api
+
+
+@pytest.fixture
 def maps() -> str:
     return "/api/v1/namespaces/default/configmaps"
 
@@ -127,5 +133,91 @@ def config_map():
     def build(name, data=None, **metadata):
         obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
         return {**obj, "data": data} if data is not None else obj
+
+    return build
+
+
+@pytest.fixture
+def widgets(api):
+    """A custom resource in two versions; returns where version v1 is served."""
+    api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())
+    return "/apis/example.com/v1/namespaces/default/widgets"
+
+
+def definition(**properties):
+    """The CustomResourceDefinition of widgets."""
+
+    def version(name, **more):
+        spec = {
+            "type": "object",
+            "required": ["size"],
+            "properties": {
+                "size": {"type": "integer", "minimum": 0},
+                "color": {"type": "string", "default": "red"},
+                **properties,
+                **more,
+            },
+        }
+        status = {
+            "type": "object",
+            "properties": {"size": {"type": "integer"}, "selector": {"type": "string"}},
+        }
+        return {
+            "name": name,
+            "served": True,
+            "storage": name == "v1",
+            "subresources": {
+                "status": {},
+                "scale": {
+                    "specReplicasPath": ".spec.size",
+                    "statusReplicasPath": ".status.size",
+                    "labelSelectorPath": ".status.selector",
+                },
+            },
+            "additionalPrinterColumns": [
+                {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+                {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+            ],
+            "schema": {
+                "openAPIV3Schema": {
+                    "type": "object",
+                    "properties": {"spec": spec, "status": status},
+                }
+            },
+        }
+
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {
+                "plural": "widgets",
+                "singular": "widget",
+                "kind": "Widget",
+                "shortNames": ["wd"],
+            },
+            "versions": [version("v1"), version("v1beta1", old={"type": "string"})],
+        },
+    }
+
+
+@pytest.fixture
+def crd():
+    return definition
+
+
+@pytest.fixture
+def widget():
+    def build(name, version="v1", *, size=1, **rest):
+        return {
+            "apiVersion": f"example.com/{version}",
+            "kind": "Widget",
+            "metadata": {"name": name},
+            "spec": {"size": size},
+            **rest,
+        }
 
     return build
