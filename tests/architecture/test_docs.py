@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+from certwright import client, kube
+from certwright.runtime import Metrics
+
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 QUOTE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```", re.DOTALL)
 
@@ -44,3 +47,23 @@ def test_every_make_target_named_in_the_docs_exists(root, pages):
     for page in pages:
         for name in re.findall(r"`make ([a-z-]+)", page.read_text("utf-8")):
             assert name in targets, f"{page.relative_to(root)}: make {name}"
+
+
+def test_every_metric_is_in_the_reference(root):
+    page = (root / "docs/reference/metrics.md").read_text("utf-8")
+    names = [
+        family.name + ("_total" if family.type == "counter" else "")
+        for family in Metrics().registry.collect()
+    ]
+    assert len(names) > 10
+    missing = [name for name in names if f"`{name}`" not in page]
+    assert not missing, missing
+
+
+def test_every_name_in_the_error_reference_exists(root):
+    page = (root / "docs/reference/errors.md").read_text("utf-8")
+    named = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \|", page, re.MULTILINE)
+    names = [name for cell in named for name in re.findall(r"`(\w+)`", cell)]
+    assert len(names) > 15
+    missing = [name for name in names if not hasattr(kube, name) and not hasattr(client, name)]
+    assert not missing, missing
