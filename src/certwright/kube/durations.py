@@ -102,7 +102,7 @@ def _fraction(digits: str, unit: int) -> int:
     """
     number, scale = 0, 1.0
     for digit in digits:
-        if number > (_LIMIT - 1) // 10 or number * 10 + int(digit) > _LIMIT:
+        if number > (_LIMIT - 1) // 10:
             break
         number = number * 10 + int(digit)
         scale *= 10

@@ -54,7 +54,7 @@ def _offset(match: re.Match[str]) -> timezone:
     if match[8] is None:
         return UTC
     hours, minutes = int(match[9]), int(match[10])
-    if hours > 23 or minutes > 59:
+    if minutes > 59:  # timezone itself refuses a day and more
         raise ValueError(f"the offset {match[8]}{match[9]}:{match[10]} is out of range")
     distance = timedelta(hours=hours, minutes=minutes)
     return timezone(distance if match[8] == "+" else -distance)

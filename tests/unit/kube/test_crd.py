@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -31,6 +32,7 @@ class GreetingStatus(Struct, rename="camel"):
     conditions: Annotated[list[Condition], list_map("type")] = field(default_factory=list)
     replicas: int = 0
     selector: str = ""
+    renewed: datetime | None = None
 
 
 @custom_resource("demo.certwright.dev", "v1")
@@ -186,6 +188,7 @@ def test_columns_take_their_type_from_the_schema_and_age_comes_last() -> None:
         Column("Count", ".spec.count"),
         Column("Text", ".spec.text", description="The words.", priority=1),
         Column("Ready", ready),
+        Column("Renewed", ".status.renewed"),
         Column("Owner", ".metadata.labels.owner"),
     ]
     assert version_of(declare(columns=columns))["additionalPrinterColumns"] == [
@@ -198,6 +201,7 @@ def test_columns_take_their_type_from_the_schema_and_age_comes_last() -> None:
             "priority": 1,
         },
         {"name": "Ready", "type": "string", "jsonPath": ready},
+        {"name": "Renewed", "type": "date", "jsonPath": ".status.renewed"},
         {"name": "Owner", "type": "string", "jsonPath": ".metadata.labels.owner"},
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     ]
@@ -219,6 +223,7 @@ def test_columns_must_lead_somewhere(path: str) -> None:
 
 
 def test_selectable_fields() -> None:
+    assert len(version_of(declare(selectable=[".spec.text"] * 8))["selectableFields"]) == 8
     kind = declare(selectable=[".spec.text", ".spec.count"])
     assert version_of(kind)["selectableFields"] == [
         {"jsonPath": ".spec.text"},

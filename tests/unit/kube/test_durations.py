@@ -81,6 +81,7 @@ def test_fractions_round_like_gos_floats() -> None:
     assert parse_nanoseconds("0.3333333333333333333h") == 1_200_000_000_000
     assert parse_nanoseconds("0.100000000000000000000h") == 360_000_000_000
     assert parse_nanoseconds("0.9223372036854775807h") == 3_320_413_933_267
+    assert parse_nanoseconds("0.92233720368547758089999h") == 3_320_413_933_267
 
 
 def test_stays_within_gos_range() -> None:

@@ -68,6 +68,30 @@ def test_reason_decides_and_the_code_where_there_is_none(
     assert (error.status_code, error.status_reason) == (code, reason)
 
 
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (400, "BadRequest"), (401, "Unauthorized"), (403, "Forbidden"), (404, "NotFound"),
+        (405, "MethodNotAllowed"), (406, "NotAcceptable"), (409, "AlreadyExists"), (409, "Conflict"),
+        (410, "Expired"), (413, "RequestEntityTooLarge"), (415, "UnsupportedMediaType"),
+        (422, "Invalid"), (429, "TooManyRequests"), (500, "InternalError"),
+        (503, "ServiceUnavailable"), (504, "Timeout"),
+    ],
+)  # fmt: skip
+def test_raising_a_class_gives_the_status_a_server_would_send(code: int, reason: str) -> None:
+    cls = type(ApiError.from_status(code, {"reason": reason}))
+    assert cls is not ApiError
+    assert cls("no").to_status() == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "no",
+        "reason": reason,
+        "code": code,
+    }
+
+
 def test_says_when_to_come_back() -> None:
     error = ApiError.from_status(429, {"details": {"retryAfterSeconds": 3}})
     assert type(error) is TooManyRequests

@@ -156,13 +156,24 @@ def test_bounds_the_number_of_operations() -> None:
         apply_json_patch({}, [{"op": "test", "path": "", "value": {}}] * 10_001)
 
 
-def test_bounds_the_depth() -> None:
-    deep: list[Any] = []
-    for _ in range(300):
-        deep = [deep]
-    with pytest.raises(PatchError, match="nested more than 200 levels"):
-        create_json_patch(deep, [deep])
-    with pytest.raises(PatchError, match="nested more than 200 levels"):
-        apply_json_patch({}, [{"op": "add", "path": "/a", "value": deep}])
-    with pytest.raises(PatchError, match="nested more than 200 levels"):
-        apply_json_patch(deep, [])
+def nested(levels: int, *, in_lists: bool) -> Any:
+    document: Any = 1
+    for _ in range(levels):
+        document = [document] if in_lists else {"a": document}
+    return document
+
+
+@pytest.mark.parametrize("in_lists", [True, False])
+def test_bounds_the_depth(in_lists: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    deep, other = nested(300, in_lists=in_lists), nested(300, in_lists=in_lists)
+    for attempt in (
+        lambda: create_json_patch({}, deep),
+        lambda: create_json_patch(deep, other),
+        lambda: equal(deep, other),
+        lambda: apply_json_patch({}, [{"op": "add", "path": "/a", "value": deep}]),
+        lambda: apply_json_patch({}, [{"op": "remove", "path": "/a" * 300}]),
+        lambda: apply_json_patch(deep, []),
+    ):
+        with pytest.raises(PatchError, match="nested more than 200 levels"):
+            attempt()
+    assert equal(nested(200, in_lists=in_lists), nested(200, in_lists=in_lists))

@@ -159,6 +159,15 @@ def test_refuses_malformed_specs(spec: dict[str, object]) -> None:
         LabelSelector.from_spec(spec)
 
 
+def test_each_operator_wants_its_number_of_values() -> None:
+    with pytest.raises(ValueError, match="label a: = needs exactly one value"):
+        Requirement("a", Operator.EQUALS, ("x", "y"))
+    with pytest.raises(ValueError, match="label a: notin needs at least one value"):
+        Requirement("a", Operator.NOT_IN)
+    with pytest.raises(ValueError, match="label a: exists and does-not-exist take no values"):
+        Requirement("a", Operator.EXISTS, ("x",))
+
+
 def test_equal_requirements_make_equal_selectors() -> None:
     one, other = LabelSelector.parse("b,a==1"), LabelSelector.parse("a=1,b,b")
     assert one == other

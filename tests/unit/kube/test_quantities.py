@@ -31,7 +31,9 @@ def test_prints_the_canonical_form(text: str, canonical: str) -> None:
     assert str(Quantity.parse(text)) == canonical
 
 
-@pytest.mark.parametrize("text", ["1.500", "+5", "5.", "007", "+12Ki", "1.250k", "12.345"])
+@pytest.mark.parametrize(
+    "text", ["1.500", "+5", "5.", "007", "+12Ki", "1.250k", "12.345", "+123456789012345678"]
+)
 def test_keeps_texts_that_the_server_takes_for_canonical(text: str) -> None:
     assert str(Quantity.parse(text)) == text
 
@@ -43,6 +45,14 @@ def test_keeps_texts_that_the_server_takes_for_canonical(text: str) -> None:
 def test_refuses_what_is_no_quantity(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a quantity such as|exponent is larger"):
         Quantity.parse(text)
+
+
+def test_knows_every_suffix() -> None:
+    decimal = [Quantity.parse(f"7{suffix}").value for suffix in ("n", "u", "m", "", *"kMGTPE")]
+    assert decimal == [Decimal(7).scaleb(power) for power in range(-9, 19, 3)]
+    binary = [int(Quantity.parse(f"7{prefix}i")) for prefix in "KMGTPE"]
+    assert binary == [7 * 1024**power for power in range(1, 7)]
+    assert str(Quantity.parse("+1234567890123456789")) == "1234567890123456789"
 
 
 def test_refuses_truth_values() -> None:

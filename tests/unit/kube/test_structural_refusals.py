@@ -75,6 +75,7 @@ class Widget(Object):
         (Annotated[str, list_set()], "spec: list type set on something that is not a list"),
         (Annotated[str, atomic()], "spec: map type atomic on something that is not a map or object"),
         (Annotated[list[Item], list_set()], "spec: items of a set are scalars, or marked atomic"),
+        (Annotated[list[Annotated[list[str], list_set()]], list_set()], "spec: items of a set are scalars, or marked atomic"),
         (set[str | None], "spec: items of a list of type set cannot be null"),
         (Annotated[list[str], list_map("name")], "spec: a list map has Structs as items and names their key fields"),
         (Annotated[list[Item], list_map()], "spec: a list map has Structs as items and names their key fields"),
@@ -99,6 +100,13 @@ def test_names_the_field_and_the_way_out(annotation: Any, problem: str) -> None:
 def test_a_key_with_a_default_will_do() -> None:
     holder = msgspec.defstruct("Holder", [("spec", Annotated[list[Item], list_map("weight")])])
     assert structural_schema(holder)["required"] == ["spec"]
+
+
+@pytest.mark.parametrize("item", [str, list[str], Annotated[Item, atomic()]])
+def test_sets_hold_scalars_and_atomic_items(item: Any) -> None:
+    holder = msgspec.defstruct("Holder", [("spec", Annotated[list[item], list_set()])])
+    schema = structural_schema(holder)["properties"]["spec"]
+    assert schema["x-kubernetes-list-type"] == "set"
 
 
 def test_names_are_camel_case() -> None:

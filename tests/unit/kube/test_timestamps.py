@@ -19,6 +19,7 @@ INSTANTS = st.timedeltas(timedelta(0), timedelta(days=9000 * 365)).map(
         ("2024-02-29T12:30:45.123456789Z", datetime(2024, 2, 29, 12, 30, 45, 123_456, tzinfo=UTC)),
         ("2024-02-29T12:30:45+05:30", datetime(2024, 2, 29, 7, 0, 45, tzinfo=UTC)),
         ("2024-02-29T23:30:45-01:00", datetime(2024, 3, 1, 0, 30, 45, tzinfo=UTC)),
+        ("2024-02-29T12:30:45+23:59", datetime(2024, 2, 28, 12, 31, 45, tzinfo=UTC)),
         ("0001-01-01T00:00:00Z", datetime(1, 1, 1, tzinfo=UTC)),
     ],
 )
