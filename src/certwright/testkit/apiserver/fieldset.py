@@ -12,17 +12,9 @@ from typing import Any, TypeAlias
 
 import orjson
 
-FieldSet: TypeAlias = dict[str, Any]
+from certwright.testkit.apiserver.gotext import json_text
 
-_ESCAPED = str.maketrans(
-    {
-        "<": "\\u003c",
-        ">": "\\u003e",
-        "&": "\\u0026",
-        "\N{LINE SEPARATOR}": "\\u2028",
-        "\N{PARAGRAPH SEPARATOR}": "\\u2029",
-    }
-)
+FieldSet: TypeAlias = dict[str, Any]
 
 
 def field_set(*paths: str) -> FieldSet:
@@ -209,7 +201,7 @@ def key_step(keys: dict[str, Any]) -> str:
 def _print(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1 and 1.0 are the same item
-    return orjson.dumps(value).decode().translate(_ESCAPED)
+    return json_text(value)
 
 
 def parse(fields: Any) -> FieldSet:

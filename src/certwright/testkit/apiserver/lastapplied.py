@@ -8,6 +8,7 @@ import orjson
 
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.fieldset import FieldSet, difference
+from certwright.testkit.apiserver.gotext import json_text
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.merge import compare
 from certwright.testkit.apiserver.typed import check, owned
@@ -46,7 +47,7 @@ def kept_in_step(obj: JsonObject, applied: JsonObject) -> JsonObject:
     if ANNOTATION in (config["metadata"].get("annotations") or {}):
         rest = {k: v for k, v in config["metadata"]["annotations"].items() if k != ANNOTATION}
         config["metadata"]["annotations"] = rest
-    text = orjson.dumps(config, option=orjson.OPT_SORT_KEYS).decode() + "\n"
+    text = json_text(config) + "\n"
     if annotations[ANNOTATION] == text:
         return obj
     return {**obj, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}

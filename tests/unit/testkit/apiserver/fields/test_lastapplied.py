@@ -52,10 +52,10 @@ def test_what_kubectl_applied_before_is_no_conflict(live: Any, thing: ServedKind
 
 
 def test_the_annotation_follows(live: Any, thing: ServedKind) -> None:
-    applied = apply(live, {"title": "b"}, thing)
+    applied = apply(live, {"title": "<b>"}, thing)
 
     assert applied["metadata"]["annotations"][ANNOTATION] == (
-        '{"apiVersion":"example.dev/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"title":"b"}}\n'
+        '{"apiVersion":"example.dev/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"title":"\\u003cb\\u003e"}}\n'
     )
 
 
