@@ -104,6 +104,19 @@ async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(ser
     assert seen[0][1] == "identity"
 
 
+async def test_repeated_headers_are_all_heard(serve, client_of):
+    async def warn(_):
+        response = web.json_response({})
+        response.headers.add("Warning", '299 - "one"')
+        response.headers.add("Warning", '299 - "two"')
+        return response
+
+    heard = []
+    client = client_of(await serve(warn), on_warning=heard.append)
+    await client.get(ConfigMap, KEY)
+    assert heard == ["one", "two"]
+
+
 class Proxy:
     """A proxy that tunnels CONNECT to one place, whatever host was asked for."""
 
