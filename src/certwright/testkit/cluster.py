@@ -32,6 +32,7 @@ from certwright.kube import (
     NotFound,
     Object,
     Resource,
+    crd_manifest,
     resource_of,
 )
 from certwright.runtime import Controller, Rng
@@ -61,6 +62,7 @@ class Cluster(ABC):
         self._rng = rng
         self._log = CallLog([])
         self._processes: list[Process] = []
+        self._installed: set[type[Object]] = set()
         self._stack = AsyncExitStack()
         self._tasks = asyncio.TaskGroup()
 
@@ -84,7 +86,7 @@ class Cluster(ABC):
     @overload
     async def create(self, obj: JsonObject) -> JsonObject: ...
     async def create(self, obj: Any) -> Any:
-        """Create an object."""
+        """Create an object; the CRD of a kind declared in Python is installed when missing."""
         return await self.client.create(await self._placed(obj))
 
     @overload
@@ -171,7 +173,8 @@ class Cluster(ABC):
     async def settle(self, *controllers: Controller) -> Calls:
         """Run controllers until they rest; return what they asked since they last rested.
 
-        Controllers that run already go on running, others are started. At rest means:
+        Controllers that run already go on running, others are started, after the CRDs of the
+        kinds they declare. At rest means:
         nothing queued, no reconcile running, and every store holds what the server holds.
         Keys that wait for a time of their own (`again`) do not count.
 
@@ -180,6 +183,9 @@ class Cluster(ABC):
         """
         running = [one for process in self._processes for one in process.controllers]
         if new := [one for one in controllers if not any(one is other for other in running)]:
+            for controller in new:
+                for watched in controller.watched:
+                    await self._install_declared(watched.kind)
             self._start(new)
         await self._rest()
         calls = self._log.since_mark()
@@ -223,6 +229,7 @@ class Cluster(ABC):
     async def _placed(self, obj: T | JsonObject) -> T | JsonObject:
         """Return the object with `namespace` filled in where its kind needs one."""
         if isinstance(obj, Object):
+            await self._install_declared(type(obj))
             if obj.metadata.namespace or not obj.resource.namespaced:
                 return obj
             metadata = msgspec.structs.replace(obj.metadata, namespace=self.namespace)
@@ -233,6 +240,14 @@ class Cluster(ABC):
         if named.get("namespace") or not resource.namespaced:
             return obj
         return {**obj, "metadata": {**named, "namespace": self.namespace}}
+
+    async def _install_declared(self, kind: type[Object] | Resource) -> None:
+        """Install the CRD of a kind declared with `custom_resource`, the first time it is used."""
+        if isinstance(kind, Resource) or not hasattr(kind, "definition"):
+            return
+        if kind not in self._installed:
+            self._installed.add(kind)
+            await self.install(crd_manifest(kind))
 
     async def _served(self, spec: JsonObject) -> None:
         """Wait until the kinds of a CRD answer; servers take a moment to notice it."""
@@ -245,7 +260,7 @@ class Cluster(ABC):
                 spec["group"], version["name"], names["kind"], names["plural"], namespaced
             )
             async with asyncio.timeout(30):
-                while not await self._answers(resource):  # noqa: ASYNC110 - nothing tells us
+                while not await self._answers(resource):
                     await asyncio.sleep(0.05)
 
     async def _answers(self, resource: Resource) -> bool:

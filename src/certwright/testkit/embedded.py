@@ -1,27 +1,41 @@
 """The embedded half of `Cluster`: a server in this process, and time that costs nothing."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
+from functools import cache
 from random import Random
 
-from certwright.client import Client, Transport
+from certwright.client import Client, Request, Response, Stream, Transport
 from certwright.runtime import Controller, new_rng
+from certwright.testkit.apiserver.builtins import served_kinds
+from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.server import ApiServer
 from certwright.testkit.calls import Calls, CountingTransport
 from certwright.testkit.cluster import Cluster, DidNotSettle
 from certwright.testkit.interference import Interference
 from certwright.testkit.virtualtime import VirtualLoop
 
+BACKGROUND_SECONDS = 0.5
+"""How far the server's own controllers are behind in a simulation."""
+
 PATIENCE = timedelta(hours=1)
 """How long controllers may take to come to rest: longer than any back-off."""
+
+
+@cache
+def _built_in_kinds() -> tuple[ServedKind, ...]:
+    """Read the built-in kinds once: that takes longer than a whole run of a small scenario."""
+    return tuple(served_kinds())
 
 
 class EmbeddedCluster(Cluster):
     """A fresh embedded API server. Needs to be made inside a `VirtualLoop`.
 
     *controllers* are started by the first `settle`. With *interference*, it stands between
-    the controllers and the server; the test's own client is spared.
+    the controllers and the server, and the server's own controllers (garbage collection,
+    namespaces) take their time; the test's own client is spared.
     """
 
     def __init__(
@@ -43,8 +57,10 @@ class EmbeddedCluster(Cluster):
         self._interference = interference
         self.clock = loop.clock
         self.namespace = "default"
-        self.server = ApiServer(clock=loop.clock, rng=Random(seed))
-        self.client = Client(self.server.transport(), clock=loop.clock, field_manager="test")
+        self.server = ApiServer(clock=loop.clock, rng=Random(seed), kinds=_built_in_kinds())
+        self.server.background.paused = interference is not None
+        self._background_timer: asyncio.TimerHandle | None = None
+        self.client = Client(self._transport(), clock=loop.clock, field_manager="test")
 
     async def settle(self, *controllers: Controller) -> Calls:
         """Run controllers until they rest, in no time but as much virtual time as they need."""
@@ -64,7 +80,19 @@ class EmbeddedCluster(Cluster):
         return sum(process.crashes for process in self._processes)
 
     def _transport(self) -> Transport:
-        return self.server.transport()
+        return AfterSend(self.server.transport(), self._schedule_background)
+
+    def _schedule_background(self) -> None:
+        """Let the server's own controllers act a little after what calls for it."""
+        idle = self.server.background.is_idle
+        if not idle and self._background_timer is None:
+            self._background_timer = self._loop.call_later(BACKGROUND_SECONDS, self._run_background)
+
+    def _run_background(self) -> None:
+        self._background_timer = None
+        self.server.background.paused = False
+        self.server.background.run()
+        self.server.background.paused = True
 
     def _connect(self) -> tuple[Transport, asyncio.Event]:
         counted = CountingTransport(self._transport(), self._log)
@@ -78,9 +106,33 @@ class EmbeddedCluster(Cluster):
         while True:
             await self._loop.idle()
             restless = await self._restless()
+            if not self.server.background.is_idle:
+                restless = [*restless, "the server's own controllers have work to do"]
             if not restless:
                 return
             due = self._loop.next_timer()
             if due is None or due > deadline:
                 raise DidNotSettle("; ".join(restless))
             await asyncio.sleep(due - self._loop.time())
+
+
+class AfterSend:
+    """A transport that calls a function after every answer."""
+
+    def __init__(self, inner: Transport, then: Callable[[], None]) -> None:
+        self._inner = inner
+        self._then = then
+
+    async def send(self, request: Request) -> Response:
+        """Pass a request on, then call the function."""
+        response = await self._inner.send(request)
+        self._then()
+        return response
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        """Pass a watch on."""
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        """Close the transport beneath."""
+        await self._inner.close()

@@ -79,7 +79,7 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """The event arrives after the one that follows it on its watch."""
+    """The event arrives after one of another object that follows it on its watch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,10 @@ class Plan(Protocol):
         """Return what happens to a watch event; bookmarks are not asked about."""
         ...
 
+    def latency(self) -> float:
+        """Return how many seconds the next request, answer or event is on its way."""
+        ...
+
 
 @dataclass(frozen=True)
 class At:
@@ -135,6 +139,10 @@ class At:
     def on_event(self, number: int) -> EventFault | None:
         """Return the fault planned for this event."""
         return self.events.get(number)
+
+    def latency(self) -> float:
+        """Return the same for all, so that only the planned faults change the order."""
+        return 0.001
 
     def __str__(self) -> str:
         points = [
@@ -198,6 +206,10 @@ class Storm:
             Expire(),
         )
         return self._rng.choice(choices)
+
+    def latency(self) -> float:
+        """Roll how long something is on its way: answers and events overtake each other."""
+        return 0.01 * self._rng.random()
 
     def _strikes(self) -> bool:
         if self._left <= 0 or self._rng.randrange(self._every):

@@ -40,6 +40,8 @@ class Interference:
         self.writes = 0
         self.events = 0
         self.faults = 0
+        self.event_faults = 0
+        self.stale_restarts = 0
         self.seen_at_write: list[int] = []
         """How many versions the process had seen at each of its writes."""
         self.revisions: list[str] = []
@@ -50,6 +52,10 @@ class Interference:
         """Return the transport of a process that starts now."""
         view, self._view = self._view, None
         return FaultyTransport(inner, self, view)
+
+    async def travel(self) -> None:
+        """Let a request, an answer or an event be on its way for as long as the plan says."""
+        await asyncio.sleep(self.plan.latency())
 
     def note(self, line: str) -> None:
         """Add a line to the trace, with the time."""
@@ -75,7 +81,7 @@ class Interference:
         event = orjson.loads(line)
         metadata = event["object"].get("metadata") or {}
         fault = self.plan.on_event(self.events)
-        self.faults += fault is not None
+        self.event_faults += fault is not None
         self.note(
             f"event {self.events} {event['type']} {event['object'].get('kind')} "
             f"{metadata.get('namespace', '')}/{metadata.get('name')} "
@@ -90,6 +96,7 @@ class Interference:
             revision = self.revisions[max(0, len(self.revisions) - behind)]
             until = asyncio.get_running_loop().time() + hold_seconds
             self._view = StaleView(revision, until)
+            self.stale_restarts += 1
             self.note(f"the next process sees revision {revision} for {hold_seconds:.1f} s")
 
 
@@ -112,7 +119,7 @@ class FaultyTransport:
         else:
             response = await self._inner.send(request)
         self._run.note(f"{_brief(request)} -> {response.status}")
-        await asyncio.sleep(0)  # the answer travels, and others get their turn
+        await self._run.travel()
         if request.verb == "list" and not self._run.revisions and response.status == 200:
             self._run.revisions.append(_list_revision(response.body))
         self._after(fault)
@@ -141,7 +148,7 @@ class FaultyTransport:
         await self._inner.close()
 
     async def _before(self, request: Request) -> faults.RequestFault | None:
-        await asyncio.sleep(0)  # the request travels
+        await self._run.travel()
         self._check_alive()
         fault = self._run.on_request(request)
         match fault:
@@ -187,7 +194,8 @@ class FaultyStream:
         self._view = view
         self._listing = ("sendInitialEvents", "true") in request.query
         self._held: bytes | None = None
-        self._heals_at: float | None = None
+        self._held_until = float("inf")
+        self._heals_at = float("inf")
 
     @property
     def status(self) -> int:
@@ -208,13 +216,14 @@ class FaultyStream:
         lines = _lines(self._inner.chunks())
         while True:
             try:
-                async with asyncio.timeout_at(self._heals_at):
+                async with asyncio.timeout_at(min(self._heals_at, self._held_until)):
                     line = await anext(lines)
             except StopAsyncIteration:
                 return
             except TimeoutError:  # what was dropped or held shows only in a new list
                 yield _EXPIRED
                 return
+            await self._run.travel()
             if self._passes_untouched(line):
                 yield line
                 continue
@@ -225,6 +234,8 @@ class FaultyStream:
 
     async def _suffer(self, line: bytes, fault: faults.EventFault | None) -> AsyncIterator[bytes]:
         now = asyncio.get_running_loop().time()
+        if self._held is not None and _object_of(self._held) == _object_of(line):
+            yield self._release()  # a server keeps the order of one object's events
         match fault:
             case faults.Cut():
                 raise ConnectionLost("injected: the watch was cut")
@@ -234,11 +245,10 @@ class FaultyStream:
                 yield _EXPIRED
                 return
             case faults.Drop(heal_seconds):
-                self._heals_at = min(self._heals_at or float("inf"), now + heal_seconds)
+                self._heals_at = min(self._heals_at, now + heal_seconds)
                 return
             case faults.Swap() if self._held is None:
-                self._held = line
-                self._heals_at = min(self._heals_at or float("inf"), now + SWAP_SECONDS)
+                self._held, self._held_until = line, now + SWAP_SECONDS
                 return
             case faults.Delay(seconds):
                 await asyncio.sleep(seconds)
@@ -246,8 +256,12 @@ class FaultyStream:
                 yield line
         yield line
         if self._held is not None:
-            held, self._held = self._held, None
-            yield held
+            yield self._release()
+
+    def _release(self) -> bytes:
+        assert self._held is not None
+        held, self._held, self._held_until = self._held, None, float("inf")
+        return held
 
     def _passes_untouched(self, line: bytes) -> bool:
         """Whether a line is no change: a bookmark, an error, part of the initial list."""
@@ -304,6 +318,10 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             yield line + b"\n"
+
+
+def _object_of(line: bytes) -> str:
+    return str(orjson.loads(line)["object"]["metadata"].get("uid"))
 
 
 def _list_revision(body: bytes) -> str:

@@ -32,9 +32,7 @@ class RealCluster(Cluster):
         self._kubeconfig = kubeconfig
 
     async def __aenter__(self) -> Self:
-        connected = await self._stack.enter_async_context(
-            connect(kubeconfig=self._kubeconfig)
-        )
+        connected = await self._stack.enter_async_context(connect(kubeconfig=self._kubeconfig))
         self._creations = CreationLog(connected.transport)
         self.client = Client(self._creations, field_manager="test")
         made = await connected.create(

@@ -2,7 +2,7 @@
 
 ::
 
-    await survives(scenario, controller, crash_after_every_write, stale_restart, drop_each_event)
+    survives(scenario, controller, crash_after_every_write, stale_restart, drop_each_event)
 
 plays the scenario once in calm weather, asks each kind of torture where it could strike in
 what happened, and plays it again for every such point. All of them must end alike.
@@ -30,13 +30,13 @@ from certwright.testkit.faults import (
     Unreachable,
 )
 from certwright.testkit.replay import Replay
-from certwright.testkit.simulation import Play, Run, Scenario, beside, expect_calm, judge, run
+from certwright.testkit.simulation import Play, Run, Scenario, expect_calm, judge, run
 
 Torture: TypeAlias = Callable[[Run], Iterator[Plan]]
 """Given a calm run, yields one plan for every point at which it could have gone wrong."""
 
 
-async def survives(
+def survives(
     scenario: Scenario,
     controllers: Controller | Sequence[Controller],
     *tortures: Torture,
@@ -52,10 +52,6 @@ async def survives(
     """
     chosen = (controllers,) if isinstance(controllers, Controller) else tuple(controllers)
     play = Play(scenario, chosen, ignore)
-    return await beside(lambda: _survives(play, tortures))
-
-
-def _survives(play: Play, tortures: Sequence[Torture]) -> int:
     calm = run(play)
     expect_calm(calm)
     replay = Replay.asked_for()
