@@ -243,6 +243,6 @@ class _Admission:
         # Which fields a server selects by differs per kind: such stores wait for the event.
         return (
             not self._by_fields
-            and self._namespace in {"", entry.meta.namespace}
+            and self._namespace in {"", entry.key.namespace}
             and self._labels.matches(entry.meta.labels)
         )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import orjson
-from msgspec import Struct, field
+from msgspec import Struct
 
 from certwright.kube.identity import Key
 from certwright.kube.objects import JsonObject, Object
@@ -28,19 +28,22 @@ class Owner(Struct, frozen=True, gc=False, rename="camel"):
     controller: bool = False
 
 
-class Meta(Struct, gc=False, rename="camel"):
-    """The metadata kept decoded for every cached object. Not to be modified."""
+class Meta(Struct, frozen=True, gc=False):
+    """The metadata kept at hand for every cached object."""
 
-    name: str
-    namespace: str = ""
     resource_version: str = ""
     generation: int = 0
     deletion_timestamp: str | None = None
-    labels: dict[str, str] = field(default_factory=dict)
+    label_pairs: tuple[str, ...] = ()
+    """Names and values in turn: half the size of a dict, and there is one per object."""
     finalizers: tuple[str, ...] = ()
-    owners: tuple[Owner, ...] = field(default=(), name="ownerReferences")
-    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
-    """JSON array of the entries of our own field managers; empty when there are none."""
+    owners: tuple[Owner, ...] = ()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels, as a fresh dict."""
+        pairs = self.label_pairs
+        return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
     @property
     def deleting(self) -> bool:
@@ -53,12 +56,14 @@ class Meta(Struct, gc=False, rename="camel"):
         return next((owner for owner in self.owners if owner.controller), None)
 
 
-class Entry(Struct, gc=False, eq=False):
-    """One object of a store. Immutable; compares by identity."""
+class Entry(Struct, frozen=True, gc=False, eq=False):
+    """One object of a store. Compares by identity."""
 
     key: Key
     meta: Meta
     raw: bytes
+    own_fields: bytes = b""
+    """JSON array of the managedFields entries of our own managers; empty if there are none."""
     malformed: str = ""
     """What is wrong with the metadata, when the server delivered it in the wrong shape."""
 
@@ -75,8 +80,8 @@ class Entry(Struct, gc=False, eq=False):
     @property
     def managed_fields(self) -> list[JsonObject]:
         """The managedFields entries of our own field managers, decoded on each access."""
-        kept = self.meta.managed_fields
-        return orjson.loads(memoryview(kept)) if bytes(kept) else []
+        entries: list[JsonObject] = orjson.loads(self.own_fields) if self.own_fields else []
+        return entries
 
     def obj(self) -> JsonObject:
         """Return the object as a fresh dict, without managedFields."""

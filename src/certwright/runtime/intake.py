@@ -13,7 +13,7 @@ import orjson
 from msgspec import Struct, field
 
 from certwright.kube.identity import Key, Resource
-from certwright.runtime.entry import Entry, Meta
+from certwright.runtime.entry import Entry, Meta, Owner
 from certwright.runtime.managedfields import find, own_entries, rebuild
 
 Transform: TypeAlias = Callable[[bytes], bytes]
@@ -70,79 +70,106 @@ class Intake:
             return self._unusual(raw[start:stop])
         except msgspec.DecodeError as error:
             raise BrokenJson(f"{self.resource.kind}: {error}") from error
-        self._share_strings(envelope.metadata)
-        kept = self._cut(raw, envelope.metadata, start, stop)
-        return self._finish(kept, envelope.metadata, envelope.kind)
+        return self._finish(raw, envelope.metadata, envelope.kind, (start, stop))
 
-    def _share_strings(self, meta: Meta) -> None:
-        """Let equal strings of many objects be one: namespaces, and most values of labels."""
-        shared = self._shared
-        meta.namespace = shared.setdefault(meta.namespace, meta.namespace)
-        labels = meta.labels
-        for label, value in labels.items():
-            if value == meta.name:
-                labels[label] = meta.name
-            elif len(shared) < SHARED_STRINGS:
-                labels[label] = shared.setdefault(value, value)
-            else:
-                labels[label] = shared.get(value, value)
-
-    def _cut(self, raw: bytes, meta: Meta, start: int, stop: int) -> bytes:
-        """Return the object without managedFields, and leave our own entries in *meta*."""
-        managed = meta.managed_fields
-        if not memoryview(managed):
-            return raw[start:stop]
-        # Also lets go of the received bytes, which this value is a view of.
-        meta.managed_fields = own_entries(managed, self._managers)
-        span = find(raw, managed, start, stop)
-        if span is None:
-            return rebuild(raw[start:stop])
-        view = memoryview(raw)
-        return b"".join((view[start : span[0]], view[span[1] : stop]))
-
-    def _finish(self, raw: bytes, meta: Meta, kind: str, malformed: str = "") -> Entry:
+    def _finish(
+        self, raw: bytes, found: "_Metadata", kind: str, span: tuple[int, int], malformed: str = ""
+    ) -> Entry:
+        own_fields = b""
+        managed = found.managed_fields
+        if memoryview(managed):
+            own_fields = own_entries(managed, self._managers)
+            raw = _cut(raw, managed, *span)
+        else:
+            raw = raw[span[0] : span[1]]
         if self.metadata_only:
             if kind != "PartialObjectMetadata":
-                raw = b"".join((_PARTIAL_PREFIX, _METADATA.decode(raw).metadata, b"}"))
+                raw = b"".join((_PARTIAL_PREFIX, _PART.decode(raw).metadata, b"}"))
         elif not kind:
             raw = self._type_prefix + raw.lstrip()[1:]
         if self._transform is not None:
             raw = self._transform(raw)
-        return Entry(Key(meta.namespace, meta.name), meta, raw, malformed)
+        meta = Meta(
+            found.resource_version,
+            found.generation,
+            found.deletion_timestamp,
+            self._share(found.labels, found.name),
+            found.finalizers,
+            found.owners,
+        )
+        namespace = self._shared.setdefault(found.namespace, found.namespace)
+        return Entry(Key(namespace, found.name), meta, raw, own_fields, malformed)
+
+    def _share(self, labels: dict[str, str], name: str) -> tuple[str, ...]:
+        """Return labels as pairs, equal values of many objects being one string."""
+        shared = self._shared
+        pairs: list[str] = []
+        for label, value in labels.items():
+            if value == name:
+                pairs += (label, name)
+            elif len(shared) < SHARED_STRINGS:
+                pairs += (label, shared.setdefault(value, value))
+            else:
+                pairs += (label, shared.get(value, value))
+        return tuple(pairs)
 
     def _unusual(self, raw: bytes) -> Entry:
         """Keep what can be read of an object whose metadata does not have the usual shape."""
         try:
             loose = _LOOSE.decode(raw)
-            meta, malformed = _read_loosely(loose.metadata)
+            found, malformed = _read_loosely(loose.metadata)
         except msgspec.ValidationError as error:
             raise Nameless(f"{self.resource.kind} without a name: {error}") from error
-        meta.managed_fields = _MANAGED.decode(raw).metadata.managed_fields
-        return self._finish(self._cut(raw, meta, 0, len(raw)), meta, str(loose.kind), malformed)
+        found.managed_fields = _MANAGED.decode(raw).metadata.managed_fields
+        return self._finish(raw, found, str(loose.kind), (0, len(raw)), malformed)
 
 
-def _read_loosely(metadata: dict[str, Any]) -> tuple[Meta, str]:
+def _cut(raw: bytes, managed: msgspec.Raw, start: int, stop: int) -> bytes:
+    """Return the object between *start* and *stop* without managedFields."""
+    span = find(raw, managed, start, stop)
+    if span is None:
+        return rebuild(raw[start:stop])
+    view = memoryview(raw)
+    return b"".join((view[start : span[0]], view[span[1] : stop]))
+
+
+def _read_loosely(metadata: dict[str, Any]) -> tuple["_Metadata", str]:
     """Return the metadata without its misfits, and what is wrong with the first of those."""
     given = {name: value for name, value in metadata.items() if value is not None}
-    given.pop("managedFields", None)  # Meta keeps its JSON, not its value
+    given.pop("managedFields", None)  # its JSON is wanted, not its value
     try:
-        return msgspec.convert(given, Meta), ""  # nulls were all that was unusual
+        return msgspec.convert(given, _Metadata), ""  # nulls were all that was unusual
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
         fitting = {name: value for name, value in given.items() if _fits(name, value)}
-        return msgspec.convert(fitting, Meta), f"metadata{path.rstrip('`')}: {what}"
+        return msgspec.convert(fitting, _Metadata), f"metadata{path.rstrip('`')}: {what}"
 
 
 def _fits(name: str, value: Any) -> bool:
     try:
-        msgspec.convert({"name": "", name: value}, Meta)
+        msgspec.convert({"name": "", name: value}, _Metadata)
     except msgspec.ValidationError:
         return False
     return True
 
 
+class _Metadata(Struct, gc=False, rename="camel"):
+    """Metadata as the server writes it, as far as it is kept."""
+
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    owners: tuple[Owner, ...] = field(default=(), name="ownerReferences")
+    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
+    """A view of the received bytes; must not outlive them."""
+
+
 class _Envelope(Struct, gc=False):
-    metadata: Meta
+    metadata: _Metadata
     kind: str = ""
 
 
@@ -159,12 +186,12 @@ class _Managed(Struct):
     metadata: _ManagedFields
 
 
-class _Metadata(Struct):
+class _Part(Struct):
     metadata: msgspec.Raw
 
 
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _LOOSE = msgspec.json.Decoder(_Loose)
 _MANAGED = msgspec.json.Decoder(_Managed)
-_METADATA = msgspec.json.Decoder(_Metadata)
+_PART = msgspec.json.Decoder(_Part)
 _PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'

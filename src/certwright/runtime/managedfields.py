@@ -36,7 +36,7 @@ def find(raw: bytes, value: msgspec.Raw, start: int, stop: int) -> tuple[int, in
     return (name - 1, value_stop) if usual else None
 
 
-def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> msgspec.Raw:
+def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> bytes:
     """Return the JSON array of those entries whose manager is one of *managers*.
 
     Managers are given as JSON strings. Empty when there is none, or when the value does
@@ -44,20 +44,19 @@ def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> msgspec.Raw:
     """
     text = bytes(value)
     if not any(manager in text for manager in managers):
-        return _NOTHING
+        return b""
     try:
         entries = _ENTRIES.decode(text)
         own = [bytes(e) for e in entries if orjson.dumps(_ENTRY.decode(e).manager) in managers]
     except msgspec.ValidationError:
-        return _NOTHING
-    return msgspec.Raw(b"[" + b",".join(own) + b"]") if own else _NOTHING
+        return b""
+    return b"[" + b",".join(own) + b"]" if own else b""
 
 
 class _ManagerName(msgspec.Struct):
     manager: str = ""
 
 
-_NOTHING = msgspec.Raw()
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.json.Decoder(_ManagerName)
 

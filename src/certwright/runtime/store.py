@@ -307,7 +307,7 @@ def _is_older(entry: Entry, old: Entry) -> bool:
 
 
 def _namespace(entry: Entry) -> tuple[str]:
-    return (entry.meta.namespace,)
+    return (entry.key.namespace,)
 
 
 def _owners(entry: Entry) -> Iterable[str]:

@@ -15,7 +15,8 @@ from certwright.runtime import (
 
 def entry(generation=1, labels=None, annotations="{}"):
     raw = b'{"metadata":{"name":"a","annotations":%s}}' % annotations.encode()
-    return Entry(Key("ns", "a"), Meta("a", generation=generation, labels=labels or {}), raw)
+    pairs = tuple(text for pair in (labels or {}).items() for text in pair)
+    return Entry(Key("ns", "a"), Meta(generation=generation, label_pairs=pairs), raw)
 
 
 PREDICATES = [generation_changed, labels_changed, annotations_changed]

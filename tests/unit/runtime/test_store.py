@@ -292,7 +292,7 @@ def test_an_answer_that_is_no_object_is_left_to_the_watch(store: Store, answer: 
 
 
 def test_a_write_outside_the_selection_does_not_get_in() -> None:
-    store = Store(INTAKE, admits=lambda entry: entry.meta.namespace == "shop")
+    store = Store(INTAKE, admits=lambda entry: entry.key.namespace == "shop")
     store.note_write(raw("a", 1, "elsewhere"))
     store.note_write(raw("b", 2))
     assert versions(store) == {"b": "2"}

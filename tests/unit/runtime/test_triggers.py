@@ -7,7 +7,7 @@ Greeting = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
 
 
 def entry(name="a", owners=()):
-    return Entry(Key("ns", name), Meta(name, namespace="ns", owners=tuple(owners)), b"{}")
+    return Entry(Key("ns", name), Meta(owners=tuple(owners)), b"{}")
 
 
 def owner(name, kind="Greeting", api_version="demo.certwright.dev/v1", *, controller=True):
