@@ -32,6 +32,7 @@ from certwright.runtime.leader import LeaderElection
 from certwright.runtime.logs import configure as configure_logs
 from certwright.runtime.logs import redact_text
 from certwright.runtime.manager import Manager, Runnable
+from certwright.runtime.memory import settle_memory
 from certwright.runtime.metrics import Metrics
 from certwright.runtime.outcome import DONE, WAIT, Outcome, again
 from certwright.runtime.predicates import (
@@ -48,6 +49,7 @@ from certwright.runtime.queue import Priority, Queue, QueueMetrics, QueueShutDow
 from certwright.runtime.rbac import PolicyRule, allow, policy_rules
 from certwright.runtime.signals import on_signals
 from certwright.runtime.store import Listener, Store
+from certwright.runtime.transforms import Drop, Keep
 from certwright.runtime.triggers import Mapper, Source, Trigger, Watched, mapped, select
 from certwright.runtime.watch import Watch, WatchStatus
 from certwright.runtime.watchstate import WatchState
@@ -63,12 +65,14 @@ __all__ = [
     "Context",
     "Controller",
     "DeadlineExceeded",
+    "Drop",
     "Effect",
     "Entry",
     "EventRecorder",
     "EventType",
     "Feed",
     "IndexFunction",
+    "Keep",
     "LeaderElection",
     "Listener",
     "Manager",
@@ -114,4 +118,5 @@ __all__ = [
     "policy_rules",
     "redact_text",
     "select",
+    "settle_memory",
 ]
