@@ -1,0 +1,116 @@
+"""The server over TLS: who gets in, and what goes over the wire."""
+
+import io
+import json
+import ssl
+
+import aiohttp
+import pytest
+
+from certwright.testkit.apiserver import ApiServer, User
+
+
+@pytest.fixture
+async def endpoint():
+    server = ApiServer(rbac=True, furnish_namespaces=True)
+    async with server.serve() as endpoint:
+        yield server, endpoint
+
+
+@pytest.fixture
+async def session(endpoint):
+    context = ssl.create_default_context(cadata=endpoint[1].authority.decode())
+    async with aiohttp.ClientSession(
+        endpoint[1].url, connector=aiohttp.TCPConnector(ssl=context)
+    ) as session:
+        yield session
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def test_nobody_gets_in_without_a_token(session):
+    for headers in ({}, bearer("guess"), bearer(""), {"Authorization": "Basic YTpi"}):
+        async with session.get("/api/v1/namespaces", headers=headers) as answer:
+            assert answer.status == 401
+            assert (await answer.json())["reason"] == "Unauthorized"
+
+
+async def test_the_certificate_is_not_one_anybody_trusts(endpoint):
+    async with aiohttp.ClientSession() as stranger:
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await stranger.get(endpoint[1].url)
+
+
+async def test_a_token_stands_for_its_user(session, endpoint):
+    server, _ = endpoint
+    token = server.token(User("jane", ("system:authenticated",)))
+
+    async with session.get("/api/v1/namespaces", headers=bearer(token)) as answer:
+        assert answer.status == 403
+        assert 'User "jane"' in (await answer.json())["message"]
+
+
+async def test_a_service_account_uses_its_token(session, endpoint):
+    admin = bearer(endpoint[1].token)
+    path = "/api/v1/namespaces/default/serviceaccounts/default"
+    async with session.post(f"{path}/token", headers=admin, json={"spec": {}}) as answer:
+        assert answer.status == 201
+        token = (await answer.json())["status"]["token"]
+
+    async def who():
+        review = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        async with session.post(review, headers=bearer(token), json={}) as answer:
+            return answer.status, await answer.json()
+
+    status, body = await who()
+    assert status == 201
+    assert body["status"]["userInfo"]["username"] == "system:serviceaccount:default:default"
+    await (await session.delete(path, headers=admin)).release()
+    assert (await who())[0] == 401, "the account is gone"
+
+
+async def test_the_certificate_is_published(session, endpoint):
+    path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"
+    async with session.get(path, headers=bearer(endpoint[1].token)) as answer:
+        assert (await answer.json())["data"]["ca.crt"] == endpoint[1].authority.decode()
+
+
+async def test_a_watch_streams(session, endpoint):
+    admin = bearer(endpoint[1].token)
+    path = "/api/v1/namespaces/default/configmaps"
+    query = {"watch": "true", "fieldSelector": "metadata.name=a"}
+    async with session.get(path, headers=admin, params=query) as watch:
+        assert watch.status == 200
+        await (await session.post(path, headers=admin, json={"metadata": {"name": "a"}})).release()
+        event = json.loads(await watch.content.readline())
+
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
+
+
+async def test_refused_watches_have_a_status(session, endpoint):
+    admin = bearer(endpoint[1].token)
+    query = {"watch": "true", "sendInitialEvents": "true"}
+    async with session.get("/api/v1/configmaps", headers=admin, params=query) as answer:
+        assert answer.status == 422
+
+
+async def test_bodies_are_bounded(session, endpoint):
+    body = b'{"a":"' + b"x" * (4 * 1024 * 1024) + b'"}'
+    path = "/api/v1/namespaces/default/configmaps"
+    async with session.post(
+        path, headers=bearer(endpoint[1].token), data=io.BytesIO(body)
+    ) as answer:
+        assert answer.status == 413
+
+
+async def test_the_kubeconfig_is_for_its_owner_only(endpoint, tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.touch(mode=0o644)
+
+    endpoint[1].write_kubeconfig(path)
+
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert endpoint[1].token in path.read_text()
+    assert endpoint[1].token not in repr(endpoint[1])

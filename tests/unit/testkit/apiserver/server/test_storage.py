@@ -1,0 +1,80 @@
+"""The history of a collection against a naive model: all states, kept."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certwright.kube.kinds import ConfigMap
+from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.schema import Schema
+from certwright.testkit.apiserver.storage import ChangeType, Storage
+
+KIND = ServedKind(ConfigMap, Schema(), "configmap", "ConfigMapList")
+KEYS = ["a/x", "a/y", "a-b/x", "b/x", "x"]
+
+writes = st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from(["put", "remove"])), max_size=30)
+
+
+def carry_out(steps):
+    """Return the storage, and the keys and values after each write by its number."""
+    storage = Storage(revision=100, history_limit=1000)
+    collection = storage.collection("", "configmaps")
+    state: dict[str, int] = {}
+    states = {100: {}}
+    for key, action in steps:
+        record = collection.get(key)
+        if action == "put":
+            namespace, _, name = key.rpartition("/")
+            obj = {"metadata": {"name": name, "namespace": namespace}, "data": storage.revision}
+            state = {**state, key: storage.revision}
+            storage.put(collection, key, KIND, obj)
+        elif record is not None:
+            state = {k: v for k, v in state.items() if k != key}
+            storage.remove(collection, record)
+        states[storage.revision] = state
+    return storage, collection, states
+
+
+@given(writes)
+def test_every_past_state_can_be_read(steps):
+    _, collection, states = carry_out(steps)
+
+    for revision, state in states.items():
+        seen = {record.key: record.obj["data"] for record in collection.records_at(revision)}
+        assert seen == state
+        assert list(seen) == sorted(seen)
+
+
+@given(writes)
+def test_changes_lead_from_any_state_to_the_present(steps):
+    storage, collection, states = carry_out(steps)
+
+    for revision, state in states.items():
+        now = dict(state)
+        for change in collection.changes_since(revision):
+            if change.type is ChangeType.DELETED:
+                del now[change.record.key]
+            else:
+                assert (change.type is ChangeType.ADDED) is (change.record.key not in now)
+                now[change.record.key] = change.record.obj["data"]
+        assert now == states[storage.revision]
+
+
+@given(writes, st.sampled_from(["a/", "a-b/", "b/"]), st.sampled_from(["", "a/y", "b/x"]))
+def test_parts_are_read_in_order(steps, prefix, start):
+    _, collection, states = carry_out(steps)
+    last = states[max(states)]
+
+    seen = [record.key for record in collection.records(prefix, start)]
+
+    assert seen == sorted(key for key in last if key.startswith(prefix) and key >= start)
+
+
+@given(writes, st.integers(min_value=1, max_value=5))
+def test_history_is_bounded(steps, limit):
+    storage = Storage(revision=100, history_limit=limit)
+    collection = storage.collection("", "configmaps")
+    for key, _ in steps:
+        storage.put(collection, key, KIND, {"metadata": {"name": key}})
+
+    assert len(collection.changes_since(0)) <= 2 * limit
+    assert len(collection.changes_since(collection.floor)) == len(collection.changes_since(0))
