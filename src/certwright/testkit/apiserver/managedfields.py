@@ -14,6 +14,8 @@ from certwright.testkit.apiserver.gotext import quoted
 MAX_UPDATERS = 10
 """Entries of updates kept apart; beyond that the oldest become one entry."""
 
+_TEXTS = ("manager", "apiVersion", "subresource", "time")
+
 
 class Manager(NamedTuple):
     """The identity of an entry. Appliers keep theirs when they move to another version."""
@@ -116,16 +118,20 @@ def normalised(entries: Any) -> list[JsonObject]:
     """
     if not isinstance(entries, list):
         raise ValueError("managedFields must be a list")  # noqa: TRY004 - bad data, not a bad call
-    out = []
-    for raw in entries:
-        if not isinstance(raw, dict) or raw.get("operation") not in {"Apply", "Update"}:
-            raise ValueError("operation must be `Apply` or `Update`")
-        if not raw.get("apiVersion"):
-            raise ValueError("apiVersion must not be empty")
-        if raw.get("fieldsType") != "FieldsV1":
-            raise ValueError("fieldsType must be FieldsV1")
-        out.append({**raw, "fieldsV1": parse(raw.get("fieldsV1") or {})})
-    return out
+    return [_normalised(raw) for raw in entries]
+
+
+def _normalised(raw: Any) -> JsonObject:
+    if not isinstance(raw, dict) or raw.get("operation") not in ("Apply", "Update"):
+        raise ValueError("operation must be `Apply` or `Update`")
+    if not all(isinstance(raw.get(name, ""), str) for name in _TEXTS):
+        raise ValueError(f"{', '.join(_TEXTS)} must be strings")
+    if not raw.get("apiVersion"):
+        raise ValueError("apiVersion must not be empty")
+    if raw.get("fieldsType") != "FieldsV1":
+        raise ValueError("fieldsType must be FieldsV1")
+    _seconds(raw.get("time", ""))
+    return {**raw, "fieldsV1": parse(raw.get("fieldsV1") or {})}
 
 
 def write(managed: Managed) -> list[JsonObject]:

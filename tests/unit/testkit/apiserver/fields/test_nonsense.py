@@ -69,7 +69,25 @@ def test_applying(things: Things, fields: dict[str, Any]) -> None:
 
 
 @anything
-@given(spec=documents(FIELDS), entries=documents(["operation", "fieldsV1"]))
+@given(
+    spec=documents(FIELDS),
+    entries=documents([])
+    | st.lists(
+        st.fixed_dictionaries(
+            {
+                "operation": st.sampled_from(["Apply", "Update"]) | documents([]),
+                "apiVersion": st.just("example.dev/v1") | documents([]),
+                "fieldsType": st.just("FieldsV1"),
+            },
+            optional={
+                "manager": documents([]),
+                "time": st.just("2026-01-01") | documents([]),
+                "subresource": documents([]),
+                "fieldsV1": documents(["f:spec", "f:tags", "v:1", "v:{", "k:{}", "k:1", "."]),
+            },
+        )
+    ),
+)
 def test_updating(things: Things, spec: Any, entries: Any) -> None:
     new = {**things.live, "metadata": {"managedFields": entries}, "spec": spec}
 
