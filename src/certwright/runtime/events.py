@@ -1,23 +1,33 @@
 """Events people see with ``kubectl describe``: recorded at once, written in the background.
 
-`EventRecorder.record` never waits and never fails; `run` writes. Repetitions (same object,
-type, reason, action) become one Event with a series, updated at most every `SERIES_SECONDS`.
-An object gets a burst of new Events and then one every few minutes, so a hot loop in a
-controller cannot flood the API server; what is held back is counted, not queued.
+`EventRecorder.record` never waits and never fails; `run` writes. Repetitions become one Event
+with a series, updated at most every `SERIES_SECONDS`. The API server lets nobody change the
+note of an Event, so another note is another Event; after a few of them, those that differ in
+their note only are combined. An object gets a burst of new Events and then one every few
+minutes. So a hot loop in a controller cannot flood the API server; what is held back is
+counted, not queued.
 """
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import structlog
 from msgspec import Struct
 
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
-from certwright.kube import ApiError, JsonObject, NotFound, Object, format_micro_time, key_of
+from certwright.kube import (
+    ApiError,
+    JsonObject,
+    NotFound,
+    Object,
+    dns_subdomain_problems,
+    format_micro_time,
+    key_of,
+)
 from certwright.kube.kinds import Event
 from certwright.runtime.logs import redact_text
 
@@ -29,6 +39,8 @@ BURST = 25
 REFILL_SECONDS = 300.0
 """A new Event per object every five minutes once the burst is used up, as in client-go."""
 SERIES_SECONDS = 10.0
+MAX_NOTES = 5
+"""How many notes on the same subject get an Event of their own."""
 MAX_PENDING = 1000
 MAX_OBJECTS = 4096
 _WRITE_SECONDS = 10.0
@@ -38,7 +50,7 @@ _log = structlog.get_logger()
 
 
 class Subject(Struct, frozen=True):
-    """What tells one Event from another: repetitions share it."""
+    """What an event is about, apart from its note."""
 
     api_version: str
     kind: str
@@ -50,13 +62,21 @@ class Subject(Struct, frozen=True):
     action: str
 
 
+class Topic(NamedTuple):
+    """What tells one Event from another: repetitions share it."""
+
+    subject: Subject
+    note: str
+    """Empty for the one that combines all further notes."""
+
+
 class _Series(Struct):
     """One Event object in the cluster, and what we know beyond it."""
 
     name: str
+    note: str
     first: datetime
     last: datetime
-    note: str
     count: int = 1
     written: int = 0
     written_at: float = float("-inf")
@@ -95,9 +115,10 @@ class EventRecorder:
         self._controller = controller
         self._instance = instance[:128]
         self._dropped = dropped
-        self._series: OrderedDict[Subject, _Series] = OrderedDict()
+        self._series: OrderedDict[Topic, _Series] = OrderedDict()
+        self._notes: dict[Subject, set[str]] = {}
         self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
-        self._dirty: dict[Subject, None] = {}
+        self._dirty: dict[Topic, None] = {}
         self._wake = asyncio.Event()
         self._serial = 0
         self._writing = 0
@@ -116,28 +137,31 @@ class EventRecorder:
         Private keys and tokens in the note are replaced.
         """
         subject = _subject(regarding, type, reason[:128], action[:128])
-        now, note = self._clock.now(), shorten(redact_text(note), NOTE_BYTES)
-        series = self._series.get(subject)
+        note = shorten(redact_text(note), NOTE_BYTES) or subject.reason
+        topic = self._topic(subject, note)
+        now = self._clock.now()
+        series = self._series.get(topic)
         if series is not None:
             series.count += 1
-            series.last, series.note = now, note
-            self._series.move_to_end(subject)
+            series.last = now
+            self._series.move_to_end(topic)
         elif len(self._dirty) >= MAX_PENDING or not self._admit(subject):
             self._dropped()
             return
         else:
-            self._serial += 1
-            stamp = f"{int(now.timestamp() * 1_000_000):x}{self._serial:x}"
-            name = f"{subject.name[:220]}.{stamp}"
-            self._series[subject] = _Series(name, now, now, note)
+            if topic.note:
+                self._notes.setdefault(subject, set()).add(note)
+            else:
+                note = shorten(f"(combined from similar events) {note}", NOTE_BYTES)
+            self._series[topic] = _Series(self._name(subject, now), note, now, now)
             self._forget_old_series()
-        self._dirty[subject] = None
+        self._dirty[topic] = None
         self._wake.set()
 
     @property
     def idle(self) -> bool:
         """True when nothing waits to be written but repetitions of what was."""
-        return not self._writing and all(self._series[s].written for s in self._dirty)
+        return not self._writing and all(self._series[t].written for t in self._dirty)
 
     async def run(self) -> None:
         """Write what was recorded until cancelled."""
@@ -156,47 +180,72 @@ class EventRecorder:
         """Write everything recorded, or as much as two seconds allow. For shutdown."""
         try:
             async with asyncio.timeout(_FLUSH_SECONDS):
-                for subject in list(self._dirty):
-                    await self._write(subject)
+                for topic in list(self._dirty):
+                    await self._write(topic)
         except TimeoutError:
             _log.warning("events lost at shutdown", count=len(self._dirty))
 
     async def _write_due(self) -> float:
         """Write the series that are due; return seconds until the next one is."""
         soonest = SERIES_SECONDS
-        for subject in list(self._dirty):
-            series = self._series.get(subject)
+        for topic in list(self._dirty):
+            series = self._series.get(topic)
             wait = series.written_at + SERIES_SECONDS - self._clock.monotonic() if series else 0.0
             if wait > 0:
                 soonest = min(soonest, wait)
             else:
-                await self._write(subject)
+                await self._write(topic)
         return soonest
 
-    async def _write(self, subject: Subject) -> None:
+    async def _write(self, topic: Topic) -> None:
         """Write one Event. A failure loses this one only: events are best effort."""
-        self._dirty.pop(subject, None)
-        series = self._series.get(subject)
+        self._dirty.pop(topic, None)
+        series = self._series.get(topic)
         if series is None:
             return
         fresh, series.written = not series.written, series.count
         series.written_at = self._clock.monotonic()
-        body = self._event(subject, series)
+        body = self._event(topic.subject, series)
         self._writing += 1
         try:
             async with asyncio.timeout(_WRITE_SECONDS):
                 if fresh:
                     await self._client.create(body)
                 else:
-                    patch = {"series": body["series"], "note": series.note}
+                    patch = {"series": body["series"]}
                     await self._client.patch(Event, key_of(body), patch)
         except (ApiError, TransportError, TimeoutError) as error:
-            if fresh or isinstance(error, NotFound):  # expired meanwhile: start a new one
-                self._series.pop(subject, None)
+            if isinstance(error, NotFound) and not fresh:  # expired meanwhile: a new one begins
+                name = self._name(topic.subject, series.last)
+                self._series[topic] = _Series(name, series.note, series.last, series.last)
+                self._dirty[topic] = None
+                self._wake.set()
+                return
+            if fresh:
+                self._forget(topic)
             self._dropped()
-            _log.debug("event not written", subject=str(subject), error=str(error))
+            _log.debug("event not written", subject=str(topic.subject), error=str(error))
         finally:
             self._writing -= 1
+
+    def _topic(self, subject: Subject, note: str) -> Topic:
+        notes = self._notes.get(subject, ())
+        return Topic(subject, note if note in notes or len(notes) < MAX_NOTES else "")
+
+    def _name(self, subject: Subject, now: datetime) -> str:
+        """Return a name nobody else will think of; RBAC objects have names Events cannot."""
+        self._serial += 1
+        stamp = f"{int(now.timestamp() * 1_000_000):x}{self._serial:x}"
+        name = f"{subject.name[:220]}.{stamp}"
+        return f"{subject.kind.lower()}.{stamp}" if dns_subdomain_problems(name) else name
+
+    def _forget(self, topic: Topic) -> None:
+        self._series.pop(topic, None)
+        self._dirty.pop(topic, None)
+        notes = self._notes.get(topic.subject, set())
+        notes.discard(topic.note)
+        if not notes:
+            self._notes.pop(topic.subject, None)
 
     def _admit(self, subject: Subject) -> bool:
         """Ask the spam bucket of the object."""
@@ -209,8 +258,7 @@ class EventRecorder:
 
     def _forget_old_series(self) -> None:
         while len(self._series) > MAX_OBJECTS:
-            subject, _ = self._series.popitem(last=False)
-            self._dirty.pop(subject, None)
+            self._forget(next(iter(self._series)))
 
     def _event(self, subject: Subject, series: _Series) -> JsonObject:
         regarding = {

@@ -114,16 +114,15 @@ class Workers:
     # Life
 
     async def run(self) -> None:
-        """Work until cancelled, or until `drain` has ended the workers."""
+        """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            helpers = [group.create_task(self._pump(s)) for s in self.controller.sources]
+            for source in self.controller.sources:
+                group.create_task(self._pump(source))
             if (period := self.controller.resync) is not None:
-                helpers.append(group.create_task(self._resync(period.total_seconds())))
-            workers = [group.create_task(self._work()) for _ in range(self.controller.workers)]
-            await asyncio.wait(workers)
-            for helper in helpers:
-                helper.cancel()
+                group.create_task(self._resync(period.total_seconds()))
+            for _ in range(self.controller.workers):
+                group.create_task(self._work())
 
     def resume(self) -> None:
         """Start handing out keys."""

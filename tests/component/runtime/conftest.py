@@ -52,7 +52,7 @@ class Toys:
     def __call__(self, name: str, **spec: Any) -> JsonObject:
         return {
             **self.kind,
-            "metadata": {"namespace": "default", "name": name},
+            "metadata": {"name": name},
             "spec": spec,
         }
 

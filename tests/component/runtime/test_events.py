@@ -64,15 +64,39 @@ async def test_an_event_says_what_happened_to_whom(world, recorder):
 
 
 async def test_repetitions_become_a_series_written_now_and_then(world, recorder, asked):
-    for number in range(100):
-        recorder.record(OBJ, "Warning", "Failed", f"attempt {number}")
+    for _ in range(100):
+        recorder.record(OBJ, "Warning", "Failed", "not again")
         await world.rest(0.5)
     await world.rest(20)
     (event,) = await world.events()
     assert event["series"]["count"] == 100
-    assert event["note"] == "attempt 99"
     assert asked == ["create"] + ["patch"] * 5, "a hundred repetitions in 50 s"
     assert recorder.idle
+
+
+async def test_notes_that_keep_changing_are_combined_after_a_few(world, recorder, asked):
+    for number in range(100):
+        recorder.record(OBJ, "Warning", "Failed", f"attempt {number}")
+        await world.rest(0.5)
+    await world.rest(20)
+    events = {event["note"]: event.get("series", {}) for event in await world.events()}
+    assert list(events) == [
+        *(f"attempt {number}" for number in range(5)),
+        "(combined from similar events) attempt 5",
+    ]
+    assert events["(combined from similar events) attempt 5"]["count"] == 95
+    recorder.record(OBJ, "Warning", "Failed", "attempt 3")
+    await world.rest(20)
+    events = {event["note"]: event.get("series", {}) for event in await world.events()}
+    assert events["attempt 3"]["count"] == 2
+
+
+async def test_an_object_whose_name_no_event_can_have_gets_its_events(world, recorder):
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    recorder.record({**role, "metadata": {"name": "system:node", "uid": "u"}}, "Normal", "R", "n")
+    await world.rest()
+    (event,) = await world.events()
+    assert event["regarding"]["name"] == "system:node"
 
 
 async def test_a_flood_of_different_events_about_one_object_is_held_back(world, recorder):
@@ -128,10 +152,13 @@ async def test_an_event_that_expired_is_made_anew(world, recorder):
     await world.rest()
     (event,) = await world.events()
     await world.cluster.client.delete(Event, Key("default", event["metadata"]["name"]))
-    for _ in range(2):
-        recorder.record(OBJ, "Normal", "Applied", "two")
-        await world.rest(11)
-    assert [e["note"] for e in await world.events()] == ["two"]
+    await world.rest(1)
+    recorder.record(OBJ, "Normal", "Applied", "one")
+    await world.rest(11)
+    (again,) = await world.events()
+    assert again["note"] == "one"
+    assert "series" not in again
+    assert again["eventTime"] > event["eventTime"]
 
 
 async def test_a_controller_records_through_its_context(world):
@@ -146,3 +173,19 @@ async def test_a_controller_records_through_its_context(world):
         assert manager.idle()
     (event,) = await world.events()
     assert (event["reportingController"], event["note"]) == ("watcher", "saw default/a")
+
+
+async def test_every_server_accepts_events_and_their_series(cluster):
+    async def reconcile(ctx, key):
+        if key == Key(cluster.namespace, "a"):
+            ctx.event(ctx.get(Secret, key), "Normal", "Seen", "looked at it")
+        return DONE
+
+    metadata = {"name": "a"}
+    await cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+    await cluster.settle(Controller(Secret, reconcile, name="looker"))
+    await cluster.patch(Secret, "a", {"metadata": {"labels": {"x": "y"}}})
+    await cluster.settle()
+    await cluster.stop()
+    (event,) = [e for e in await cluster.list(Event) if e["reportingController"] == "looker"]
+    assert (event["note"], event["series"]["count"]) == ("looked at it", 2)

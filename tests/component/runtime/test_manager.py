@@ -201,3 +201,38 @@ async def test_blocking_work_runs_in_a_thread(world):
     async with world.running(Controller(Secret, reconcile)):
         await world.rest(1)
     assert results == [6]
+
+
+async def test_a_fresh_change_goes_before_what_was_there_at_the_start(world):
+    log, go_on = [], asyncio.Event()
+
+    async def reconcile(_ctx, key):
+        log.append(key.name)
+        await go_on.wait()
+        return DONE
+
+    await world.secrets("a", "b", "c")
+    async with world.running(Controller(Secret, reconcile, workers=1)):
+        await world.rest(1)
+        await world.secrets("fresh")
+        await world.rest(1)
+        go_on.set()
+        await world.rest(1)
+    assert log == ["a", "fresh", "b", "c"]
+
+
+async def test_events_still_held_back_are_written_at_the_end(world):
+    async def reconcile(ctx, key):
+        found = ctx.get(Secret, key)
+        for _ in range(3):
+            ctx.event(found, "Normal", "Seen", "three times")
+            await asyncio.sleep(0.1)
+        return DONE
+
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile)):
+        await world.rest(1)
+        (event,) = await world.events()
+        assert "series" not in event
+    (event,) = await world.events()
+    assert event["series"]["count"] == 3

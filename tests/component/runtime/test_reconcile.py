@@ -1,5 +1,7 @@
 """What a controller does on a server: write what differs, once, and nothing else."""
 
+import asyncio
+
 import pytest
 from msgspec import Struct
 
@@ -9,9 +11,10 @@ from certwright.runtime import DONE, Controller, Effect, mapped
 
 
 @pytest.fixture
-async def cluster(embedded_cluster, toy):
-    await embedded_cluster.install(toy.crd)
-    return embedded_cluster
+async def toybox(cluster, toy):
+    """A cluster that knows toys: the embedded one, and the real one when asked for."""
+    await cluster.install(toy.crd)
+    return cluster
 
 
 def child(name, **data):
@@ -32,91 +35,91 @@ def keeper(toy):
     return Controller(toy.resource, reconcile, owns=[ConfigMap])
 
 
-async def test_one_write_per_object_and_none_afterwards(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    assert (await cluster.settle(keeper)).writes == 2
-    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red"}
-    assert (await cluster.get(toy.resource, "a"))["status"] == {"kept": 1}
-    assert (await cluster.settle()).writes == 0
+async def test_one_write_per_object_and_none_afterwards(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    assert (await toybox.settle(keeper)).writes == 2
+    assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
+    assert (await toybox.get(toy.resource, "a"))["status"] == {"kept": 1}
+    assert (await toybox.settle()).writes == 0
 
 
-async def test_no_read_ever(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    assert cluster.calls.reads == 0
+async def test_no_read_ever(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    assert toybox.calls.reads == 0
 
 
-async def test_a_change_costs_what_changed(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    await cluster.patch(toy.resource, "a", {"spec": {"color": "blue"}})
-    assert (await cluster.settle()).writes == 1
-    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "blue"}
+async def test_a_change_costs_what_changed(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    await toybox.patch(toy.resource, "a", {"spec": {"color": "blue"}})
+    assert (await toybox.settle()).writes == 1
+    assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "blue"}
 
 
-async def test_a_field_no_longer_wanted_disappears(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red", size="big"))
-    await cluster.settle(keeper)
-    await cluster.patch(toy.resource, "a", {"spec": {"size": None}})
-    await cluster.settle()
-    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red"}
+async def test_a_field_no_longer_wanted_disappears(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red", size="big"))
+    await toybox.settle(keeper)
+    await toybox.patch(toy.resource, "a", {"spec": {"size": None}})
+    await toybox.settle()
+    assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
 
 
-async def test_drift_is_repaired_and_fields_of_others_survive(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    await cluster.patch(ConfigMap, "a", {"data": {"color": "drift", "foreign": "kept"}})
-    assert (await cluster.settle()).writes == 1
-    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red", "foreign": "kept"}
+async def test_drift_is_repaired_and_fields_of_others_survive(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    await toybox.patch(ConfigMap, "a", {"data": {"color": "drift", "foreign": "kept"}})
+    assert (await toybox.settle()).writes == 1
+    assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red", "foreign": "kept"}
 
 
-async def test_a_change_in_fields_of_others_costs_nothing(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    await cluster.patch(ConfigMap, "a", {"data": {"foreign": "new"}})
-    assert (await cluster.settle()).writes == 0
+async def test_a_change_in_fields_of_others_costs_nothing(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    await toybox.patch(ConfigMap, "a", {"data": {"foreign": "new"}})
+    assert (await toybox.settle()).writes == 0
 
 
-async def test_a_deleted_child_comes_back(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    await cluster.delete(ConfigMap, "a")
-    assert (await cluster.settle()).writes == 1
-    assert await cluster.names(ConfigMap) >= {"a"}
+async def test_a_deleted_child_comes_back(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    await toybox.delete(ConfigMap, "a")
+    assert (await toybox.settle()).writes == 1
+    assert await toybox.names(ConfigMap) >= {"a"}
 
 
-async def test_a_restart_with_nothing_remembered_writes_nothing(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    assert (await cluster.restart()).writes == 0
+async def test_a_restart_with_nothing_remembered_writes_nothing(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    assert (await toybox.restart()).writes == 0
 
 
-async def test_a_restart_notices_fields_that_are_no_longer_wanted(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red", size="big"))
-    await cluster.settle(keeper)
-    await cluster.stop()
-    await cluster.patch(toy.resource, "a", {"spec": {"size": None}})
-    await cluster.settle(keeper)
-    assert (await cluster.get(ConfigMap, "a"))["data"] == {"color": "red"}
+async def test_a_restart_notices_fields_that_are_no_longer_wanted(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red", size="big"))
+    await toybox.settle(keeper)
+    await toybox.stop()
+    await toybox.patch(toy.resource, "a", {"spec": {"size": None}})
+    await toybox.settle(keeper)
+    assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
 
 
-async def test_children_go_with_their_owner(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    await cluster.delete(toy.resource, "a")
-    await cluster.settle()
-    assert "a" not in await cluster.names(ConfigMap)
+async def test_children_go_with_their_owner(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    await toybox.delete(toy.resource, "a")
+    await toybox.settle()
+    assert "a" not in await toybox.names(ConfigMap)
 
 
-async def test_a_tampered_status_is_put_right(cluster, toy, keeper):
-    await cluster.create(toy("a", color="red"))
-    await cluster.settle(keeper)
-    await cluster.patch(toy.resource, "a", {"status": {"kept": 99}}, subresource="status")
-    assert (await cluster.settle()).writes == 1
-    assert (await cluster.get(toy.resource, "a"))["status"] == {"kept": 1}
+async def test_a_tampered_status_is_put_right(toybox, toy, keeper):
+    await toybox.create(toy("a", color="red"))
+    await toybox.settle(keeper)
+    await toybox.patch(toy.resource, "a", {"status": {"kept": 99}}, subresource="status")
+    assert (await toybox.settle()).writes == 1
+    assert (await toybox.get(toy.resource, "a"))["status"] == {"kept": 1}
 
 
-async def test_what_was_written_is_read_back_at_once(cluster, toy):
+async def test_what_was_written_is_read_back_at_once(toybox, toy):
     seen = []
 
     async def reconcile(ctx, key):
@@ -124,19 +127,19 @@ async def test_what_was_written_is_read_back_at_once(cluster, toy):
         if found is None:
             return DONE
         if await ctx.apply(child("echo", n="1"), owner=found) is Effect.WRITTEN:
-            seen.append(ctx.get(ConfigMap, Key("default", "echo"))["data"])
+            seen.append(ctx.get(ConfigMap, Key(key.namespace, "echo"))["data"])
             await ctx.status(found, {"phase": "one"})
             seen.append(ctx.get(toy.resource, key)["status"])
             await ctx.status(found, {"phase": "two"})
         return DONE
 
-    await cluster.create(toy("a"))
-    await cluster.settle(Controller(toy.resource, reconcile, owns=[ConfigMap]))
+    await toybox.create(toy("a"))
+    await toybox.settle(Controller(toy.resource, reconcile, owns=[ConfigMap]))
     assert seen == [{"n": "1"}, {"phase": "one"}]
-    assert (await cluster.get(toy.resource, "a"))["status"] == {"phase": "two"}
+    assert (await toybox.get(toy.resource, "a"))["status"] == {"phase": "two"}
 
 
-async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(cluster, toy):
+async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(toybox, toy):
     outside = set()
 
     async def reconcile(ctx, key):
@@ -152,16 +155,16 @@ async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(clu
         return DONE
 
     controller = Controller(toy.resource, reconcile)
-    await cluster.create(toy("a"))
-    assert (await cluster.settle(controller)).writes == 1
+    await toybox.create(toy("a"))
+    assert (await toybox.settle(controller)).writes == 1
     assert outside == {"a"}
-    await cluster.delete(toy.resource, "a")
-    assert (await cluster.settle()).writes == 1
+    await toybox.delete(toy.resource, "a")
+    assert (await toybox.settle()).writes == 1
     assert outside == set()
-    assert await cluster.names(toy.resource) == set()
+    assert await toybox.names(toy.resource) == set()
 
 
-async def test_mapped_kinds_wake_whom_they_concern(cluster, toy):
+async def test_mapped_kinds_wake_whom_they_concern(toybox, toy):
     woken = []
 
     async def reconcile(_ctx, key):
@@ -172,15 +175,15 @@ async def test_mapped_kinds_wake_whom_they_concern(cluster, toy):
         return [Key(entry.key.namespace, f"{entry.key.name}-user")]
 
     controller = Controller(toy.resource, reconcile, watches=[mapped(Secret, users)])
-    await cluster.settle(controller)
-    await cluster.create(
+    await toybox.settle(controller)
+    await toybox.create(
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}}
     )
-    await cluster.settle()
+    await toybox.settle()
     assert woken == ["s-user"]
 
 
-async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(cluster, toy):
+async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(toybox, toy):
     attempts = []
 
     async def reconcile(ctx, key):
@@ -193,11 +196,11 @@ async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(cluster
         await ctx.delete(found)
         return DONE
 
-    await cluster.create(toy("a"))
-    await cluster.settle(Controller(toy.resource, reconcile))
+    await toybox.create(toy("a"))
+    await toybox.settle(Controller(toy.resource, reconcile))
     assert attempts[0] == {}
     assert attempts[-1] == {"touched": True}
-    assert await cluster.names(toy.resource) == set()
+    assert await toybox.names(toy.resource) == set()
 
 
 async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric):
@@ -222,7 +225,7 @@ async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric)
         assert metric(manager, "rest_client_requests_total", **refused) > 1, "not believed forever"
 
 
-async def test_the_status_may_follow_an_apply_to_the_same_object(cluster, toy):
+async def test_the_status_may_follow_an_apply_to_the_same_object(toybox, toy):
     calls = []
 
     async def reconcile(ctx, key):
@@ -232,13 +235,13 @@ async def test_the_status_may_follow_an_apply_to_the_same_object(cluster, toy):
         await ctx.status(found, {"phase": "labelled"})
         return DONE
 
-    await cluster.create(toy("a"))
-    assert (await cluster.settle(Controller(toy.resource, reconcile))).writes == 2
+    await toybox.create(toy("a"))
+    assert (await toybox.settle(Controller(toy.resource, reconcile))).writes == 2
     assert calls[0] is Effect.WRITTEN
-    assert (await cluster.get(toy.resource, "a"))["status"] == {"phase": "labelled"}
+    assert (await toybox.get(toy.resource, "a"))["status"] == {"phase": "labelled"}
 
 
-async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(cluster, world, toy):
+async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(world, toy):
     class ToySpec(Struct):
         size: int = 0
 
@@ -252,13 +255,14 @@ async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(clus
         done.append((key.name, ctx.get(Toy, key).spec.size))
         return DONE
 
-    await cluster.create(toy("bad", size="huge"))
-    await cluster.create(toy("good", size=3))
+    await world.cluster.install(toy.crd)
+    await world.cluster.create(toy("bad", size="huge"))
+    await world.cluster.create(toy("good", size=3))
     async with world.running(Controller(Toy, reconcile)) as manager:
         await world.rest(600)
         assert done == [("good", 3)]
         assert manager.idle()
-        await cluster.patch(toy.resource, "bad", {"spec": {"size": 4}})
+        await world.cluster.patch(toy.resource, "bad", {"spec": {"size": 4}})
         await world.rest(1)
         assert done == [("good", 3), ("bad", 4)]
     (event,) = await world.events()
@@ -266,3 +270,19 @@ async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(clus
     assert "Toy default/bad" in event["note"]
     assert "spec.size" in event["note"]
     assert "series" not in event, "it was tried once, not over and over"
+
+
+async def test_a_status_based_on_an_old_version_is_never_written(toybox, toy):
+    async def reconcile(ctx, key):
+        found = ctx.get(toy.resource, key)
+        if "late" not in found["spec"]:
+            await ctx.client.patch(toy.resource, key, {"spec": {"late": "change"}})
+            while "late" not in ctx.get(toy.resource, key)["spec"]:
+                await asyncio.sleep(0.1)
+        await ctx.status(found, {"seen": found["spec"]})
+        return DONE
+
+    await toybox.create(toy("a"))
+    calls = await toybox.settle(Controller(toy.resource, reconcile))
+    assert (await toybox.get(toy.resource, "a"))["status"] == {"seen": {"late": "change"}}
+    assert calls.writes == 2, "the change and one status; not even a refused one"
