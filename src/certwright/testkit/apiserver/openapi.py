@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 
 import orjson
 
 from certwright.kube.objects import JsonObject
-from certwright.testkit.apiserver.builtins import definition_name
+from certwright.testkit.apiserver.builtins import definition_name, definitions
 from certwright.testkit.apiserver.descriptions import FIELDS, KINDS
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.schema import UNSET, ListType, Schema
@@ -56,8 +57,9 @@ def document(kinds: Iterable[ServedKind]) -> JsonObject:
         name = schema_name(kind)
         _add_schema(kind.schema, schemas, name)
         schemas[name]["x-kubernetes-group-version-kind"] = [_gvk(kind, kind.resource.kind)]
-        schemas[f"{name}List"] = _list_schema(kind, name)
-    schemas.setdefault(f"{_META}.ListMeta", _LIST_META)
+        if "list" in kind.verbs:
+            schemas[f"{name}List"] = _list_schema(kind, name)
+            _add_schema(_list_meta(), schemas, f"{_META}.ListMeta")
     return {
         "openapi": "3.0.0",
         "info": _INFO,
@@ -69,8 +71,8 @@ def document(kinds: Iterable[ServedKind]) -> JsonObject:
 def v2(kinds: Iterable[ServedKind]) -> JsonObject:
     """Return one OpenAPI v2 document about all kinds, for older clients: types, no paths."""
     schemas = orjson.dumps(document(kinds)["components"]["schemas"])
-    definitions = orjson.loads(schemas.replace(_REF.encode(), b"#/definitions/"))
-    return {"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions}
+    renamed = orjson.loads(schemas.replace(_REF.encode(), b"#/definitions/"))
+    return {"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": renamed}
 
 
 def index(documents: Mapping[str, JsonObject]) -> JsonObject:
@@ -235,6 +237,11 @@ def _extensions(schema: Schema) -> JsonObject:
     return content
 
 
+@cache
+def _list_meta() -> Schema:
+    return definitions()[f"{_META}.ListMeta"]
+
+
 def _list_schema(kind: ServedKind, name: str) -> JsonObject:
     return {
         "type": "object",
@@ -249,15 +256,6 @@ def _list_schema(kind: ServedKind, name: str) -> JsonObject:
     }
 
 
-_LIST_META: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
-        "continue": {"type": "string"},
-        "remainingItemCount": {"type": "integer", "format": "int64"},
-        "resourceVersion": {"type": "string"},
-        "selfLink": {"type": "string"},
-    },
-}
 _BASIC: Final[dict[str, dict[str, Any]]] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {
         "description": "An amount of something, such as 500m or 1.5Gi.",

@@ -27,6 +27,11 @@ def complete_binding(obj: JsonObject) -> None:
             subject["apiGroup"] = RBAC
 
 
+def prepare_role(new: JsonObject, _old: JsonObject | None) -> None:
+    """No rules are stored as null, however they were written."""
+    new["rules"] = new.get("rules") or None
+
+
 def validate_role(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
     """Rules say what may be done to which resources."""
     return [

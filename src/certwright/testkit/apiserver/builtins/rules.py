@@ -92,8 +92,12 @@ _RULES: Final = {
     "endpointslices.discovery.k8s.io": Rules(validate=network.validate_endpoint_slice),
     "storageclasses.storage.k8s.io": Rules(validate=storage.validate_storage_class),
     "priorityclasses.scheduling.k8s.io": Rules(validate=storage.validate_priority_class),
-    "roles.rbac.authorization.k8s.io": Rules(validate=access.validate_role),
-    "clusterroles.rbac.authorization.k8s.io": Rules(validate=access.validate_cluster_role),
+    "roles.rbac.authorization.k8s.io": Rules(
+        prepare=access.prepare_role, validate=access.validate_role
+    ),
+    "clusterroles.rbac.authorization.k8s.io": Rules(
+        prepare=access.prepare_role, validate=access.validate_cluster_role
+    ),
     "rolebindings.rbac.authorization.k8s.io": Rules(
         access.complete_binding, validate=access.validate_role_binding
     ),

@@ -27,6 +27,7 @@ from certwright.testkit.apiserver.causes import (
     unsupported_value,
 )
 
+_GENERATION: Final = "deprecated.daemonset.template.generation"
 _CHANGEABLE_STATEFUL: Final = frozenset({
     "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals",
     "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy",
@@ -53,6 +54,7 @@ def complete_deployment(obj: JsonObject) -> None:
 def complete_daemon_set(obj: JsonObject) -> None:
     """A rolling update has its parameters, spelled out."""
     complete_template(obj)
+    obj["metadata"].setdefault("annotations", {}).setdefault(_GENERATION, "0")
     strategy = obj["spec"]["updateStrategy"]
     if strategy["type"] == "RollingUpdate":
         rolling = strategy.setdefault("rollingUpdate", {})
@@ -62,14 +64,13 @@ def complete_daemon_set(obj: JsonObject) -> None:
 
 def prepare_daemon_set(new: JsonObject, old: JsonObject | None) -> None:
     """Count changes of the template in the annotation that replaced a field."""
-    key = "deprecated.daemonset.template.generation"
-    annotations = new["metadata"].setdefault("annotations", {})
+    annotations = new["metadata"]["annotations"]
     if old is None:
-        annotations[key] = "1"
+        annotations[_GENERATION] = "1"
         return
-    before = int((old["metadata"].get("annotations") or {}).get(key) or 0)
+    before = int((old["metadata"].get("annotations") or {}).get(_GENERATION) or 0)
     changed = new["spec"]["template"] != old["spec"]["template"]
-    annotations[key] = str(before + 1 if changed else before)
+    annotations[_GENERATION] = str(before + 1 if changed else before)
 
 
 def complete_stateful_set(obj: JsonObject) -> None:

@@ -39,7 +39,7 @@ def test_required_fields_are_known_to_their_type() -> None:
     ],
 )
 def test_lists_say_how_they_are_merged(
-    line: str, list_type: ListType, keys: tuple, merge_key: str, merged: bool, retained: bool
+    line: str, list_type: ListType, keys: tuple, merge_key: str, *, merged: bool, retained: bool
 ) -> None:
     node = shape(line)["f"]
 

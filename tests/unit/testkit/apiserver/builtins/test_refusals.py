@@ -52,6 +52,7 @@ CREATES = [
     ("services", {"spec": {}}, "spec.ports", "Required value"),
     ("services", {"spec": {"ports": [{"port": 1}, {"port": 2, "name": "b"}]}}, "spec.ports[0].name", "Required value"),
     ("services", {"spec": {"ports": [{"port": 1, "nodePort": 30000}]}}, "spec.ports[0].nodePort", "Forbidden: may not be used when `type` is 'ClusterIP'"),
+    ("services", {"spec": {"type": "NodePort", "ports": [{"port": 1, "nodePort": 5}]}}, "spec.ports[0].nodePort", "Invalid value: 5: provided port is not in the valid range. The range of valid ports is 30000-32767"),
     (f"roles.{RBAC}", {"rules": [{"verbs": ["get"]}]}, "rules[0].resources", "Required value: resource rules must supply at least one resource"),
     (f"roles.{RBAC}", {"rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}, "rules[0].nonResourceURLs", 'Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs'),
     (f"rolebindings.{RBAC}", {"roleRef": {"kind": "X", "name": "r"}}, "roleRef.kind", 'Unsupported value: "X": supported values: "Role", "ClusterRole"'),

@@ -162,7 +162,7 @@ def test_work_is_bounded() -> None:
         ({"s": "abc"}, "self.s.matches('^[a-c]+$') && self.s.startsWith('ab')", True),
     ],
 )
-def test_values_and_functions(value: dict, rule: str, holds: bool) -> None:
+def test_values_and_functions(value: dict, rule: str, *, holds: bool) -> None:
     schema = spec(
         rule,
         n=Schema("number"),

@@ -39,7 +39,7 @@ def test_formats(name: str, good: str, bad: str) -> None:
         ("a" * 5000, "a", False),
     ],
 )
-def test_patterns_mean_what_they_mean_in_go(pattern: str, text: str, found: bool) -> None:
+def test_patterns_mean_what_they_mean_in_go(pattern: str, text: str, *, found: bool) -> None:
     assert formats.matches(pattern, text) is found
 
 
