@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from certwright.client import Client, ConnectionLost
-from certwright.kube import Key
+from certwright.kube import Key, NotFound, Resource
 from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Controller, LeaderElection
 from certwright.runtime.leader import Elector
@@ -206,3 +206,15 @@ async def test_losing_the_lease_pauses_work_and_winning_it_back_resumes(world, m
         assert sorted(log) == ["a", "slow", "slow"], "nothing was lost, nothing failed"
         errors = "controller_runtime_reconcile_errors_total"
         assert metric(manager, errors, controller="secret") == 0
+
+
+async def test_a_replica_that_cannot_work_does_not_ask_to_lead(world):
+    ghost = Resource("not.installed", "v1", "Ghost", "ghosts")
+
+    async def reconcile(_ctx, _key):
+        return DONE
+
+    async with world.running(Controller(ghost, reconcile), leader_election=election("one")):
+        await world.rest(60)
+        with pytest.raises(NotFound):
+            await world.cluster.client.get(Lease, LEASE)
