@@ -10,8 +10,10 @@ interleavings and compares every end with that of a calm run.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from typing import TypeAlias
 
 from certwright.kube.objects import JsonObject
@@ -80,8 +82,15 @@ class Run:
 
 
 def run(play: Play, plan: Plan = CALM, *, seed: int = 0, shuffle: bool = False) -> Run:
-    """Play once. With *shuffle*, the seed decides the order in which ready tasks run."""
-    with asyncio.Runner(loop_factory=partial(VirtualLoop, seed, shuffle=shuffle)) as runner:
+    """Play once. With *shuffle*, the seed decides the order in which ready tasks run.
+
+    What the controllers print is shown in a replay only: thousands of runs say little.
+    """
+    with ExitStack() as stack:
+        if Replay.asked_for() is None:
+            stack.enter_context(redirect_stdout(StringIO()))
+        loop_factory = partial(VirtualLoop, seed, shuffle=shuffle)
+        runner = stack.enter_context(asyncio.Runner(loop_factory=loop_factory))
         return runner.run(_play(play, plan, seed))
 
 
