@@ -20,10 +20,13 @@ def _namespace(name: str) -> dict:
 @pytest_asyncio.fixture
 async def embedded() -> AsyncIterator[Conversation]:
     """Talk to a fresh embedded server."""
-    conversation = Conversation(ApiServer().transport(), f"c-{uuid.uuid4().hex[:8]}")
+    conversation = Conversation(
+        ApiServer(furnish_namespaces=True).transport(), f"c-{uuid.uuid4().hex[:8]}"
+    )
     await conversation.post(
         "/api/v1/namespaces", _namespace(conversation.namespace), recorded=False
     )
+    conversation.start()
     yield conversation
 
 

@@ -6,6 +6,7 @@ with everything that is allowed to differ replaced by a symbol: the first uid se
 """
 
 import asyncio
+import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from certwright.client import Request, Transport
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-COMPARED_HEADERS = ("content-type", "warning")
+COMPARED_HEADERS = ("allow", "cache-control", "content-type", "location", "retry-after", "warning")
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 PATIENCE_SECONDS = 20
 """How long the controllers of the real control plane get for what they do asynchronously."""
@@ -47,18 +48,27 @@ class Symbols:
     def clean(self, value: Any, key: str = "") -> Any:
         match value:
             case dict():
+                if _is_collection(value):  # moved on by every write to the server
+                    moment = {**value["metadata"], "resourceVersion": "<now>"}
+                    value = {**value, "metadata": moment}
                 return {k: self.clean(v, k) for k, v in sorted(value.items())}
             case list() if key == "managedFields":
                 return sorted((self.clean(item) for item in value), key=_manager)
             case list():
                 return [self.clean(item, key) for item in value]
-            case str() if key == "resourceVersion" and value not in {"", "0"}:
+            case str() if key == "resourceVersion" and value not in {"", "0", "<now>"}:
                 return self.of("version", value)
             case str() if key == "continue" and value:
                 return "<continue>"
             case str():
                 return self.text(value)
         return value
+
+
+def _is_collection(value: Json) -> bool:
+    metadata = value.get("metadata")
+    named = isinstance(metadata, dict) and "resourceVersion" in metadata and "uid" not in metadata
+    return named and str(value.get("kind", "")).endswith("List")
 
 
 def _manager(entry: Json) -> tuple[str, ...]:
@@ -217,16 +227,18 @@ class Conversation:
 
 
 def difference(embedded: Sequence[Any], real: Sequence[Any]) -> str:
-    """Describe the first answer in which two conversations differ; empty if there is none."""
+    """Describe the answers in which two conversations differ; empty if there are none."""
+    lines = []
     for number, (ours, theirs) in enumerate(zip(embedded, real, strict=False), 1):
         if ours != theirs:
             asked = theirs.get("asked", "note") if isinstance(theirs, dict) else "note"
-            lines = [f"answer {number}, {asked}:"]
+            lines.append(f"answer {number}, {asked}:")
             lines += [f"  {line}" for line in _differing("", ours, theirs)]
-            return "\n".join(lines)
     if len(embedded) != len(real):
-        return f"{len(embedded)} answers from the embedded server, {len(real)} from the real one"
-    return ""
+        lines.append(
+            f"{len(embedded)} answers from the embedded server, {len(real)} from the real one"
+        )
+    return "\n".join(lines)
 
 
 def _differing(path: str, ours: Any, theirs: Any) -> list[str]:
@@ -257,19 +269,25 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-Body = Callable[[Conversation], Awaitable[None]]
+Body = Callable[..., Awaitable[None]]
 
 
 def contract(body: Body) -> Callable[..., Awaitable[None]]:
-    """Make a test of a conversation: held with both servers, heard the same."""
+    """Make a test of a conversation: held with both servers, heard the same.
+
+    Further parameters of the body are the test's own, for ``pytest.mark.parametrize``.
+    """
 
     @pytest.mark.real
-    async def both(embedded: Conversation, real: Conversation) -> None:
-        await body(embedded)
-        await body(real)
+    async def both(embedded: Conversation, real: Conversation, **case: Any) -> None:
+        await body(embedded, **case)
+        await body(real, **case)
         assert embedded.heard, "the body asked nothing"
         found = difference(embedded.heard, real.heard)
         assert not found, found
 
+    asked = list(inspect.signature(both).parameters.values())[:2]
+    asked += list(inspect.signature(body).parameters.values())[1:]
+    both.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
     both.__name__, both.__doc__ = body.__name__, body.__doc__
     return both
