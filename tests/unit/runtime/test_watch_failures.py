@@ -368,9 +368,12 @@ async def test_an_event_with_more_members_than_usual_is_read(
         await watch.synced()
         await asyncio.sleep(1)
         assert versions(store) == {"a": "3"}
-        server.watch(spaced, hangs=True)
-        await asyncio.sleep(80)
+        gone = lines.deleted("a", 5).replace(b'"type":', b'"type" : ')
+        server.watch(spaced, 5.0, gone, hangs=True)
+        await asyncio.sleep(78)
         assert versions(store) == {"a": "4"}
+        await asyncio.sleep(5)
+        assert versions(store) == {}
 
 
 async def test_a_stopped_watch_lets_those_who_wait_go(
