@@ -75,6 +75,13 @@ class Actions:
         }
 
     def _evict(self, record: Record, body: JsonObject) -> JsonObject:
+        phase = (record.obj.get("status") or {}).get("phase")
+        if phase == "Running" and not record.metadata.get("deletionTimestamp"):
+            self._check_budgets(record)
+        self._deletion.delete(record, delete_options_from(body.get("deleteOptions") or {}))
+        return {**_SUCCESS, "code": 201}
+
+    def _check_budgets(self, record: Record) -> None:
         for budget in self._backend.storage.collection("policy", "poddisruptionbudgets").records(
             f"{record.namespace}/"
         ):
@@ -86,8 +93,6 @@ class Actions:
                     "Cannot evict pod as it would violate the pod's disruption budget.",
                     causes=[Cause("DisruptionBudget", why)],
                 )
-        self._deletion.delete(record, delete_options_from(body.get("deleteOptions") or {}))
-        return {**_SUCCESS, "code": 201}
 
     def _bind(self, record: Record, body: JsonObject) -> JsonObject:
         node = (body.get("target") or {}).get("name") or ""

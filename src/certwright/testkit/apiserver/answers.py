@@ -177,13 +177,7 @@ class EventEncoder:
         if self._form is Form.METADATA:
             obj = metadata_of(obj)
         elif self._form is Form.TABLE:
-            obj = {
-                "kind": "Table",
-                "apiVersion": _META,
-                "metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]},
-                "columnDefinitions": None,
-                "rows": [{"cells": [], "object": metadata_of(obj)}],
-            }
+            obj = self._transformed(obj)
         return b'{"type":"BOOKMARK","object":%s}\n' % orjson.dumps(obj)
 
     def _transformed(self, obj: JsonObject) -> JsonObject:

@@ -27,7 +27,6 @@ _CONTINUE_EXPIRED: Final = (
 )
 _ALIASES: Final = {
     # selectable under another name than the field has
-    "name": "metadata.name",
     "source": "source.component",
     "status.successful": "status.succeeded",
 }

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from certwright.kube.errors import BadRequest, Cause
 from certwright.kube.objects import JsonObject
-from certwright.testkit.apiserver.bodies import parse_object
+from certwright.testkit.apiserver.bodies import go_type, parse_object
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import (
     forbidden_value,
@@ -17,6 +17,13 @@ from certwright.testkit.apiserver.fieldmanager import default_manager
 from certwright.testkit.apiserver.refusals import invalid
 
 _MANAGER_LIMIT = 128
+_DELETE_FIELDS = (
+    ("gracePeriodSeconds", int, "int64"),
+    ("propagationPolicy", str, "v1.DeletionPropagation"),
+    ("orphanDependents", bool, "bool"),
+    ("dryRun", list, "[]string"),
+    ("preconditions", dict, "v1.Preconditions"),
+)
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _POLICIES = ("Foreground", "Background", "Orphan")
 
@@ -93,6 +100,13 @@ def delete_options(call: Call) -> DeleteOptions:
 def delete_options_from(body: JsonObject) -> DeleteOptions:
     """Read a DeleteOptions document."""
     causes: list[Cause] = []
+    for name, type_, go_name in _DELETE_FIELDS:
+        value = body.get(name)
+        if value is not None and type(value) is not type_:
+            raise BadRequest(
+                f"json: cannot unmarshal {go_type(value)} into Go struct field "
+                f"DeleteOptions.{name} of type {go_name}"
+            )
     kind = body.get("kind", "DeleteOptions")
     if kind != "DeleteOptions":
         raise BadRequest(

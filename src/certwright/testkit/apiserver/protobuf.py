@@ -54,17 +54,12 @@ def to_json(body: bytes) -> bytes:
 
 def _schema_of(api_version: str, kind: str) -> Schema:
     if kind == "DeleteOptions":
-        return _definitions()[f"{_META}.DeleteOptions"]
+        return definitions()[f"{_META}.DeleteOptions"]
     gvk = GroupVersionKind.parse(api_version, kind)
     name = definition_name(Resource(gvk.group, gvk.version, gvk.kind, ""))
-    if name not in _definitions():
+    if name not in definitions():
         raise ValueError(f'no kind "{kind}" is registered for version "{api_version}"')
-    return _definitions()[name]
-
-
-@cache
-def _definitions() -> dict[str, Schema]:
-    return definitions()
+    return definitions()[name]
 
 
 @cache

@@ -73,7 +73,7 @@ def age(created: datetime, now: datetime) -> str:
 
 def _definition(column: Column, kind: ServedKind) -> JsonObject:
     # Built-in kinds announce ages as the text they are sent as.
-    is_text = column.type == "date" and not kind.custom
+    is_text = column.type == "date" and not kind.custom and column is not _CREATED
     return {
         "name": column.name,
         "type": "string" if is_text else column.type,
@@ -88,8 +88,10 @@ def _cell(column: Column, obj: JsonObject, now: datetime) -> Any:
         value = column.value(obj)
     else:
         value = next(iter(find(obj, column.json_path)), None)
-    if column.type == "date":
+    if column.type == "date" and column is not _CREATED:
         return _since(value, now)
+    if value is None and column.format == "name":
+        return ""  # bookmarks have no name
     if value is None or column.value is not None:
         return value
     if column.type == "string" and not isinstance(value, str):

@@ -20,6 +20,11 @@ from certwright.testkit.apiserver.shape import check_type, decode
 from certwright.testkit.apiserver.traits import traits_of
 from certwright.testkit.apiserver.writes import Writes, uid_mismatch
 
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
+    "to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
 
 class Verbs:
     """Carries out requests to objects and collections; patches are in `Patches`."""
@@ -72,6 +77,8 @@ class Verbs:
         """Delete one object, or begin to."""
         options = delete_options(call)
         record = self._backend.get(call.kind, call.namespace, call.name)
+        if call.kind.resource.qualified == "jobs.batch" and options.policy is None:
+            call.warnings.append(_PODS_STAY)
         deleted = self._deletion.delete(record, options)
         if deleted.is_gone and not traits_of(call.kind).returns_deleted:
             return deleted_response(call, deleted.record)

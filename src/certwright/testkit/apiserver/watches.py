@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Mapping
 
 import orjson
 
-from certwright.kube.errors import ApiError, Cause, Gone
+from certwright.kube.errors import ApiError, BadRequest, Cause, Gone
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.answers import EventEncoder, status_of
 from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import forbidden_value, unsupported_value
 from certwright.testkit.apiserver.listing import parse_version, selection_of
-from certwright.testkit.apiserver.refusals import invalid, too_large_resource_version
+from certwright.testkit.apiserver.refusals import Failed, invalid, too_large_resource_version
 from certwright.testkit.apiserver.storage import Change, ChangeType, Record
 
 BOOKMARK_SECONDS = 60.0
@@ -54,11 +54,11 @@ class WatchStream:
 
     def _start(self, call: Call) -> None:
         send_initial = check_watch_options(call)
-        asked = parse_version(call.query.get("resourceVersion", ""))
+        asked = _version(call.query.get("resourceVersion", ""))
         current = self._backend.storage.revision
         if send_initial:
             if asked > current:
-                raise too_large_resource_version(asked, current)
+                self._refusal = too_large_resource_version(asked, current)
             self._initial = [
                 record
                 for record in self._collection.records(self._selection.prefix)
@@ -177,6 +177,13 @@ def check_watch_options(call: Call) -> bool:
     if "sendInitialEvents" in query:
         return call.flag("sendInitialEvents")
     return version in {"", "0"}
+
+
+def _version(text: str) -> int:
+    try:
+        return parse_version(text)
+    except BadRequest as error:  # a watch blames itself where a list blames the client
+        raise Failed(error.message.removeprefix("invalid resource version: ")) from None
 
 
 def _as_of(change: Change) -> Record:

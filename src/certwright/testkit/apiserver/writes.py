@@ -73,6 +73,7 @@ class Writes:
             taken = self._backend.find(kind, obj["metadata"].get("namespace", ""), name)
             if taken is None or attempt == _NAME_ATTEMPTS - 1:
                 obj["metadata"]["name"] = name
+                kind.complete(obj)  # what depends on the name
                 record = self._insert_named(kind, obj, options)
                 break
         assert record is not None
@@ -205,6 +206,8 @@ def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: st
         _assign(new, "spec", spec)
     elif "status" in kind.subresources:
         _assign(new, "status", old.get("status"))
+        if kind.resource.qualified == "namespaces":
+            _assign(new, "spec", old.get("spec"))  # finalizers have an endpoint of their own
 
 
 def uid_mismatch(kind: ServedKind, record: Record, uid: str) -> str:
