@@ -101,7 +101,7 @@ async def test_updates(
         assert made.status == 201, made.body
         changed = change(made.body, changes)
         del changed["metadata"]["resourceVersion"]
-        if manifest["kind"] in {"Lease"}:
+        if manifest["kind"] == "Lease":
             changed["metadata"]["resourceVersion"] = made.version
         answer = await api.put(f"{path}/u?dryRun=All", changed, recorded=False)
         api.note(observed(answer))

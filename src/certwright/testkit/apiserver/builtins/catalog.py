@@ -1,5 +1,6 @@
 """Which built-in kinds are served, and how: one line per kind, shapes and rules joined on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,7 +67,7 @@ _ENTRIES: Final = (
     _Entry(kinds.ResourceQuota, "quota", "status"),
     _Entry(kinds.PersistentVolumeClaim, "pvc", "status"),
     _Entry(kinds.PersistentVolume, "pv", "status"),
-    _Entry(kinds.Namespace, "ns", "status finalize", fields=("status.phase", "name")),
+    _Entry(kinds.Namespace, "ns", "status finalize", fields=("status.phase",)),
     _Entry(kinds.Node, "no", "status", fields=("spec.unschedulable",)),
     _Entry(
         kinds.CoreEvent,
@@ -158,7 +159,7 @@ def definition_name(resource: Resource) -> str:
     return f"{prefix}.{resource.kind}"
 
 
-def _served(entry: _Entry, shapes: dict[str, Schema], allocator: ServiceAllocator) -> ServedKind:
+def _served(entry: _Entry, shapes: Mapping[str, Schema], allocator: ServiceAllocator) -> ServedKind:
     resource = entry.resource
     schema = shapes[definition_name(resource)]
     subresources = frozenset(entry.subresources.split())

@@ -9,6 +9,7 @@ from certwright.testkit.apiserver.tables import age
 
 NONE = "<none>"
 _SHOWN = 3
+_METRICS_SHOWN = 2
 
 
 def dig(obj: JsonObject, path: str, default: Any = None) -> Any:
@@ -221,7 +222,7 @@ def subjects(obj: JsonObject, kind: str) -> str:
     names = []
     for subject in obj.get("subjects") or ():
         if subject.get("kind") == kind:
-            prefix = f"{subject['namespace']}/" if subject.get("namespace") else ""
+            prefix = f"{subject.get('namespace', '')}/" if kind == "ServiceAccount" else ""
             names.append(prefix + subject.get("name", ""))
     return ", ".join(names)
 
@@ -243,6 +244,34 @@ def quota(obj: JsonObject, *, limits: bool) -> str:
         for name in sorted(hard)
         if name.startswith("limits.") == limits
     )
+
+
+def scaling_targets(obj: JsonObject) -> str:
+    """Print what an autoscaler aims at and where it is, metric by metric."""
+    current = dig(obj, "status.currentMetrics") or []
+    texts = []
+    for index, metric in enumerate(dig(obj, "spec.metrics") or ()):
+        source = _metric_source(metric)
+        reached = _metric_source(current[index]).get("current") if index < len(current) else None
+        target, name = source.get("target") or {}, source.get("name")
+        prefix = f"{name}: " if name else ""
+        texts.append(f"{prefix}{_metric_text(reached or {})}/{_metric_text(target)}")
+    more = f" + {len(texts) - _METRICS_SHOWN} more..." if len(texts) > _METRICS_SHOWN else ""
+    return ", ".join(texts[:_METRICS_SHOWN]) + more if texts else NONE
+
+
+def _metric_source(metric: JsonObject) -> JsonObject:
+    kind = metric.get("type") or "Resource"
+    source: JsonObject = metric.get(kind[0].lower() + kind[1:]) or {}
+    return source
+
+
+def _metric_text(value: JsonObject) -> str:
+    if value.get("averageUtilization") is not None:
+        return f"{value['averageUtilization']}%"
+    if value.get("averageValue") is not None:
+        return f"{value['averageValue']} (avg)"
+    return str(value.get("value", "<unknown>"))
 
 
 def access_modes(modes: list[str] | None) -> str:

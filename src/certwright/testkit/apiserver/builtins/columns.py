@@ -218,8 +218,8 @@ COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
                 str(dig(obj, f"spec.scaleTargetRef.{f}")) for f in ("kind", "name")
             ),
         ),
-        _column("Targets", lambda _obj: "<unknown>"),
-        _column("MinPods", _path("spec.minReplicas", "<unset>")),
+        _column("Targets", cells.scaling_targets),
+        _column("MinPods", lambda obj: str(dig(obj, "spec.minReplicas", "<unset>"))),
         _column("MaxPods", _path("spec.maxReplicas", 0)),
         _column("Replicas", _path("status.currentReplicas", 0)),
         _AGE,

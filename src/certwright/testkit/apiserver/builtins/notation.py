@@ -21,11 +21,13 @@
 Names are looked up in the field's own section, then in core/v1, then in meta/v1.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
-import yaml
+import orjson
 
 from certwright.testkit.apiserver.schema import ListType, Schema
 
@@ -84,17 +86,19 @@ class _Type:
     lines: list[str] = field(default_factory=list)
 
 
-def definitions() -> dict[str, Schema]:
+@cache
+def definitions() -> Mapping[str, Schema]:
     """Return every definition of ``shapes/`` by its full name, such as io.k8s.api.core.v1.Pod.
 
-    Definitions that refer to each other share nodes, so the trees may be cyclic.
+    Definitions that refer to each other share nodes, so the trees may be cyclic. They are
+    read once and shared by all servers of the process: nobody changes them.
     """
     folder = files(__package__).joinpath("shapes")
     lines: list[str] = []
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".shapes"):
             lines += file.read_text(encoding="utf-8").splitlines()
-    return read(lines)
+    return MappingProxyType(read(lines))
 
 
 def read(lines: Iterable[str]) -> dict[str, Schema]:
@@ -212,4 +216,7 @@ def _apply_options(node: Schema, options: list[str]) -> None:
 def _default(text: str, node: Schema) -> object:
     if node.type == "string" and not node.int_or_string and text != "null":
         return text.strip('"')
-    return yaml.safe_load(text)
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text  # a text such as 25%, which may stand where a number is allowed, too

@@ -77,7 +77,8 @@ class CompiledRules:
     def _apply(self, value: Any, old: Any, path: str) -> Iterator[Cause]:
         unchanged = old is not _NONE and value == old
         has_old = old is not _NONE and old is not None
-        size = _size(value)
+        loops = max(compiled.expression.depth for compiled in self.rules)
+        size = _size(value) if loops else 1
         seen = to_cel(value, self.schema) if self.converts else value
         before = to_cel(old, self.schema) if self.converts and has_old else old
         for compiled in self.rules:
