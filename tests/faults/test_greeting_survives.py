@@ -1,5 +1,9 @@
 """The example controller under every fault at every point: the same end, all of them."""
 
+import os
+
+import pytest
+
 from certwright.kube import ObjectMeta
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import (
@@ -77,11 +81,19 @@ async def crowd(cluster: EmbeddedCluster) -> None:
     await cluster.settle()
 
 
-def test_random_storms() -> None:
-    campaign = simulate(life, controller, seeds=range(60))
-    assert campaign.crashes > 20
+A_CAMPAIGN = pytest.mark.timeout(0 if "CERTWRIGHT_SEEDS" in os.environ else 60)
+"""With ``--certwright-seeds`` as long as it takes."""
 
 
-def test_random_storms_over_a_crowd() -> None:
-    campaign = simulate(crowd, controller, seeds=range(6))
-    assert campaign.requests + campaign.events > 6 * 200
+@A_CAMPAIGN
+@pytest.mark.parametrize("part", range(4))
+def test_random_storms(part: int) -> None:
+    simulate(life, controller, seeds=range(part, 60, 4))
+
+
+@A_CAMPAIGN
+@pytest.mark.parametrize("part", range(2))
+def test_random_storms_over_a_crowd(part: int) -> None:
+    campaign = simulate(crowd, controller, seeds=range(part, 6, 2))
+    assert campaign.requests + campaign.events > campaign.runs * 200
+    assert campaign.crashes > 0

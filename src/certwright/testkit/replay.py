@@ -6,7 +6,7 @@ simulation needs no pytest.
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 REPLAY = "CERTWRIGHT_REPLAY"
@@ -30,10 +30,10 @@ class Replay:
         return cls(name, digest)
 
     @staticmethod
-    def seeds(default: Iterable[int], environment: Mapping[str, str] = os.environ) -> Iterable[int]:
-        """Return the seeds to run: as many as somebody asked for, or the default."""
+    def seeds(default: range, environment: Mapping[str, str] = os.environ) -> range:
+        """Return the seeds to run: the default, or up to the number somebody asked for."""
         text = environment.get(SEEDS, "")
-        return range(int(text)) if text else default
+        return range(default.start, int(text), default.step) if text else default
 
     def command(self, environment: Mapping[str, str] = os.environ) -> str:
         """Return the command that repeats the run."""

@@ -9,7 +9,7 @@ interleavings and compares every end with that of a calm run.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -149,13 +149,13 @@ class Campaign:
 def simulate(
     scenario: Scenario,
     *controllers: Controller,
-    seeds: Iterable[int] = range(100),
+    seeds: range = range(100),
     ignore: Sequence[str] = (),
 ) -> Campaign:
     """Play a scenario under every seed and require the end of a calm run every time.
 
-    ``--certwright-seeds`` replaces *seeds* by as many as it says, ``--certwright-replay``
-    by the one it names.
+    ``--certwright-seeds N`` moves the end of *seeds* to N, ``--certwright-replay`` runs only
+    the one it names.
 
     Raises:
         SimulationFailed: a run ended otherwise. The message holds the command to replay it.

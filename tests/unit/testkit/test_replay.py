@@ -27,5 +27,6 @@ def test_a_replay_that_took_another_way_says_so() -> None:
 
 
 def test_the_number_of_seeds_can_be_asked_for() -> None:
-    assert list(Replay.seeds([5], {})) == [5]
-    assert list(Replay.seeds([5], {"CERTWRIGHT_SEEDS": "3"})) == [0, 1, 2]
+    assert Replay.seeds(range(5), {}) == range(5)
+    assert Replay.seeds(range(5), {"CERTWRIGHT_SEEDS": "3"}) == range(3)
+    assert Replay.seeds(range(1, 5, 2), {"CERTWRIGHT_SEEDS": "9"}) == range(1, 9, 2)

@@ -1,0 +1,56 @@
+"""Simulated workloads on a server without nodes."""
+
+from typing import Any
+
+from certwright.kube.kinds import DaemonSet, Deployment, Job, StatefulSet
+from certwright.testkit import Cluster
+from certwright.testkit.actors import ANNOTATION, workload_controllers
+from certwright.testkit.builders import daemon_set, deployment, job, stateful_set
+
+
+def conditions(obj: dict[str, Any]) -> dict[str, str]:
+    return {c["type"]: c["status"] for c in obj["status"]["conditions"]}
+
+
+async def test_workloads_become_ready(cluster: Cluster) -> None:
+    await cluster.create(deployment("web", replicas=3))
+    await cluster.create(stateful_set("db", replicas=2))
+    await cluster.create(daemon_set("agent"))
+    await cluster.create(job("once"))
+    calls = await cluster.settle(*workload_controllers())
+    assert calls.writes == 4
+    web = await cluster.get(Deployment, "web")
+    assert web["status"]["readyReplicas"] == 3
+    assert web["status"]["observedGeneration"] == web["metadata"]["generation"]
+    assert conditions(web) == {"Available": "True", "Progressing": "True"}
+    assert (await cluster.get(StatefulSet, "db"))["status"]["readyReplicas"] == 2
+    assert (await cluster.get(DaemonSet, "agent"))["status"]["numberReady"] == 1
+    assert conditions(await cluster.get(Job, "once"))["Complete"] == "True"
+
+
+async def test_workloads_fail_or_hang_when_told_to_and_recover(cluster: Cluster) -> None:
+    await cluster.create(deployment("bad", annotations={ANNOTATION: "fail"}))
+    await cluster.create(deployment("slow", annotations={ANNOTATION: "hang"}))
+    await cluster.create(job("bad", annotations={ANNOTATION: "fail"}))
+    controllers = workload_controllers()
+    await cluster.settle(*controllers)
+    bad = conditions(await cluster.get(Deployment, "bad"))
+    assert bad == {"Available": "False", "Progressing": "False"}
+    slow = conditions(await cluster.get(Deployment, "slow"))
+    assert slow == {"Available": "False", "Progressing": "True"}
+    assert conditions(await cluster.get(Job, "bad"))["Failed"] == "True"
+    await cluster.patch(Deployment, "slow", {"metadata": {"annotations": {ANNOTATION: None}}})
+    await cluster.settle(*controllers)
+    slow = conditions(await cluster.get(Deployment, "slow"))
+    assert slow == {"Available": "True", "Progressing": "True"}
+
+
+async def test_a_change_rolls_out(cluster: Cluster) -> None:
+    await cluster.create(deployment("web"))
+    controllers = workload_controllers()
+    await cluster.settle(*controllers)
+    await cluster.patch(Deployment, "web", {"spec": {"replicas": 5}})
+    calls = await cluster.settle(*controllers)
+    assert calls.writes == 1
+    web = await cluster.get(Deployment, "web")
+    assert (web["status"]["readyReplicas"], web["status"]["observedGeneration"]) == (5, 2)
