@@ -38,7 +38,8 @@ class Paths:
             documents = {name: self._document(name) for name in self._group_versions()}
             return json_response(200, orjson.dumps(openapi.index(documents)))
         if path == "/openapi/v2" and _V2_PROTOBUF in lower_headers(request).get("accept", ""):
-            return Response(200, {"content-type": f"application/{_V2_PROTOBUF}"}, _EMPTY_V2)
+            content_type = f"application/{_V2_PROTOBUF.replace('@', '.')}"  # as the server says
+            return Response(200, {"content-type": content_type}, _EMPTY_V2)
         if path == "/openapi/v2":
             return json_response(200, orjson.dumps(openapi.v2(list(self._registry))))
         if path.startswith(f"{_OPENAPI_V3}/"):

@@ -81,7 +81,7 @@ class Reviews:
         return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
 
     def _identity(self, call: Call, _spec: JsonObject) -> JsonObject:
-        return {"userInfo": user_info(call.user)}
+        return {"userInfo": call.user.info()}
 
     def _token(self, _call: Call, spec: JsonObject) -> JsonObject:
         user = self._tokens.user(spec.get("token") or "")
@@ -89,21 +89,9 @@ class Reviews:
             return {"user": {}, "error": "invalid bearer token"}
         return {
             "authenticated": True,
-            "user": user_info(user),
+            "user": user.info(),
             "audiences": spec.get("audiences") or ["https://kubernetes.default.svc"],
         }
-
-
-def user_info(user: User) -> JsonObject:
-    """Return a user as reviews describe it."""
-    info: JsonObject = {"username": user.name}
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {key: list(values) for key, values in user.extra.items()}
-    return info
 
 
 def _asked(call: Call, spec: JsonObject) -> Attributes:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from certwright.kube.objects import JsonObject
+
 MASTERS = "system:masters"
 """Members of this group may do anything, whatever the roles say."""
 
@@ -22,6 +24,17 @@ class User:
     def is_master(self) -> bool:
         """Whether access rules do not apply."""
         return MASTERS in self.groups
+
+    def info(self) -> JsonObject:
+        """Return the user as reviews and signing requests describe it."""
+        info: JsonObject = {"username": self.name}
+        if self.uid:
+            info["uid"] = self.uid
+        if self.groups:
+            info["groups"] = list(self.groups)
+        if self.extra:
+            info["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return info
 
 
 ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))

@@ -17,6 +17,7 @@ from certwright.testkit.apiserver.metadata import check_name, dedup_owners, sett
 from certwright.testkit.apiserver.options import WriteOptions, delete_options, write_options
 from certwright.testkit.apiserver.refusals import conflict, not_found, too_large_resource_version
 from certwright.testkit.apiserver.shape import check_type, decode
+from certwright.testkit.apiserver.signingrequests import is_signing_request, stamp_requestor
 from certwright.testkit.apiserver.traits import traits_of
 from certwright.testkit.apiserver.writes import Writes, uid_mismatch
 
@@ -51,6 +52,8 @@ class Verbs:
         options = write_options(call, "CreateOptions")
         obj = self._body(call, options)
         dedup_owners(obj["metadata"], call.warnings)
+        if is_signing_request(call.kind):
+            stamp_requestor(obj, call.user)
         record = self._writes.create(call.kind, call.namespace, obj, options)
         return object_response(call, record, 201)
 

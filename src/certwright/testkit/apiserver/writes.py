@@ -32,6 +32,7 @@ from certwright.testkit.apiserver.refusals import (
     invalid_object,
 )
 from certwright.testkit.apiserver.shape import fill_defaults
+from certwright.testkit.apiserver.signingrequests import is_signing_request, restrict_request
 from certwright.testkit.apiserver.storage import Record, storage_key
 from certwright.testkit.apiserver.traits import traits_of
 from certwright.testkit.apiserver.versions import to_storage, view
@@ -124,6 +125,8 @@ class Writes:
         self.check_current(kind, record, new)
         settle_namespace(new["metadata"], record.namespace)
         restrict(kind, new, old, subresource)
+        if is_signing_request(kind):
+            restrict_request(new, old, subresource, self._backend.now())
         fill_defaults(new, kind)
         new = record_owner(
             old,
@@ -195,16 +198,12 @@ def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: st
         new.update(old)
         new["metadata"] = metadata
         _assign(new, "status", status)
-    elif subresource == "approval":
-        conditions = (new.get("status") or {}).get("conditions")
-        new["spec"], new["status"] = old["spec"], dict(old.get("status") or {})
-        _assign(new["status"], "conditions", conditions)
     elif subresource == "finalize":
         spec, metadata = new.get("spec"), new["metadata"]
         new.clear()
         new.update({**old, "metadata": metadata})
         _assign(new, "spec", spec)
-    elif "status" in kind.subresources:
+    elif "status" in kind.subresources and subresource != "approval":
         _assign(new, "status", old.get("status"))
         if kind.resource.qualified == "namespaces":
             _assign(new, "spec", old.get("spec"))  # finalizers have an endpoint of their own
