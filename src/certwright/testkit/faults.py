@@ -131,6 +131,7 @@ class At:
     writes: Mapping[int, RequestFault] = field(default_factory=dict)
     requests: Mapping[int, RequestFault] = field(default_factory=dict)
     events: Mapping[int, EventFault] = field(default_factory=dict)
+    latency_seconds: float = 0.001
 
     def on_request(self, _request: Request, number: int, write: int) -> RequestFault | None:
         """Return the fault planned for this write, or else for this request."""
@@ -142,7 +143,7 @@ class At:
 
     def latency(self) -> float:
         """Return the same for all, so that only the planned faults change the order."""
-        return 0.001
+        return self.latency_seconds
 
     def __str__(self) -> str:
         points = [

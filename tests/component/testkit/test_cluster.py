@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.kube import AlreadyExists, JsonObject, Key, NotFound
+from certwright.kube import AlreadyExists, Forbidden, JsonObject, Key, NotFound
 from certwright.kube.kinds import ConfigMap, Namespace, Secret
 from certwright.runtime import DONE, Context, Controller, Outcome, again
 from certwright.testkit import Cluster, DidNotSettle, EmbeddedCluster
@@ -83,7 +83,7 @@ async def test_stopped_controllers_do_nothing(cluster: Cluster) -> None:
 
 async def test_controllers_that_fail_for_ever_are_named(embedded_cluster: EmbeddedCluster) -> None:
     async def broken(_ctx: Context, _key: Key) -> Outcome:
-        raise ValueError("on purpose")
+        raise Forbidden("on purpose")
 
     await embedded_cluster.create(config_map("a"))
     with pytest.raises(DidNotSettle, match=r"broken retries default/a, which failed \d+ time"):

@@ -87,11 +87,11 @@ def play(plan: faults.Plan, act: Callable[[World], Awaitable[T]]) -> T:
 
 
 def at_write(fault: RequestFault) -> At:
-    return At(writes={1: fault})
+    return At(writes={1: fault}, latency_seconds=0)
 
 
 def at_event(fault: EventFault) -> At:
-    return At(events={1: fault})
+    return At(events={1: fault}, latency_seconds=0)
 
 
 async def names(world: World) -> set[str]:
