@@ -1,5 +1,6 @@
 """Controllers with well-known mistakes: torture must find them, and show them again."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from certwright.kube import JsonObject, Key
+from certwright.kube import JsonObject, Key, NotFound
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime import DONE, Context, Controller, Outcome
 from certwright.testkit import (
@@ -59,11 +60,24 @@ async def create_when_not_seen(ctx: Context, key: Key) -> Outcome:
     return DONE
 
 
+async def sweep(ctx: Context, key: Key) -> Outcome:
+    """Deletes by name what may be another object by now."""
+    source = ctx.get(Secret, key)
+    if source is None:
+        return DONE
+    for extra in ctx.list(ConfigMap, key.namespace, labels="litter"):
+        with contextlib.suppress(NotFound):
+            await ctx.client.delete(ConfigMap, Key(key.namespace, extra["metadata"]["name"]))
+    await ctx.apply(copy_of(source, "copy"), owner=source)
+    return DONE
+
+
 def _owner(source: JsonObject) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "name": "s", "uid": source["metadata"]["uid"]}
 
 
 FORGETFUL = Controller(Secret, mark_first_then_work, owns=[ConfigMap])
+SWEEPER = Controller(Secret, sweep, owns=[ConfigMap])
 BLIND = Controller(Secret, create_when_not_seen, owns=[ConfigMap])
 
 
@@ -80,6 +94,17 @@ def test_a_child_made_twice_because_the_first_was_not_seen() -> None:
     survives(one_secret, BLIND, crash_after_every_write)
     with pytest.raises(SimulationFailed, match=r"ConfigMap default/copy-\*\+: unexpected"):
         survives(one_secret, BLIND, stale_restart)
+
+
+def test_a_deletion_without_preconditions_on_an_old_state() -> None:
+    async def litter(cluster: EmbeddedCluster) -> None:
+        await cluster.create(secret("s", {"k": "v"}))
+        for name in ("paper", "peel"):
+            await cluster.create(config_map(name, labels={"litter": ""}))
+        await cluster.settle()
+
+    with pytest.raises(SimulationFailed, match="on an old state and unconditionally"):
+        survives(litter, SWEEPER, stale_restart)
 
 
 def test_random_storms_find_it_too() -> None:

@@ -44,6 +44,9 @@ class Interference:
         self.stale_restarts = 0
         self.seen_at_write: list[int] = []
         """How many versions the process had seen at each of its writes."""
+        self.blind_writes: list[str] = []
+        """Replacements and deletions by a process that was shown an old state, if without
+        preconditions: nothing but luck kept them from destroying what it could not see."""
         self.revisions: list[str] = []
         """The resourceVersions the process saw, in order: its first list, then events."""
         self._view: StaleView | None = None
@@ -90,6 +93,11 @@ class Interference:
         self.revisions.append(metadata.get("resourceVersion", ""))
         return fault
 
+    def check_guarded(self, request: Request) -> None:
+        """Note a write that, decided on an old state, would have hit a newer object as well."""
+        if is_write(request) and not is_guarded(request):
+            self.blind_writes.append(f"{_brief(request)}, on an old state and unconditionally")
+
     def go_back(self, behind: int, hold_seconds: float) -> None:
         """Show the next process an old state."""
         if behind and self.revisions:
@@ -119,6 +127,8 @@ class FaultyTransport:
         else:
             response = await self._inner.send(request)
         self._run.note(f"{_brief(request)} -> {response.status}")
+        if self._view is not None and self._view.is_current() and response.status < 300:
+            self._run.check_guarded(request)
         await self._run.travel()
         if request.verb == "list" and not self._run.revisions and response.status == 200:
             self._run.revisions.append(_list_revision(response.body))
@@ -309,6 +319,21 @@ _EXPIRED = (
     orjson.dumps({"type": "ERROR", "object": orjson.loads(refusal(faults.Refuse(410)).body)})
     + b"\n"
 )
+
+
+def is_guarded(request: Request) -> bool:
+    """Whether a write cannot hit another version of the object than the one decided on.
+
+    Patches and applies change only the fields they name and count as guarded.
+    """
+    if request.verb == "deletecollection":
+        return False
+    if request.verb == "update":
+        return "resourceVersion" in orjson.loads(request.body or b"{}").get("metadata", {})
+    if request.verb == "delete":
+        preconditions = orjson.loads(request.body or b"{}").get("preconditions") or {}
+        return preconditions.keys() >= {"uid", "resourceVersion"}
+    return True
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

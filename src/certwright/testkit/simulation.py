@@ -61,6 +61,8 @@ class Run:
     faults: int
     event_faults: int
     stale_restarts: int
+    blind_writes: Sequence[str]
+    """Unconditional deletions and replacements by a process that saw an old state."""
     seen_at_write: Sequence[int]
     """How many versions of the world the process had seen at each of its writes."""
     digest: str
@@ -72,7 +74,7 @@ class Run:
         """Say what is wrong with this run, given how the calm one went; nothing if all is well."""
         if self.failure:
             return [self.failure]
-        found = differences(calm.state, self.state)
+        found = [*self.blind_writes, *differences(calm.state, self.state)]
         if self.event_faults:  # a controller that sees old news may act on it again and again
             return found
         allowed = calm.writes * (1 + self.stale_restarts) + EXTRA_WRITES_PER_FAULT * self.faults
@@ -112,6 +114,7 @@ async def _play(play: Play, plan: Plan, seed: int) -> Run:
         faults=interference.faults,
         event_faults=interference.event_faults,
         stale_restarts=interference.stale_restarts,
+        blind_writes=tuple(interference.blind_writes),
         seen_at_write=tuple(interference.seen_at_write),
         digest=loop.trace.digest(),
         trace=tuple(loop.trace.lines()),
