@@ -40,16 +40,34 @@ class Replica:
         self._task = None
 
     def start(self, group):
-        self._task = group.create_task(self.elector.run())
+        self._task = group.start(self.elector.run())
 
     def stop(self):
         self._task.cancel()
 
 
+class Tasks:
+    """Background tasks that end with the test, also when it fails."""
+
+    def __init__(self, group):
+        self._group = group
+        self._tasks = []
+
+    def start(self, body):
+        self._tasks.append(self._group.create_task(body))
+        return self._tasks[-1]
+
+    def stop(self):
+        for task in self._tasks:
+            task.cancel()
+
+
 @pytest.fixture
 async def group():
     async with asyncio.TaskGroup() as group:
-        yield group
+        tasks = Tasks(group)
+        yield tasks
+        tasks.stop()
 
 
 async def test_the_first_leads_and_the_second_waits(world, group):
@@ -60,7 +78,6 @@ async def test_the_first_leads_and_the_second_waits(world, group):
     await world.rest(300)
     assert (first.elector.leading, second.elector.leading) == (True, False)
     assert second.elector.holder == "first"
-    first.stop(), second.stop()
 
 
 async def test_a_dead_leader_is_replaced_after_its_lease_and_not_before(world, group):
@@ -77,7 +94,6 @@ async def test_a_dead_leader_is_replaced_after_its_lease_and_not_before(world, g
     lease = await world.cluster.client.get(Lease, LEASE)
     assert lease["spec"]["holderIdentity"] == "second"
     assert lease["spec"]["leaseTransitions"] == 1
-    second.stop()
 
 
 async def test_a_leader_cut_off_stops_before_the_next_one_starts(world, group):
@@ -95,7 +111,6 @@ async def test_a_leader_cut_off_stops_before_the_next_one_starts(world, group):
     await world.rest(60)
     assert (first.elector.leading, second.elector.leading) == (False, True)
     assert first.terms == [True, False]
-    first.stop(), second.stop()
 
 
 async def test_clocks_that_disagree_by_hours_change_nothing(world, group):
@@ -108,7 +123,6 @@ async def test_clocks_that_disagree_by_hours_change_nothing(world, group):
     world.clock.jump(timedelta(hours=20))
     await world.rest(30)
     assert (first.terms, second.terms) == ([True], [])
-    first.stop(), second.stop()
 
 
 async def test_a_released_lease_is_taken_at_once(world, group):
@@ -121,7 +135,6 @@ async def test_a_released_lease_is_taken_at_once(world, group):
     await first.elector.release()
     await world.rest(3)
     assert second.elector.leading
-    second.stop()
 
 
 async def test_a_lease_somebody_deleted_is_made_again(world, group):
@@ -132,7 +145,6 @@ async def test_a_lease_somebody_deleted_is_made_again(world, group):
     await world.rest(30)
     assert first.elector.leading
     assert (await world.cluster.client.get(Lease, LEASE))["spec"]["holderIdentity"] == "first"
-    first.stop()
 
 
 async def test_renewing_costs_one_write_and_no_read(world, group):
@@ -150,7 +162,6 @@ async def test_renewing_costs_one_write_and_no_read(world, group):
     await world.rest(60)
     assert set(asked) == {"patch"}
     assert 20 <= len(asked) <= 31
-    first.stop()
 
 
 def recorder(log, name):
