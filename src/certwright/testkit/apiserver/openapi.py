@@ -56,6 +56,8 @@ def document(kinds: Iterable[ServedKind]) -> JsonObject:
         _add_paths(kind, paths)
         name = schema_name(kind)
         _add_schema(kind.schema, schemas, name)
+        if kind.schema.description:
+            schemas[name]["description"] = kind.schema.description
         schemas[name]["x-kubernetes-group-version-kind"] = [_gvk(kind, kind.resource.kind)]
         if "list" in kind.verbs:
             schemas[f"{name}List"] = _list_schema(kind, name)

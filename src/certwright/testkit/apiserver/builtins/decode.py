@@ -142,6 +142,8 @@ def _list(
 
 def _zero(node: Schema) -> Any:
     """Return what Go makes of a null inside a list or map."""
+    if node.format in {"quantity", "date-time"}:
+        return "0" if node.format == "quantity" else None
     zeros: dict[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": []}
     return {} if node.type == "object" else zeros.get(node.type)
 

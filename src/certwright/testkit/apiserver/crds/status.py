@@ -27,8 +27,9 @@ def prepare(new: JsonObject, old: JsonObject | None) -> None:
         }
     stored = list(new["status"].get("storedVersions") or ())
     for version in new["spec"].get("versions") or ():
-        if version.get("storage") and version.get("name") not in stored:
-            stored.append(version["name"])
+        name = version.get("name") or ""
+        if version.get("storage") and name not in stored:
+            stored.append(name)
     new["status"]["storedVersions"] = stored
 
 

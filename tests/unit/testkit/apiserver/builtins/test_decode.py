@@ -62,6 +62,23 @@ def test_quantities_are_made_canonical(kinds: dict[str, ServedKind]) -> None:
     assert requests == {"cpu": "500m", "memory": "1Gi"}
 
 
+def test_nulls_inside_maps_and_lists_are_zeros(kinds: dict[str, ServedKind]) -> None:
+    limits: dict = {"cpu": None}
+    selector: dict = {"a": None}
+    pod = {
+        "spec": {
+            "nodeSelector": selector,
+            "containers": [{"name": "c", "args": [None], "resources": {"limits": limits}}],
+        }
+    }
+
+    kinds["pods"].decode(pod)
+
+    assert limits == {"cpu": "0"}
+    assert selector == {"a": ""}
+    assert pod["spec"]["containers"][0]["args"] == [""]
+
+
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
