@@ -1,0 +1,44 @@
+"""The public names of each façade are pinned: adding or removing one is a decision, not an accident."""
+
+import importlib
+
+import pytest
+
+FACADES = (
+    "certwright.kube",
+    "certwright.client",
+    "certwright.runtime",
+    "certwright.testkit",
+    "certwright.testkit.actors",
+    "certwright.testkit.apiserver",
+    "certwright.testkit.controlplane",
+)
+
+
+def pinned(root, facade):
+    text = (root / "tests/architecture/public_names.txt").read_text("utf-8")
+    sections = dict(part.split("\n", 1) for part in text.strip().split("\n\n"))
+    return sections[f"[{facade}]"].split()
+
+
+@pytest.mark.parametrize("facade", FACADES)
+def test_public_names_are_as_pinned(root, facade):
+    names = sorted(importlib.import_module(facade).__all__)
+    assert names == pinned(root, facade), (
+        f"the public names of {facade} changed; if that is wanted, change"
+        " tests/architecture/public_names.txt and say so in CHANGELOG.md"
+    )
+
+
+@pytest.mark.parametrize("facade", FACADES)
+def test_public_names_exist_and_are_documented(facade):
+    module = importlib.import_module(facade)
+    promised = {name: getattr(module, name) for name in module.__all__}
+    undocumented = [
+        name
+        for name, value in promised.items()
+        if callable(value)
+        and getattr(value, "__module__", "").startswith("certwright")
+        and not (value.__doc__ or "").strip()
+    ]
+    assert not undocumented, f"{facade}: {undocumented}"
