@@ -113,6 +113,15 @@ async def test_a_leader_cut_off_stops_before_the_next_one_starts(world, group):
     assert first.terms == [True, False]
 
 
+async def test_leading_ends_on_time_not_at_the_next_attempt(world, group):
+    first = Replica(world, "first")
+    first.start(group)
+    await world.rest(60)
+    first.cable.pulled = True
+    await world.rest(10.001)
+    assert not first.elector.leading, "the last renewal began before the cable was pulled"
+
+
 async def test_clocks_that_disagree_by_hours_change_nothing(world, group):
     first, second = Replica(world, "first"), Replica(world, "second")
     first.start(group)

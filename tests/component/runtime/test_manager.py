@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.client import Client
+from certwright.client import Client, ConnectFailed
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Controller, Manager, again
@@ -236,3 +236,59 @@ async def test_events_still_held_back_are_written_at_the_end(world):
         assert "series" not in event
     (event,) = await world.events()
     assert event["series"]["count"] == 3
+
+
+class Cable:
+    """A transport that can be pulled out; what streams already goes on."""
+
+    def __init__(self, transport):
+        self._transport = transport
+        self.pulled = False
+
+    async def send(self, request):
+        self._check()
+        return await self._transport.send(request)
+
+    def stream(self, request):
+        self._check()
+        return self._transport.stream(request)
+
+    def _check(self):
+        if self.pulled:
+            raise ConnectFailed("no route to the server")
+
+
+async def test_a_replica_cut_off_is_not_ready_but_alive_and_recovers(world):
+    cable = Cable(world.server.transport())
+    manager = Manager(Client(cable, clock=world.clock), [working([])], clock=world.clock)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        await world.rest(5)
+        assert [check.problem for check in manager.readiness()] == [""]
+        cable.pulled = True
+        await world.rest(1000)
+        (check,) = manager.readiness()
+        assert check.problem.startswith("silent: backing-off")
+        assert not any(check.problem for check in manager.liveness())
+        cable.pulled = False
+        await world.rest(60)
+        assert [check.problem for check in manager.readiness()] == [""]
+        manager.stop()
+
+
+async def test_nothing_is_remembered_of_objects_that_are_gone(world):
+    async def reconcile(ctx, key):
+        found = ctx.get(Secret, key)
+        if found is not None:
+            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+            await ctx.apply({**lease, "metadata": {"name": key.name}}, owner=found)
+        return DONE
+
+    await world.secrets("a")
+    async with world.running(Controller(Secret, reconcile, owns=[Lease])) as manager:
+        await world.rest(1)
+        applier = manager.workers[0]._around.applier
+        assert len(applier._applied) == 1
+        await world.cluster.delete(Secret, "a")
+        await world.rest(5)
+        assert len(applier._applied) == 0
