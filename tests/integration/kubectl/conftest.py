@@ -1,0 +1,150 @@
+"""The real kubectl, on the embedded server and, where asked for, on the real one."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from certwright.client import connect
+from certwright.runtime import Manager
+from certwright.testkit.actors import workload_controllers
+from certwright.testkit.apiserver import ApiServer
+from certwright.testkit.controlplane import find_assets
+
+NO_KUBECTL = "no kubectl: `make test-real` builds one, or put one into PATH"
+SECONDS = 30
+MANIFESTS = Path(__file__).parent / "manifests"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What kubectl said, and whether it was content."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Kubectl:
+    """Runs kubectl as one user, in one namespace, with a home of its own."""
+
+    binary: str
+    kubeconfig: Path
+    home: Path
+    namespace: str = ""
+
+    def ask(self, *words: str, stdin: str = "", **environment: str) -> Answer:
+        """Run a command, whatever comes of it."""
+        where = ("--namespace", self.namespace) if self.namespace else ()
+        done = subprocess.run(
+            [self.binary, *where, *words],
+            input=stdin, capture_output=True, text=True, check=False, timeout=SECONDS,
+            cwd=MANIFESTS, env=self.environment | environment,
+        )  # fmt: skip
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def __call__(self, *words: str, stdin: str = "", **environment: str) -> str:
+        """Run a command that must succeed; return what it printed."""
+        answer = self.ask(*words, stdin=stdin, **environment)
+        assert answer.code == 0, f"kubectl {' '.join(words)}: {answer.err or answer.out}"
+        return answer.out
+
+    def refused(self, *words: str, stdin: str = "", **environment: str) -> str:
+        """Run a command that must fail; return its complaint."""
+        answer = self.ask(*words, stdin=stdin, **environment)
+        assert answer.code != 0, f"kubectl {' '.join(words)} succeeded: {answer.out}"
+        return answer.err
+
+    @property
+    def manifests(self) -> Path:
+        return MANIFESTS
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "KUBECONFIG": str(self.kubeconfig),
+        }
+
+
+@contextmanager
+def running(kubeconfig: Path, *, embedded: bool) -> Iterator[None]:
+    """Run workloads, and the embedded server if asked for, in a thread with a loop of its own."""
+    ready, loops = threading.Event(), []
+
+    async def serve() -> None:
+        if embedded:
+            async with ApiServer(furnish_namespaces=True).serve() as endpoint:
+                endpoint.write_kubeconfig(kubeconfig)
+                await simulate()
+        else:
+            await simulate()
+
+    async def simulate() -> None:
+        async with connect(kubeconfig=kubeconfig) as client:
+            manager = Manager(client, workload_controllers())
+            loops.append((asyncio.get_running_loop(), manager.stop))
+            ready.set()
+            await manager.run()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="kubectl-server")
+    thread.start()
+    assert ready.wait(SECONDS)
+    try:
+        yield
+    finally:
+        for loop, stop in loops:
+            loop.call_soon_threadsafe(stop)
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def binary() -> str:
+    assets = find_assets()
+    found = str(assets.kubectl) if assets else shutil.which("kubectl")
+    if found is None:
+        pytest.skip(NO_KUBECTL)
+    return found
+
+
+@pytest.fixture(scope="session")
+def embedded(binary, tmp_path_factory) -> Iterator[Kubectl]:
+    folder = tmp_path_factory.mktemp("embedded")
+    with running(folder / "kubeconfig", embedded=True):
+        yield Kubectl(binary, folder / "kubeconfig", folder)
+
+
+@pytest.fixture(scope="session")
+def real(binary, control_plane_kubeconfig, tmp_path_factory) -> Iterator[Kubectl]:
+    with running(control_plane_kubeconfig, embedded=False):
+        yield Kubectl(binary, control_plane_kubeconfig, tmp_path_factory.mktemp("real"))
+
+
+_NUMBERS = count(1)
+
+
+@contextmanager
+def own_namespace(kubectl: Kubectl) -> Iterator[Kubectl]:
+    name = f"kubectl-{next(_NUMBERS)}"
+    kubectl("create", "namespace", name)
+    try:
+        yield replace(kubectl, namespace=name)
+    finally:
+        kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.real)])
+def kubectl(request) -> Iterator[Kubectl]:
+    """Give kubectl in a namespace of its own; the test runs on both servers if asked for."""
+    with own_namespace(request.getfixturevalue(request.param)) as mine:
+        yield mine
