@@ -189,7 +189,9 @@ async def test_one_object_can_be_watched(api, maps, config_map):
     api.create(maps, config_map("other"))
     api.create(maps, config_map("a"))
 
-    events = await api.events(f"{maps}/a", resourceVersion=since, until=bool)
+    events = await api.events(
+        maps, fieldSelector="metadata.name=a", resourceVersion=since, until=bool
+    )
 
     assert summary(events) == [("ADDED", "a")]
 

@@ -57,7 +57,11 @@ def _quoted(text: str) -> str:
 def refusal_response(error: ApiError, warnings: Sequence[str] = ()) -> Response:
     """Return a refusal as a client sees it."""
     if isinstance(error, PathNotServed):
-        return Response(404, {"content-type": "text/plain; charset=utf-8"}, b"404 page not found\n")
+        headers = {
+            "content-type": "text/plain; charset=utf-8",
+            "cache-control": "no-cache, private",
+        }
+        return Response(404, headers, b"404 page not found\n")
     headers = {}
     if error.retry_after is not None:
         headers["retry-after"] = str(int(error.retry_after))
@@ -126,6 +130,8 @@ def list_response(call: Call, page: Page) -> Response:
     if form is Form.METADATA:
         head = {"kind": "PartialObjectMetadataList", "apiVersion": _META, "metadata": metadata}
         items = [orjson.dumps(metadata_of(view(record, kind))) for record in page.records]
+        if not items and not kind.custom:
+            return json_response(200, orjson.dumps({**head, "items": None}), call.warnings)
     else:
         resource = kind.resource
         head = {

@@ -24,29 +24,53 @@ def check_size(body: bytes) -> None:
 
 def parse_object(body: bytes | None, content_type: str, kind: str = "") -> JsonObject:
     """Read a body that must hold one object; *kind* says in refusals what was expected."""
-    failure = "couldn't get version/kind; json parse error"
-    if kind:
-        failure = f"the object provided is unrecognized (must be of type {kind}): {failure}"
     media_type = body_media_type(content_type)
     if media_type != _JSON and media_type not in _YAML:
         raise UnsupportedMediaType(
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json, application/yaml, application/vnd.kubernetes.protobuf"
         )
-    value = parse_yaml(body or b"") if media_type in _YAML else parse_json(body or b"", failure)
+    body = body or b""
+    failure = "couldn't get version/kind; json parse error"
+    try:
+        value = parse_yaml(body) if media_type in _YAML else parse_json(body, failure)
+    except BadRequest as error:
+        raise unrecognized(kind, error.message, body) from None
+    if value is None:
+        return {}
     if not isinstance(value, dict):
-        raise BadRequest(
-            f"{failure}: json: cannot unmarshal {go_type(value)} into Go value of type struct "
-            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
-            f'"json:\\"kind,omitempty\\"" }}{_summary(body or b"") if kind else ""}'
-        )
+        raise unrecognized(kind, f"{failure}: {_not_an_object(value)}", body)
+    for part in ("apiVersion", "kind"):
+        if not isinstance(value.get(part, ""), str | None):
+            found = f"{go_type(value[part])} into Go struct field .{part} of type string"
+            raise unrecognized(kind, f"{failure}: json: cannot unmarshal {found}", body)
     return value
+
+
+def unrecognized(kind: str, why: str, body: bytes) -> BadRequest:
+    """Refuse a body that is no object of any kind; without an expected kind, just say why."""
+    if not kind:
+        return BadRequest(why)
+    return BadRequest(
+        f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(body)})"
+    )
+
+
+def _not_an_object(value: Any) -> str:
+    return (
+        f"json: cannot unmarshal {go_type(value)} into Go value of type struct "
+        '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
+        '"json:\\"kind,omitempty\\"" }'
+    )
 
 
 def _summary(body: bytes) -> str:
     """Return the beginning of a body as refusals quote it: text if it looks like JSON."""
+    if not body:
+        return "<empty>"
     start = body[:_SUMMARY]
-    return f" ({start.decode(errors='replace') if start.startswith(b'{') else start.hex()})"
+    shown = start.decode(errors="replace") if start.startswith(b"{") else start.hex()
+    return f"{shown} ..." if len(body) > _SUMMARY else shown
 
 
 def parse_json(body: bytes, failure: str) -> Any:
@@ -57,7 +81,11 @@ def parse_json(body: bytes, failure: str) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequest(f"{failure}: {error}") from None
+        text = body.decode(errors="replace")
+        if "\N{REPLACEMENT CHARACTER}" in text and text.encode() != body:
+            return parse_json(text.encode(), failure)  # as Go reads what is not UTF-8
+        why = "unexpected end of JSON input" if error.pos >= len(text) else str(error)
+        raise BadRequest(f"{failure}: {why}") from None
 
 
 def parse_yaml(body: bytes) -> Any:

@@ -14,6 +14,7 @@ from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.media import Form, accepted_form
 from certwright.testkit.apiserver.refusals import KindNotServed, PathNotServed, method_not_allowed
 from certwright.testkit.apiserver.registry import Registry
+from certwright.testkit.apiserver.subresources import subresource_kinds
 from certwright.testkit.apiserver.users import User
 
 _OBJECT_VERBS: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -46,9 +47,8 @@ def parse_path(path: str) -> Address | None:
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
         namespace, rest = rest[1], rest[2:]
-    if len(rest) > 3:
-        return None
-    plural, name, subresource = [*rest, "", ""][:3]
+    plural, name = [*rest, ""][:2]
+    subresource = "/".join(rest[2:])
     return Address(group, version, plural, namespace, name, subresource)
 
 
@@ -145,7 +145,7 @@ def parse_call(
         MethodNotAllowed: the kind does not support the verb.
     """
     kind = registry.find(address.group, address.version, address.plural)
-    if kind is None and not registry.has_group_version(address.group, address.version):
+    if kind is None and not registry.has_group(address.group):
         raise PathNotServed("404 page not found")
     if kind is None or not _is_at(kind, address):
         raise KindNotServed
@@ -158,15 +158,25 @@ def parse_call(
     is_everywhere = kind.resource.namespaced and not address.namespace
     if is_everywhere and verb in {"create", "deletecollection"}:
         raise method_not_allowed()
-    if not address.subresource and verb not in kind.verbs:
+    if verb not in _verbs_at(kind, address.subresource):
         raise method_not_allowed()
     return Call(request, user, kind, address, verb, query, headers, clock)
+
+
+def _verbs_at(kind: ServedKind, subresource: str) -> tuple[str, ...]:
+    """Return what can be done with objects of a kind, or with a part of them."""
+    for part in subresource_kinds(kind) if subresource else ():
+        if part.name == subresource:
+            return part.verbs
+    return kind.verbs
 
 
 def _is_at(kind: ServedKind, address: Address) -> bool:
     """Whether objects of a kind are found at addresses of this shape."""
     if address.subresource and address.subresource not in kind.subresources:
         return False
+    if address.name and "get" not in kind.verbs and not address.subresource:
+        return False  # reviews are answered, not kept
     if kind.resource.namespaced:
         return bool(address.namespace) or not address.name
     return not address.namespace
@@ -179,6 +189,6 @@ def _verb(method: str, address: Address, query: dict[str, str]) -> str:
         verb = "create" if address.name else _COLLECTION_VERBS.get(method)
     if verb is None:
         raise method_not_allowed()
-    if verb in {"get", "list"} and query.get("watch", "") in TRUE and not address.subresource:
+    if verb == "list" and query.get("watch", "") in TRUE:
         return "watch"
     return verb

@@ -30,6 +30,7 @@ _ALIASES: Final = {
     "source": "source.component",
     "status.successful": "status.succeeded",
 }
+_CONTINUE_VERSION: Final = "meta.k8s.io/v1"
 _EXACT: Final = "Exact"
 _NOT_OLDER: Final = "NotOlderThan"
 
@@ -145,10 +146,13 @@ def list_page(backend: Backend, call: Call) -> Page:
     limit = max(call.integer("limit"), 0)
     revision, start = backend.storage.revision, ""
     token = call.query.get("continue", "")
+    call.integer("timeoutSeconds")  # of no use, but it has to be a number
+    asked = parse_version(call.query.get("resourceVersion", ""))
     if token:
+        if asked:
+            raise BadRequest("specifying resource version is not allowed when using continue")
         start, revision = _continued(token, selection, collection, revision)
     else:
-        asked = parse_version(call.query.get("resourceVersion", ""))
         if asked > revision:
             raise too_large_resource_version(asked, revision)
         match = call.query.get("resourceVersionMatch", "")
@@ -156,8 +160,8 @@ def list_page(backend: Backend, call: Call) -> Page:
             revision = asked
             if revision < collection.floor:
                 raise Gone(_EXPIRED)
-        if call.query.get("resourceVersion") == "0":
-            limit = 0  # served from the watch cache, which does not page
+    if call.query.get("resourceVersion") == "0":
+        limit = 0  # served from the watch cache, which does not page
     return _page(selection, collection, revision, start, limit)
 
 
@@ -191,7 +195,7 @@ def parse_version(text: str) -> int:
 
 
 def _token(revision: int, start: str) -> str:
-    document = {"v": "meta.k8s.io/v1", "rv": revision, "start": start}
+    document = {"v": _CONTINUE_VERSION, "rv": revision, "start": start}
     return base64.urlsafe_b64encode(orjson.dumps(document)).rstrip(b"=").decode()
 
 
@@ -200,8 +204,14 @@ def _continued(
 ) -> tuple[str, int]:
     try:
         document = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        if document.get("v") != _CONTINUE_VERSION:
+            version = document.get("v", "")
+            raise BadRequest(
+                "invalid continue token: continue key is not valid: server does not recognize "
+                f"this encoded version {version}"
+            )
         revision, start = int(document["rv"]), str(document["start"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadRequest(f"invalid continue token: continue key is not valid: {error}") from None
     if not start or not revision:
         raise BadRequest(

@@ -1,5 +1,6 @@
 """The client's transport, without a network: requests go straight to the server."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
@@ -28,7 +29,12 @@ class MemoryTransport:
         self._user = user
 
     async def send(self, request: Request) -> Response:
-        """Send a request and return the whole answer."""
+        """Send a request and return the whole answer.
+
+        It takes a turn of the loop, as any request does: code that believes nothing can
+        happen meanwhile is to be found out.
+        """
+        await asyncio.sleep(0)
         return self._server.handle(request, self._user)
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:

@@ -116,7 +116,7 @@ class Patches:
         restrict(call.kind, obj, view(record, call.kind), call.subresource)
         fill_defaults(obj, call.kind)
         dedup_owners(obj["metadata"], call.warnings)
-        return self._writes.replace(call.kind, record, obj, options)
+        return self._writes.replace(call.kind, record, obj, options, call.subresource)
 
 
 def _dialect(call: Call) -> str:

@@ -9,7 +9,7 @@ from certwright.testkit.apiserver.answers import json_response
 from certwright.testkit.apiserver.calls import lower_headers
 from certwright.testkit.apiserver.discovery import Discovery
 from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.refusals import PathNotServed
+from certwright.testkit.apiserver.refusals import PathNotServed, method_not_allowed
 from certwright.testkit.apiserver.registry import Registry
 
 _OPENAPI_V3 = "/openapi/v3"
@@ -33,6 +33,8 @@ class Paths:
         Raises:
             PathNotServed: there is none at this path.
         """
+        if request.method != "GET":
+            raise method_not_allowed()
         path = request.path.rstrip("/")
         if path == _OPENAPI_V3:
             documents = {name: self._document(name) for name in self._group_versions()}

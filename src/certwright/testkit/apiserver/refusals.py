@@ -9,7 +9,6 @@ from certwright.kube.errors import (
     Cause,
     Conflict,
     Forbidden,
-    Gone,
     Invalid,
     MethodNotAllowed,
     NotAcceptable,
@@ -72,11 +71,6 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Invali
 def invalid_object(resource: Resource, name: str, causes: Iterable[Cause]) -> Invalid:
     """Refuse an object of a kind."""
     return invalid(resource.kind, resource.group, name, list(causes))
-
-
-def expired(message: str) -> Gone:
-    """The history asked for is no longer known."""
-    return Gone(message)
 
 
 def method_not_allowed() -> MethodNotAllowed:

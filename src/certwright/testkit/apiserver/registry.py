@@ -43,6 +43,10 @@ class Registry:
         """Whether anything is served under a group and version."""
         return any(address[:2] == (group, version) for address in self._by_address)
 
+    def has_group(self, group: str) -> bool:
+        """Whether anything is served under a group."""
+        return any(address[0] == group for address in self._by_address)
+
     def storage_kind(self, kind: ServedKind) -> ServedKind:
         """Return the version in which objects of a kind are stored."""
         resource = kind.resource

@@ -1,7 +1,5 @@
 """The scale subresource: how many replicas, without knowing the kind."""
 
-from typing import Any
-
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
@@ -14,6 +12,7 @@ from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.options import write_options
 from certwright.testkit.apiserver.patching import patched_document
 from certwright.testkit.apiserver.refusals import conflict, invalid
+from certwright.testkit.apiserver.scalepaths import assign_at, value_at
 from certwright.testkit.apiserver.storage import Record
 from certwright.testkit.apiserver.versions import view, view_copy
 from certwright.testkit.apiserver.writes import Writes
@@ -58,7 +57,7 @@ class Scales:
             cause = invalid_value("spec.replicas", replicas, why)
             raise invalid("Scale", "autoscaling", call.name, [cause])
         obj = view_copy(record, call.kind)
-        _assign(obj, call.kind.scale_paths[0], replicas)
+        assign_at(obj, call.kind.scale_paths[0], replicas)
         stored = self._writes.update(call.kind, record, obj, options, "scale")
         return scale_of(stored, call)
 
@@ -69,8 +68,8 @@ def scale_of(record: Record, call: Call) -> JsonObject:
     metadata = obj["metadata"]
     wanted, actual, selector = call.kind.scale_paths
     named = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    status: JsonObject = {"replicas": _at(obj, actual) or 0}
-    found = _at(obj, selector)
+    status: JsonObject = {"replicas": value_at(obj, actual) or 0}
+    found = value_at(obj, selector)
     if found:
         status["selector"] = (
             found if isinstance(found, str) else str(LabelSelector.from_spec(found))
@@ -79,24 +78,6 @@ def scale_of(record: Record, call: Call) -> JsonObject:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {field: metadata[field] for field in named if field in metadata},
-        "spec": {"replicas": _at(obj, wanted)} if _at(obj, wanted) else {},
+        "spec": {"replicas": value_at(obj, wanted)} if value_at(obj, wanted) else {},
         "status": status,
     }
-
-
-def _parts(path: str) -> list[str]:
-    return path.removeprefix(".").split(".")
-
-
-def _at(obj: JsonObject, path: str) -> Any:
-    value: Any = obj
-    for part in _parts(path) if path else ():
-        value = value.get(part) if isinstance(value, dict) else None
-    return value if path else None
-
-
-def _assign(obj: JsonObject, path: str, value: Any) -> None:
-    *parents, last = _parts(path)
-    for part in parents:
-        obj = obj.setdefault(part, {})
-    obj[last] = value

@@ -4,6 +4,7 @@ from certwright.kube.errors import BadRequest
 from certwright.kube.identity import GroupVersionKind, Resource
 from certwright.kube.kinds import BUILT_IN
 from certwright.kube.objects import JsonObject
+from certwright.testkit.apiserver.bodies import unrecognized
 from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.nulls import drop_nulls
@@ -18,27 +19,33 @@ def check_type(obj: JsonObject, kind: ServedKind, body: bytes | None = None) -> 
     resource = kind.resource
     if kind.custom and not obj.get("kind"):
         shown = (body or b"").decode(errors="replace")
-        raise BadRequest(
-            f"the object provided is unrecognized (must be of type {resource.kind}): Object "
-            f"'Kind' is missing in '{shown}' ({shown[:30]} ...)"
-        )
-    api_version = obj.get("apiVersion") or resource.api_version
+        raise unrecognized(resource.kind, f"Object 'Kind' is missing in '{shown}'", body or b"")
+    api_version = obj.get("apiVersion") or ("" if kind.custom else resource.api_version)
+    if str(api_version).count("/") > 1:
+        why = f"unexpected GroupVersion string: {api_version}"
+        raise unrecognized(resource.kind, why, body or b"")
     named = obj.get("kind") or resource.kind
     if (api_version, named) == (resource.api_version, resource.kind):
         obj["apiVersion"], obj["kind"] = resource.api_version, resource.kind
     elif kind.custom:
-        _refuse_custom(obj, str(api_version), str(named), resource)
+        _refuse_custom(obj, str(api_version), str(named), resource, patched=body is None)
     else:
         _refuse_built_in(str(api_version), str(named), resource)
 
 
-def _refuse_custom(obj: JsonObject, api_version: str, named: str, resource: Resource) -> None:
+def _refuse_custom(
+    obj: JsonObject, api_version: str, named: str, resource: Resource, *, patched: bool
+) -> None:
+    name = (obj.get("metadata") or {}).get("name", "")
+    if api_version != resource.api_version and patched:
+        group = api_version.rpartition("/")[0]
+        cause = invalid_value("apiVersion", api_version, f"must be {resource.api_version}")
+        raise invalid(named, group, name, [cause])
     if api_version != resource.api_version:
         raise BadRequest(
             f"the API version in the data ({api_version}) does not match the expected API "
             f"version ({resource.api_version})"
         )
-    name = (obj.get("metadata") or {}).get("name", "")
     cause = invalid_value("kind", named, f"must be {resource.kind}")
     raise invalid(named, resource.group, name, [cause])
 
@@ -66,7 +73,10 @@ def decode(
     Raises:
         BadRequest: the client wants strict validation, and there are stray fields.
     """
+    if obj.get("metadata") is None:
+        obj["metadata"] = {}
     unknown = kind.decode(obj)
+    obj.setdefault("metadata", {})
     if kind.custom:
         drop_nulls(obj, kind.schema)
     if options.validation == "Ignore":

@@ -15,7 +15,12 @@ from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.listing import Page, list_page, parse_version
 from certwright.testkit.apiserver.metadata import check_name, dedup_owners, settle_namespace
 from certwright.testkit.apiserver.options import WriteOptions, delete_options, write_options
-from certwright.testkit.apiserver.refusals import conflict, not_found, too_large_resource_version
+from certwright.testkit.apiserver.refusals import (
+    Failed,
+    conflict,
+    not_found,
+    too_large_resource_version,
+)
 from certwright.testkit.apiserver.shape import check_type, decode
 from certwright.testkit.apiserver.signingrequests import is_signing_request, stamp_requestor
 from certwright.testkit.apiserver.traits import traits_of
@@ -37,7 +42,10 @@ class Verbs:
 
     def get(self, call: Call) -> Response:
         """Answer with one object."""
-        asked = parse_version(call.query.get("resourceVersion", ""))
+        try:
+            asked = parse_version(call.query.get("resourceVersion", ""))
+        except BadRequest as error:
+            raise Failed(error.message.removeprefix("invalid resource version: ")) from None
         current = self._backend.storage.revision
         if asked > current:
             raise too_large_resource_version(asked, current)
@@ -102,7 +110,5 @@ class Verbs:
         content_type = call.headers.get("content-type", "")
         obj = parse_object(call.request.body, content_type, call.kind.resource.kind)
         check_type(obj, call.kind, call.request.body)
-        if not isinstance(obj.setdefault("metadata", {}), dict):
-            raise BadRequest("metadata must be an object")
         call.warnings += decode(obj, call.kind, call.request.body, options)
         return obj

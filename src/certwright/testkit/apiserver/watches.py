@@ -172,6 +172,8 @@ def check_watch_options(call: Call) -> bool:
         causes.append(forbidden_value(path, why))
     if match and match != "NotOlderThan":
         causes.append(unsupported_value(path, match, ["NotOlderThan"]))
+    if query.get("continue"):
+        causes.append(forbidden_value(path, f"{path} is forbidden when continue is provided"))
     if causes:
         raise invalid("ListOptions", "meta.k8s.io", "", causes)
     if "sendInitialEvents" in query:

@@ -31,6 +31,7 @@ from certwright.testkit.apiserver.refusals import (
     invalid,
     invalid_object,
 )
+from certwright.testkit.apiserver.scalepaths import scale_causes
 from certwright.testkit.apiserver.shape import fill_defaults
 from certwright.testkit.apiserver.signingrequests import is_signing_request, restrict_request
 from certwright.testkit.apiserver.storage import Record, storage_key
@@ -91,7 +92,8 @@ class Writes:
             metadata.pop("generation", None)
         kind.prepare(obj, None)
         name = metadata.get("name", "")
-        causes = _in_order(metadata_causes(metadata, kind), kind.validate(obj, None))
+        rules = [*kind.validate(obj, None), *scale_causes(obj, kind)]
+        causes = _in_order(metadata_causes(metadata, kind), rules)
         if causes:
             raise invalid_object(resource, name, causes)
         if kind.custom:
@@ -136,10 +138,15 @@ class Writes:
             time=self._backend.now(),
             subresource=subresource,
         )
-        return self.replace(kind, record, new, options)
+        return self.replace(kind, record, new, options, subresource)
 
     def replace(
-        self, kind: ServedKind, record: Record, new: JsonObject, options: WriteOptions
+        self,
+        kind: ServedKind,
+        record: Record,
+        new: JsonObject,
+        options: WriteOptions,
+        subresource: str = "",
     ) -> Record:
         """Store an object, whose owners are recorded, over the one that is there."""
         old = view(record, kind)
@@ -149,10 +156,13 @@ class Writes:
         kind.prepare(new, old)
         if kind.counts_generation and _counted(kind, new) != _counted(kind, old):
             metadata["generation"] = before.get("generation", 0) + 1
+        if subresource == "status" and "generation" in before:
+            metadata["generation"] = before["generation"]  # whatever the kind itself counts
         # The server checks metadata for all kinds, and again with the rules of each kind.
         again = update_causes(metadata, before)
         first = metadata_causes(metadata, kind)
-        causes = [*first, *again, *_in_order(again, kind.validate(new, old))]
+        rules = [*kind.validate(new, old), *scale_causes(new, kind)]
+        causes = [*first, *again, *_in_order(again, rules)]
         if traits_of(kind).checks_metadata_twice:
             causes += first
         if causes:

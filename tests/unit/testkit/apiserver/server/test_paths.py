@@ -22,7 +22,7 @@ from certwright.testkit.apiserver.calls import Address, parse_path
         ("/apis/apps/v1", None),
         ("/version", None),
         ("/", None),
-        ("/api/v1/namespaces/n/pods/p/a/b", None),
+        ("/api/v1/namespaces/n/pods/p/a/b", Address("", "v1", "pods", "n", "p", "a/b")),
     ],
 )
 def test_paths_are_read(path, address):
