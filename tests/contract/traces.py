@@ -1,0 +1,435 @@
+"""Random traces of operations: how they are drawn, and how they are played.
+
+A trace is data: it names versions as "current" or "stale", and the player looks up what that
+means in the conversation it holds. So the same trace is the same story for every server.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import orjson
+from hypothesis import strategies as st
+from trace_subjects import Json, Subject
+from transcript import PATIENCE_SECONDS, Answer, Conversation, Symbols
+
+from certwright.client import Request
+
+NAMES = ("one", "two")
+MANAGERS = ("anna", "bert", "kubectl")
+LAST = "zz-last"
+"""The object whose event is the last of each watch."""
+
+_NUMBER = re.compile(r"\b\d{3,}\b")
+_ADDRESS = re.compile(r"\b10\.\d+\.\d+\.\d+\b")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One request, as far as it can be known before the trace is played."""
+
+    verb: str
+    name: str = ""
+    content: Any = None
+    """What is written: an object without its identity, a patch, or a status."""
+    query: tuple[str, ...] = ()
+    version: str = "none"
+    """The resourceVersion sent along: none, current, stale."""
+    uid: str = "none"
+    subresource: str = ""
+    edits_seen: bool = False
+    """Whether an update starts from the object last seen, as a polite client would."""
+
+    def __repr__(self) -> str:
+        shown = {
+            name: value
+            for name, value in vars(self).items()
+            if value not in (None, "", "none", (), False)
+        }
+        return f"Operation({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+EVERYTHING = Operation("list")
+
+
+class TraceSymbols(Symbols):
+    """Also names cluster IPs, and versions within sentences."""
+
+    def text(self, value: str) -> str:
+        value = _NUMBER.sub(self._version, super().text(value))
+        return _ADDRESS.sub(lambda match: self.of("address", match[0]), value)
+
+    def _version(self, match: re.Match[str]) -> str:
+        return self._names.get(("version", match[0]), match[0])
+
+
+class TraceConversation(Conversation):
+    """A conversation in which histories are heard to their end."""
+
+    def start(self) -> None:
+        super().start()
+        self.symbols = TraceSymbols({self.namespace: "<namespace>"})
+
+    async def history(self, path: str) -> list[Json]:
+        """Watch until `LAST` comes into being, and write down everything before it."""
+        split = urlsplit(path.replace("{ns}", self.namespace))
+        request = Request("watch", "GET", split.path, (*parse_qsl(split.query), ("watch", "true")))
+        events: list[Json] = []
+        pending = b""
+        async with asyncio.timeout(PATIENCE_SECONDS), self.transport.stream(request) as stream:
+            assert stream.status == 200
+            async for chunk in stream.chunks():
+                *lines, pending = (pending + chunk).split(b"\n")
+                events += [orjson.loads(line) for line in lines if line]
+                if events and events[-1]["object"]["metadata"]["name"] == LAST:
+                    break
+        self.note({"asked": "history", "content": events})
+        return events
+
+
+# --------------------------------------------------------------------------- drawing
+
+
+def merged(*pieces: Json) -> Json:
+    """Lay objects over each other; lists and scalars of later ones win."""
+    result: Json = {}
+    for piece in pieces:
+        for name, value in piece.items():
+            if isinstance(value, dict):
+                below = result.get(name)
+                result[name] = merged(below if isinstance(below, dict) else {}, value)
+            else:
+                result[name] = value
+    return result
+
+
+_QUERIES = (
+    (),
+    (),
+    (),
+    (),
+    ("dryRun=All",),
+    ("fieldValidation=Strict",),
+    ("fieldValidation=Ignore",),
+)
+_VERSIONS = ("none", "current", "current", "stale")
+
+
+@st.composite
+def _contents(draw: st.DrawFn, subject: Subject) -> Json:
+    pool = subject.pieces * 4 + subject.odd
+    return merged(*draw(st.lists(st.sampled_from(pool), max_size=3)))
+
+
+@st.composite
+def _objects(draw: st.DrawFn, subject: Subject) -> Json:
+    base = subject.base if draw(st.sampled_from((True, True, True, True, False))) else {}
+    return merged(base, draw(_contents(subject)))
+
+
+def _creates(subject: Subject) -> st.SearchStrategy[Operation]:
+    return st.builds(
+        Operation,
+        st.just("create"),
+        st.sampled_from(NAMES),
+        _objects(subject),
+        _queries(),
+        st.sampled_from(("none", "none", "none", "current")),
+    )
+
+
+def _puts(subject: Subject) -> st.SearchStrategy[Operation]:
+    return st.builds(
+        Operation,
+        st.just("put"),
+        st.sampled_from(NAMES),
+        _objects(subject),
+        _queries(),
+        st.sampled_from(_VERSIONS),
+        uid=st.sampled_from(("none", "none", "current", "wrong")),
+        edits_seen=st.booleans(),
+    )
+
+
+def _applies(subject: Subject) -> st.SearchStrategy[Operation]:
+    return st.builds(
+        Operation,
+        st.just("apply"),
+        st.sampled_from(NAMES),
+        _objects(subject),
+        _queries("force=true", "force=true", "force=false"),
+        st.sampled_from(("none", "none", "none", "none", "current", "stale")),
+    )
+
+
+def _patches(subject: Subject) -> st.SearchStrategy[Operation]:
+    merges = _contents(subject) | st.sampled_from(subject.removals)
+    documents = {"merge": merges, "json": st.sampled_from(subject.edits)}
+    # Custom resources refuse it: once in a while is enough.
+    documents["strategic"] = merges
+    if subject.strategic:
+        documents["strategic"] |= st.sampled_from(subject.strategic)
+    return st.one_of(
+        st.builds(
+            Operation,
+            st.just(verb),
+            st.sampled_from(NAMES),
+            content,
+            _queries(),
+            st.sampled_from(("none", "none", "none", "stale"))
+            if verb != "json"
+            else st.just("none"),
+        )
+        for verb, content in documents.items()
+    )
+
+
+def _status_writes(subject: Subject) -> st.SearchStrategy[Operation]:
+    return st.builds(
+        Operation,
+        st.sampled_from(("put", "apply", "merge", "get")),
+        st.sampled_from(NAMES),
+        st.builds(
+            lambda status, rest: {**rest, "status": status},
+            st.sampled_from(subject.statuses),
+            st.just({}) | _contents(subject),
+        ),
+        _queries("force=true"),
+        st.sampled_from(_VERSIONS),
+        subresource=st.just("status"),
+        edits_seen=st.booleans(),
+    )
+
+
+def _scalings() -> st.SearchStrategy[Operation]:
+    return st.builds(
+        Operation,
+        st.sampled_from(("put", "merge", "get")),
+        st.sampled_from(NAMES),
+        st.sampled_from([{"spec": {"replicas": number}} for number in (0, 1, 2, 2, 3, -1)]),
+        _queries(),
+        st.sampled_from(_VERSIONS),
+        subresource=st.just("scale"),
+    )
+
+
+def _deletes(subject: Subject) -> st.SearchStrategy[Operation]:
+    one = st.builds(
+        Operation,
+        st.just("delete"),
+        st.sampled_from(NAMES),
+        query=st.sampled_from(((), (), ("dryRun=All",), ("gracePeriodSeconds=0",))),
+        version=st.sampled_from(("none", "none", "current", "stale")),
+        uid=st.sampled_from(("none", "none", "current", "wrong")),
+    )
+    several = st.builds(
+        Operation,
+        st.just("deletecollection"),
+        query=st.tuples(st.sampled_from(subject.selectors)),
+    )
+    return st.one_of(one, one, one, several)
+
+
+def _reads(subject: Subject) -> st.SearchStrategy[Operation]:
+    gets = st.builds(Operation, st.just("get"), st.sampled_from(NAMES))
+    lists = st.builds(
+        Operation,
+        st.just("list"),
+        query=st.tuples(
+            st.sampled_from((*subject.selectors, "fieldSelector=metadata.name=one", "limit=1"))
+        ),
+        version=st.sampled_from(("none", "none", "stale")),
+    )
+    return gets | lists
+
+
+@st.composite
+def _queries(draw: st.DrawFn, *more: str) -> tuple[str, ...]:
+    manager = draw(st.sampled_from(MANAGERS))
+    extra = (
+        (
+            draw(
+                st.sampled_from((*more, "")),
+            ),
+        )
+        if more
+        else ()
+    )
+    return (f"fieldManager={manager}", *draw(st.sampled_from(_QUERIES)), *filter(None, extra))
+
+
+def operations(subject: Subject) -> st.SearchStrategy[Operation]:
+    """Draw an operation on a kind."""
+    kinds = [_creates(subject)] * 2 + [_puts(subject)] * 2 + [_applies(subject)] * 4
+    kinds += [_patches(subject)] * 3 + [_deletes(subject), _reads(subject)]
+    kinds += [_status_writes(subject)] * 2 if subject.statuses else []
+    kinds += [_scalings()] if subject.scale else []
+    return st.one_of(kinds)
+
+
+def traces(subject: Subject) -> st.SearchStrategy[list[Operation]]:
+    """Draw a trace on a kind."""
+    return st.lists(operations(subject), min_size=5, max_size=15)
+
+
+# --------------------------------------------------------------------------- playing
+
+
+@dataclass
+class Player:
+    """Plays a trace to a server, in one conversation."""
+
+    api: TraceConversation
+    subject: Subject
+    seen: dict[str, list[Json]] = field(default_factory=dict)
+    """The objects seen under each name, in order."""
+
+    async def play(self, trace: Sequence[Operation]) -> list[Json]:
+        """Play a trace; return all its events, as a watch from before the first tells them."""
+        start = (await self.api.get(self._listed())).version
+        for operation in trace:
+            answer = await self._carry_out(operation)
+            if answer.status < 300 and operation.name and "dryRun=All" not in operation.query:
+                self._remember(operation, answer)
+        await self.api.get(self._listed())
+        await self.api.post(
+            self.subject.path,
+            self._identified(
+                LAST, merged(self.subject.base, {"metadata": {"labels": {"tier": "a"}}})
+            ),
+        )
+        await self._replay(self._some_version() or start, "labelSelector=tier=a")
+        return await self._replay(start)
+
+    async def clear(self) -> None:
+        """Remove all objects."""
+        listed = await self.api.get(self._listed(), recorded=False)
+        for obj in listed.body["items"]:
+            if obj["metadata"].get("finalizers"):
+                path = f"{self.subject.path}/{obj['metadata']['name']}"
+                await self.api.merge(path, {"metadata": {"finalizers": None}}, recorded=False)
+        await self.api.ask("DELETE", self._listed(), recorded=False)
+
+    async def _carry_out(self, operation: Operation) -> Answer:
+        subresource = f"/{operation.subresource}" if operation.subresource else ""
+        path = self._asked(f"{self.subject.path}/{operation.name}{subresource}", operation)
+        match operation.verb:
+            case "get":
+                return await self.api.get(path.partition("?")[0])
+            case "list":
+                return await self.api.get(self._listed(operation))
+            case "create":
+                return await self.api.post(
+                    self._asked(self.subject.path, operation), self._object(operation)
+                )
+            case "put":
+                return await self.api.put(path, self._object(operation))
+            case "apply":
+                return await self.api.ask(
+                    "PATCH",
+                    path,
+                    self._object(operation),
+                    content_type="application/apply-patch+yaml",
+                )
+            case "merge":
+                return await self.api.merge(path, self._patch(operation))
+            case "strategic":
+                return await self.api.strategic(path, self._patch(operation))
+            case "json":
+                return await self.api.json_patch(path, operation.content)
+            case "delete":
+                return await self.api.delete(path, self._preconditions(operation))
+            case "deletecollection":
+                return await self.api.delete(self._listed(operation))
+        raise AssertionError(operation.verb)
+
+    @staticmethod
+    def _asked(path: str, operation: Operation) -> str:
+        return path + ("?" + "&".join(operation.query) if operation.query else "")
+
+    def _listed(self, operation: Operation = EVERYTHING) -> str:
+        query = [part for part in operation.query if part]
+        ours = self.subject.ours
+        selected = [
+            part.removeprefix("fieldSelector=") for part in query if "fieldSelector" in part
+        ]
+        fields = ",".join([*selected, *([ours] if ours else [])])
+        query = [part for part in query if "fieldSelector" not in part]
+        if fields:
+            query.append(f"fieldSelector={fields}")
+        if operation.version == "stale" and (version := self._some_version()):
+            query += [f"resourceVersion={version}", "resourceVersionMatch=Exact"]
+        return f"{self.subject.path}?{'&'.join(query)}"
+
+    def _some_version(self) -> str:
+        """Return the version of the object seen first, or nothing."""
+        for objects in self.seen.values():
+            for obj in objects:
+                return str(obj["metadata"]["resourceVersion"])
+        return ""
+
+    def _identified(self, name: str, content: Json) -> Json:
+        identity = {"apiVersion": self.subject.api_version, "kind": self.subject.kind}
+        return merged(identity, content, {"metadata": {"name": name}})
+
+    def _object(self, operation: Operation) -> Json:
+        if operation.subresource == "scale":
+            identity = {
+                "apiVersion": "autoscaling/v1",
+                "kind": "Scale",
+                "metadata": {"name": operation.name},
+            }
+            return merged(identity, operation.content, self._versions(operation))
+        content = operation.content
+        if operation.verb == "apply" and operation.subresource:
+            content = {"status": content["status"]}
+        if operation.verb == "put" and operation.edits_seen and operation.name in self.seen:
+            content = merged(self.seen[operation.name][-1], content)
+            content["metadata"].pop("resourceVersion")
+        return merged(self._identified(operation.name, content), self._versions(operation))
+
+    def _patch(self, operation: Operation) -> Json:
+        return merged(operation.content, self._versions(operation))
+
+    def _versions(self, operation: Operation) -> Json:
+        named = {
+            "resourceVersion": self._version(operation),
+            "uid": self._uid(operation),
+        }
+        named = {name: value for name, value in named.items() if value}
+        return {"metadata": named} if named else {}
+
+    def _preconditions(self, operation: Operation) -> Json | None:
+        named = self._versions(operation)
+        if not named:
+            return None
+        dry_run = ["All"] if "dryRun=All" in operation.query else []
+        return {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "preconditions": named["metadata"],
+            "dryRun": dry_run,
+        }
+
+    def _version(self, operation: Operation) -> str:
+        seen = self.seen.get(operation.name)
+        if not seen or operation.version == "none":
+            return ""
+        return str(seen[-1 if operation.version == "current" else 0]["metadata"]["resourceVersion"])
+
+    def _uid(self, operation: Operation) -> str:
+        if operation.uid == "wrong":
+            return "00000000-0000-4000-8000-000000000000"
+        seen = self.seen.get(operation.name)
+        return str(seen[-1]["metadata"]["uid"]) if seen and operation.uid == "current" else ""
+
+    def _remember(self, operation: Operation, answer: Answer) -> None:
+        if answer.body.get("kind") == self.subject.kind:
+            self.seen.setdefault(operation.name, []).append(answer.body)
+
+    async def _replay(self, version: str, selector: str = "") -> list[Json]:
+        path = self._listed(Operation("list", query=(selector, f"resourceVersion={version}")))
+        return await self.api.history(path)
