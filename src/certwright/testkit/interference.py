@@ -7,7 +7,7 @@ whatever the dying process still tries on its way out.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -15,13 +15,11 @@ import orjson
 
 from certwright.client import ConnectFailed, ConnectionLost
 from certwright.client.transport import Request, Response, Stream, Transport
-from certwright.kube.errors import ApiError
 from certwright.testkit import faults
 from certwright.testkit.calls import is_write
 from certwright.testkit.timetravel import StaleView
 from certwright.testkit.trace import Trace
-
-HEADERS = {"content-type": "application/json"}
+from certwright.testkit.watchfaults import DROPPED, HELD, FaultyStream, RefusedStream, refusal
 
 
 class Interference:
@@ -50,6 +48,7 @@ class Interference:
         self.revisions: list[str] = []
         """The resourceVersions the process saw, in order: its first list, then events."""
         self._view: StaleView | None = None
+        self._missing: dict[tuple[str, str], float] = {}
 
     def attach(self, inner: Transport) -> "FaultyTransport":
         """Return the transport of a process that starts now."""
@@ -93,6 +92,23 @@ class Interference:
         self.revisions.append(metadata.get("resourceVersion", ""))
         return fault
 
+    def miss(self, path: str, why: str, heal_seconds: float) -> None:
+        """Note that watches of *path* lack an event until they are told to list anew.
+
+        Belongs to the run and not to the watch: one that reconnects lacks it all the same.
+        """
+        due = asyncio.get_running_loop().time() + heal_seconds
+        self._missing[path, why] = min(self._missing.get((path, why), due), due)
+
+    def found(self, path: str, *whys: str) -> None:
+        """Note that nothing is lacking any more."""
+        for why in whys:
+            self._missing.pop((path, why), None)
+
+    def heals_at(self, path: str) -> float:
+        """Return when watches of *path* must be told to list anew; infinity if nothing lacks."""
+        return min(self._missing.get((path, why), float("inf")) for why in (DROPPED, HELD))
+
     def check_guarded(self, request: Request) -> None:
         """Note a write that, decided on an old state, would have hit a newer object as well."""
         if is_write(request) and not is_guarded(request):
@@ -130,8 +146,10 @@ class FaultyTransport:
         if self._view is not None and self._view.is_current() and response.status < 300:
             self._run.check_guarded(request)
         await self._run.travel()
-        if request.verb == "list" and not self._run.revisions and response.status == 200:
-            self._run.revisions.append(_list_revision(response.body))
+        if request.verb == "list" and response.status == 200:
+            self._run.found(request.path, DROPPED, HELD)
+            if not self._run.revisions:
+                self._run.revisions.append(_list_revision(response.body))
         self._after(fault)
         return response
 
@@ -140,7 +158,7 @@ class FaultyTransport:
         """Open a watch whose events the plan is asked about."""
         fault = await self._before(request)
         if isinstance(fault, faults.Refuse):
-            yield _Refused(refusal(fault))
+            yield RefusedStream(refusal(fault))
             return
         initial: list[bytes] = []
         view = self._view if self._view is not None and self._view.is_current() else None
@@ -187,140 +205,6 @@ class FaultyTransport:
                 asyncio.get_running_loop().call_soon(self.died.set)
 
 
-class FaultyStream:
-    """A watch whose events may be lost, late, doubled, or the last."""
-
-    def __init__(
-        self,
-        inner: Stream,
-        run: Interference,
-        request: Request,
-        initial: list[bytes],
-        view: StaleView | None,
-    ) -> None:
-        self._inner = inner
-        self._run = run
-        self._initial = initial
-        self._view = view
-        self._listing = ("sendInitialEvents", "true") in request.query
-        self._held: bytes | None = None
-        self._held_until = float("inf")
-        self._heals_at = float("inf")
-
-    @property
-    def status(self) -> int:
-        """The status of the stream beneath."""
-        return self._inner.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers of the stream beneath."""
-        return self._inner.headers
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield whole lines, each after whatever the plan says about it."""
-        if self._initial:
-            yield b"".join(self._initial)
-        if self._view is not None:
-            await self._view.release()
-        lines = _lines(self._inner.chunks())
-        while True:
-            try:
-                async with asyncio.timeout_at(min(self._heals_at, self._held_until)):
-                    line = await anext(lines)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:  # what was dropped or held shows only in a new list
-                yield _EXPIRED
-                return
-            await self._run.travel()
-            if self._passes_untouched(line):
-                yield line
-                continue
-            async for part in self._suffer(line, self._run.on_event(line)):
-                yield part
-                if part is _EXPIRED:
-                    return
-
-    async def _suffer(self, line: bytes, fault: faults.EventFault | None) -> AsyncIterator[bytes]:
-        now = asyncio.get_running_loop().time()
-        if self._held is not None and _object_of(self._held) == _object_of(line):
-            yield self._release()  # a server keeps the order of one object's events
-        match fault:
-            case faults.Cut():
-                raise ConnectionLost("injected: the watch was cut")
-            case faults.Freeze():
-                await asyncio.Event().wait()
-            case faults.Expire():
-                yield _EXPIRED
-                return
-            case faults.Drop(heal_seconds):
-                self._heals_at = min(self._heals_at, now + heal_seconds)
-                return
-            case faults.Swap() if self._held is None:
-                self._held, self._held_until = line, now + SWAP_SECONDS
-                return
-            case faults.Delay(seconds):
-                await asyncio.sleep(seconds)
-            case faults.Duplicate():
-                yield line
-        yield line
-        if self._held is not None:
-            yield self._release()
-
-    def _release(self) -> bytes:
-        assert self._held is not None
-        held, self._held, self._held_until = self._held, None, float("inf")
-        return held
-
-    def _passes_untouched(self, line: bytes) -> bool:
-        """Whether a line is no change: a bookmark, an error, part of the initial list."""
-        if line.startswith(_CHANGES) and not self._listing:
-            return False
-        if self._listing and b"k8s.io/initial-events-end" in line:
-            event = orjson.loads(line)
-            if event["type"] == "BOOKMARK":
-                self._listing = False
-                if not self._run.revisions:
-                    self._run.revisions.append(event["object"]["metadata"]["resourceVersion"])
-        return True
-
-
-SWAP_SECONDS = 10.0
-"""How long a swapped event waits for the one that overtakes it."""
-
-_CHANGES = (b'{"type":"ADDED"', b'{"type":"MODIFIED"', b'{"type":"DELETED"')
-
-
-class _Refused:
-    """The answer to a watch that was refused."""
-
-    def __init__(self, response: Response) -> None:
-        self.status = response.status
-        self.headers = response.headers
-        self._body = response.body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self._body
-
-
-def refusal(fault: faults.Refuse) -> Response:
-    """Return the answer of a server that refuses."""
-    error = ApiError.from_status(fault.status, {"message": f"injected {fault.status}"})
-    headers = dict(HEADERS)
-    if fault.retry_after_seconds:
-        error.retry_after = fault.retry_after_seconds
-        headers["retry-after"] = str(fault.retry_after_seconds)
-    error.status_reason = error.reason
-    return Response(fault.status, headers, orjson.dumps(error.to_status()))
-
-
-_EXPIRED = (
-    orjson.dumps({"type": "ERROR", "object": orjson.loads(refusal(faults.Refuse(410)).body)})
-    + b"\n"
-)
-
-
 def is_guarded(request: Request) -> bool:
     """Whether a write cannot hit another version of the object than the one decided on.
 
@@ -334,19 +218,6 @@ def is_guarded(request: Request) -> bool:
         preconditions = orjson.loads(request.body or b"{}").get("preconditions") or {}
         return preconditions.keys() >= {"uid", "resourceVersion"}
     return True
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Cut chunks into lines, each with its newline."""
-    rest = b""
-    async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line + b"\n"
-
-
-def _object_of(line: bytes) -> str:
-    return str(orjson.loads(line)["object"]["metadata"].get("uid"))
 
 
 def _list_revision(body: bytes) -> str:

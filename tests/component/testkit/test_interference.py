@@ -201,6 +201,24 @@ def test_a_swapped_event_that_nothing_overtakes_ends_the_watch() -> None:
     assert play(plan, _watch_three) == ["ADDED a", "ADDED b", "ERROR 410", "StopAsyncIteration"]
 
 
+def test_what_was_dropped_is_missing_after_a_reconnect_too() -> None:
+    """Otherwise the event would be lost for good, which no server does."""
+
+    async def act(world: World) -> None:
+        start = world.server.resource_version
+        async with world.events(resource_version=start) as events:
+            for name in "ab":
+                await world.create(name)
+            assert await events.next() == "ADDED b"
+        async with world.events(resource_version=world.server.resource_version) as events:
+            assert await events.next() == "ERROR 410"
+            assert world.loop.time() == 30
+        async with world.events(initial_events=True) as events:
+            assert [await events.next() for _ in range(2)] == ["ADDED a", "ADDED b"]
+
+    play(at_event(faults.Drop(30)), act)
+
+
 def test_a_refused_watch_is_refused_as_a_server_would() -> None:
     async def act(world: World) -> None:
         with pytest.raises(ApiError) as refused:
