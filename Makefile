@@ -64,7 +64,7 @@ sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000
 .PHONY: bench
 bench: $(READY) go ## The benchmarks, with their peers, on this machine
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
-	@$(BIN)/python -m bench $(ARGS)
+	@$(BIN)/python -m bench $(or $(ARGS),--report bench/RESULTS.md)
 
 .PHONY: check
 check: $(READY) ## Lint, formatting, types, generated files

@@ -1,0 +1,1 @@
+"""Benchmarks with their peers in the same run: ``python -m bench --help``."""

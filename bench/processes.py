@@ -1,0 +1,146 @@
+"""The processes of a benchmark: servers, and the subjects that are measured."""
+
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import msgspec
+
+from bench.meter import Task
+from bench.workload import FIRST_VERSION
+
+ROOT = Path(__file__).parents[1]
+PATIENCE_SECONDS = 900
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+Marks = dict[str, dict[str, Any]]
+
+
+class SubjectFailed(Exception):
+    """A subject ended before it was done."""
+
+
+class Program:
+    """A running module of this package that writes JSON lines."""
+
+    def __init__(self, module: str, *args: str) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "examples"), "PYTHONHASHSEED": "0"}
+        self.module = module
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"bench.{module}", *args],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._timer = Timer(PATIENCE_SECONDS, self._process.kill)
+        self._timer.start()
+
+    def __enter__(self) -> "Program":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._process.kill()
+        self._process.communicate()
+
+    def line(self) -> dict[str, Any]:
+        """Wait for the next line."""
+        assert self._process.stdout is not None
+        text = self._process.stdout.readline()
+        if not text:
+            raise SubjectFailed(f"{self.module} ended with status {self._process.wait()}")
+        return json.loads(text)
+
+    def cpu(self) -> float:
+        """Return the processor time the process has used so far."""
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text("ascii").rpartition(")")[2]
+        return sum(map(int, stat.split()[11:13])) / TICKS_PER_SECOND
+
+
+@dataclass(frozen=True)
+class Run:
+    """How one run of one subject went."""
+
+    marks: Marks
+    calls: dict[str, int]
+    server_cpu: float
+
+    def cpu(self, since: str = "start", until: str = "done") -> float:
+        """Return the processor seconds between two marks."""
+        return self.marks[until]["cpu"] - self.marks[since]["resumed"]
+
+    def grown(self, until: str = "done") -> int:
+        """Return by how many bytes the process has grown since the start."""
+        return self.marks[until]["rss"] - self.marks["start"]["rss"]
+
+    def calls_text(self) -> str:
+        """Return the calls in a cell of a table."""
+        return ", ".join(f"{verb} {count:,}" for verb, count in sorted(self.calls.items()))
+
+    def total_cpu(self) -> float:
+        """Return the processor seconds from start to end, without those of the marks."""
+        marks = list(self.marks.values())
+        pairs = pairwise(marks)
+        return sum(after["cpu"] - before["resumed"] for before, after in pairs)
+
+
+def measure(subject: str, server: "CannedServer | None" = None, **options: Any) -> Run:
+    """Run a subject to its end; what it asks to be released, the *server* releases."""
+    task = msgspec.json.encode(Task(**options)).decode()
+    before = server.control("reset") if server else {"cpu": 0.0}
+    marks: Marks = {}
+    with Program(f"subjects.{subject}", task) as program:
+        while "done" not in marks:
+            line = program.line()
+            marks[f"round {len(marks)}" if line["mark"] == "round" else line["mark"]] = line
+            if server and line["release"]:
+                server.control("release", events=line["release"])
+    after = server.control("usage") if server else {"cpu": 0.0, "calls": {}}
+    return Run(marks, after["calls"], after["cpu"] - before["cpu"])
+
+
+class CannedServer:
+    """A running `bench.cannedserver`."""
+
+    def __init__(self, url: str, objects: int, events: int) -> None:
+        self._url = url
+        self._options = {
+            "server": url,
+            "objects": objects,
+            "events": events,
+            "last_version": FIRST_VERSION + objects + events,
+        }
+
+    def measure(self, subject: str, **options: Any) -> Run:
+        """Run a subject against this server to its end."""
+        return measure(subject, self, **self._options, **options)
+
+    def control(self, action: str, events: int = 0) -> dict[str, Any]:
+        """Tell the server what to do; return what it has done so far."""
+        url = f"{self._url}/bench/{action}?events={events}"
+        with urllib.request.urlopen(urllib.request.Request(url, method="POST")) as answer:
+            return json.load(answer)
+
+
+@contextlib.contextmanager
+def canned_server(objects: int, events: int) -> Iterator[CannedServer]:
+    """Run the canned server for the duration of the context."""
+    with Program("cannedserver", str(objects), str(events)) as program:
+        port = program.line()["port"]
+        yield CannedServer(f"http://127.0.0.1:{port}", objects, events)
+
+
+def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
+    """Return the median of a figure over runs."""
+    return statistics.median(map(figure, runs))

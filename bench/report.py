@@ -1,0 +1,100 @@
+"""Results for people: tables on the terminal, and the same in Markdown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.result import Figures, Result
+
+
+def table(subjects: Mapping[str, Figures]) -> list[list[str]]:
+    """Return figures as rows, one per figure, a column per subject; the first row is the head."""
+    names = list(dict.fromkeys(name for figures in subjects.values() for name in figures))
+    head = ["", *subjects]
+    return [head, *([name, *(_cell(f.get(name)) for f in subjects.values())] for name in names)]
+
+
+def _cell(value: float | str | None) -> str:
+    match value:
+        case None:
+            return "-"
+        case str():
+            return value
+        case int():
+            return f"{value:,}"
+        case float() if abs(value) >= 100:
+            return f"{value:,.0f}"
+        case _:
+            return f"{value:.3g}"
+
+
+def as_text(result: Result) -> str:
+    """Return a result for the terminal."""
+    rows = table(result.subjects)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [f"\n{result.name}: median of {result.runs}"]
+    for row in rows:
+        first, *rest = (
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  " + "  ".join([first, *rest]))
+    lines += [
+        f"  {'met   ' if bar.met else 'MISSED'}  {bar.what}: {bar.measured} ({bar.bar})"
+        for bar in result.bars
+    ]
+    return "\n".join(lines)
+
+
+def as_markdown(results: Sequence[Result], machine: Mapping[str, Any], date: str) -> str:
+    """Return the whole report."""
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
+    lines = [
+        "# Measurements",
+        "",
+        "Written by `make bench`, which repeats all of it; do not edit. The peers run in the same",
+        "session on the same data, each subject in a process of its own. Times are processor",
+        "seconds (user and system) of the subject's process, without start-up and imports.",
+        "",
+        f"- {date}; {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB,",
+        f"  load average {machine['load']} at the start; {machine['system']}",
+        f"- {machine['python']}; {packages}",
+        "",
+        "## Bars",
+        "",
+        *_rows(
+            [
+                ["what", "bar", "measured", ""],
+                *(
+                    [bar.what, bar.bar, bar.measured, "met" if bar.met else "**missed**"]
+                    for result in results
+                    for bar in result.bars
+                ),
+            ]
+        ),
+    ]
+    for result in results:
+        rows = table(result.subjects)
+        how = f"Median of {result.runs} runs." if result.runs > 1 else "One run."
+        lines += ["", f"## {result.name}", "", f"{result.compared} {how}", "", *_rows(rows)]
+    return "\n".join([*lines, "", _REPRODUCE])
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    rule = "|" + "|".join("---" if not column else "---:" for column in range(len(rows[0]))) + "|"
+    return [head, rule, *body]
+
+
+_REPRODUCE = """\
+## Repeat it
+
+```console
+$ make bench                                  # everything; rewrites this file
+$ make bench ARGS='list-watch --quick'        # one benchmark, one run, on the terminal only
+$ make bench ARGS='--json results.jsonl'      # a line of JSON per benchmark
+```
+
+The status writes need etcd and kube-apiserver, which are built once (minutes) and cached.
+Processor time is steadier than wall time, but a busy machine still inflates it (caches, shared
+cores): compare columns of one run, not runs of different days.
+"""

@@ -1,0 +1,24 @@
+"""The benchmarks by name: each takes the number of runs and returns a `bench.result.Result`."""
+
+from collections.abc import Callable, Mapping
+
+from bench.result import Result
+from bench.suite import (
+    embedded,
+    idle,
+    list_watch,
+    memory,
+    pipeline,
+    simulation,
+    status_writes,
+)
+
+BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
+    "list-watch": list_watch.run,
+    "pipeline": pipeline.run,
+    "memory": memory.run,
+    "status-writes": status_writes.run,
+    "idle": idle.run,
+    "embedded-server": embedded.run,
+    "simulation": simulation.run,
+}
