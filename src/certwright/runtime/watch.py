@@ -16,7 +16,8 @@ from typing import NamedTuple, TypeVar
 
 import structlog
 
-from certwright.client import Client, Selection, WatchOptions
+from certwright.client import Client, Selection, TransportError, WatchOptions
+from certwright.kube.errors import Unauthorized
 from certwright.runtime.backoff import Backoff, spread
 from certwright.runtime.entry import Entry
 from certwright.runtime.indexes import Table
@@ -154,7 +155,8 @@ class Watch:
         self._pages_only = self._pages_only or remedy.use_pages
         if (remedy.state, remedy.message) != (self.state, self.last_error):
             human = remedy.state in {WatchState.MISSING, WatchState.FORBIDDEN}
-            log = _log.warning if human else _log.info
+            hopeless = isinstance(failure, TransportError | Unauthorized) and not self.store.synced
+            log = _log.warning if human or hopeless else _log.info
             log("watch interrupted", kind=str(resource), state=remedy.state, error=remedy.message)
         self.state, self.last_error = remedy.state, remedy.message
         return remedy.wait_seconds
