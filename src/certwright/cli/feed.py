@@ -1,48 +1,112 @@
 """What happens, line by line, for a person who watches."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from certwright.clock import SYSTEM
-from certwright.kube import Resource
-from certwright.runtime import Entry, Manager
+from certwright.kube import JsonObject, Resource, create_json_patch
+from certwright.kube.kinds import Event
+from certwright.runtime import Entry, Manager, redact_text
+
+_SHOWN = 3
+"""How many changed fields one line names."""
+_LONGEST = 60
+_FURNITURE = {"kube-root-ca.crt"}
+"""What every namespace gets, and nobody asked for."""
+_BOOKKEEPING = ("metadata.resourceVersion", "metadata.generation", "metadata.managedFields")
 
 
 class LiveFeed:
-    """Prints every change of the watched kinds; runs beside the controllers."""
+    """Prints every change of the watched kinds, and events; runs beside the controllers."""
 
     def __init__(self, manager: Manager, resources: Iterable[Resource]) -> None:
         self._manager = manager
-        self._resources = tuple(resources)
+        self._resources = tuple(dict.fromkeys((*resources, Event)))
+        self._attentive = False
+        self.ready = asyncio.Event()
+        """Set when everything that happens from now on will be shown."""
 
     async def run(self) -> None:
-        """Print until cancelled."""
-        handles = [(resource, self._manager.cache.store(resource)) for resource in self._resources]
+        """Print until cancelled. What was there before is no news."""
+        shares = [(resource, self._manager.cache.store(resource)) for resource in self._resources]
         try:
-            for resource, handle in handles:
-                handle.listen(partial(_tell, resource.kind))
+            for resource, share in shares:
+                await share.synced()
+                share.listen(partial(self._tell, resource))
+            self._attentive = True
+            self.ready.set()
             await asyncio.Event().wait()
         finally:
-            for _, handle in handles:
-                handle.release()
+            for _, share in shares:
+                share.release()
+
+    def _tell(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
+        line = describe(resource, old, new) if self._attentive else ""
+        if line:
+            print(f"{SYSTEM.now().astimezone():%H:%M:%S}  {line}", flush=True)
 
 
-def _tell(kind: str, old: Entry | None, new: Entry | None) -> None:
-    print(f"{SYSTEM.now().astimezone():%H:%M:%S}  {describe(kind, old, new)}", flush=True)
-
-
-def describe(kind: str, old: Entry | None, new: Entry | None) -> str:
-    """Say in one line what became of an object."""
+def describe(resource: Resource, old: Entry | None, new: Entry | None) -> str:
+    """Say in one line what became of an object; nothing if that is no news for anybody."""
     entry = new or old
     assert entry is not None
+    if entry.key.name in _FURNITURE:
+        return ""
+    if resource == Event:
+        return _occurrence(new.obj()) if new else ""
+    who = f"{resource.kind} {entry.key}"
     if new is None:
-        what = "- deleted "
-    elif old is None:
-        what = "+ created "
-    elif new.meta.deleting and not old.meta.deleting:
-        what = "~ deleting"
-    else:
-        what = "~ changed "
-    generation = f"  generation {new.meta.generation}" if new and new.meta.generation else ""
-    return f"{what}  {kind} {entry.key}{generation}"
+        return f"- deleted   {who}"
+    if old is None:
+        return f"+ created   {who}"
+    if new.meta.deleting and not old.meta.deleting:
+        waiting = f"  waits for {', '.join(new.meta.finalizers)}" if new.meta.finalizers else ""
+        return f"~ deleting  {who}{waiting}"
+    fields = changes(old.obj(), new.obj(), secret=resource.kind == "Secret")
+    more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
+    return f"~ changed   {who}  {', '.join(fields[:_SHOWN])}{more}" if fields else ""
+
+
+def changes(old: JsonObject, new: JsonObject, *, secret: bool = False) -> list[str]:
+    """Name the fields that differ, with their new values unless they are *secret*."""
+    found = []
+    for operation in create_json_patch(old, new):
+        steps = operation["path"].split("/")[1:]
+        path = ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps)
+        if path.startswith(_BOOKKEEPING):
+            continue
+        if operation["op"] == "remove":
+            found.append(f"{path} removed")
+        else:
+            leaves = _leaves(path, operation["value"])
+            found += [name if secret else f"{name}: {_shortened(value)}" for name, value in leaves]
+    return found
+
+
+def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
+    if not isinstance(value, dict) or not value:
+        yield path, value
+        return
+    for name, inner in value.items():
+        yield from _leaves(f"{path}.{name}", inner)
+
+
+def _shortened(value: object) -> str:
+    match value:
+        case list():
+            text = f"{len(value)} item{'' if len(value) == 1 else 's'}"
+        case bool():
+            text = str(value).lower()
+        case _:
+            text = redact_text(str(value))
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _occurrence(event: JsonObject) -> str:
+    about = event.get("regarding") or {}
+    who = "/".join(part for part in (about.get("namespace"), about.get("name")) if part)
+    sign = "!" if event.get("type") == "Warning" else "·"
+    note = _shortened(event.get("note") or "")
+    return f"{sign} event     {about.get('kind', '')} {who}  {event.get('reason', '')}: {note}"

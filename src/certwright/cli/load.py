@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -12,57 +13,88 @@ from certwright.runtime import Controller
 
 
 def load_controllers(targets: Sequence[str]) -> list[Controller]:
-    """Return the controllers named by *targets*.
+    """Return the controllers named by *targets*, each once.
 
     A target is ``path/to/file.py``, ``package.module``, or either of them with ``:name`` for one
-    controller; without a name all controllers of the module are meant.
+    controller; without a name all controllers of the module are meant. As Python does for what
+    it runs, the folder of a file and the current folder are searched for what is imported.
 
     Raises:
         UsageError: a target does not lead to a controller; the message says why.
     """
     found: list[Controller] = []
+    modules: dict[str, ModuleType] = {}
     for target in targets:
-        for controller in _controllers(target):
+        place, _, name = target.partition(":")
+        if place not in modules:
+            modules[place] = _load(place)
+        for controller in _controllers(modules[place], place, name):
             if controller not in found:
                 found.append(controller)
     return found
 
 
-def _controllers(target: str) -> list[Controller]:
-    place, _, name = target.partition(":")
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
-    if not name:
-        found = [value for value in vars(module).values() if isinstance(value, Controller)]
-        if not found:
-            raise UsageError(f"{place} defines no Controller at module level")
-        return found
-    value = getattr(module, name, None)
-    if not isinstance(value, Controller):
-        raise UsageError(f"{place} has no Controller called {name}")
-    return [value]
+def _controllers(module: ModuleType, place: str, name: str) -> list[Controller]:
+    named = {key: value for key, value in vars(module).items() if isinstance(value, Controller)}
+    if not named:
+        raise UsageError(
+            f"{place} has no Controller at module level; write: controller = Controller(...)"
+        )
+    if name and name not in named:
+        raise UsageError(f"{place} has no Controller called {name}; it has {', '.join(named)}")
+    return [named[name]] if name else list(named.values())
+
+
+def _load(place: str) -> ModuleType:
+    path = Path(place)
+    if path.suffix == ".py":
+        return _load_file(path)
+    if path.is_dir() and not (path / "__init__.py").exists():
+        raise UsageError(f"{place} is a folder; name a file in it, such as {path / 'file.py'}")
+    if path.is_file() or "/" in place:
+        raise UsageError(f"{place} is not a Python file; name a file.py or an importable module")
+    return _load_module(place)
 
 
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
+    name = f"controllers_{path.stem}" if taken else path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # Registered before it runs, as import does: types of the module refer to it by name.
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
+    except Exception as error:
+        raise UsageError(f"{path} cannot be loaded: {_blame(error)}") from error
     return module
 
 
 def _load_module(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"cannot import {name}: {error}; give a file (path/to/file.py) or an installed module"
-        ) from error
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise UsageError(
+                f"there is no module {name}, neither installed nor here;"
+                " for a file write path/to/file.py"
+            ) from error
+        raise UsageError(f"{name} cannot be loaded: {_blame(error)}") from error
+    except Exception as error:
+        raise UsageError(f"{name} cannot be loaded: {_blame(error)}") from error
+
+
+def _blame(error: Exception) -> str:
+    """Say in one line what went wrong and where the user wrote it."""
+    what = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}, line {error.lineno}: {what}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
+    return f"{own[-1].filename}, line {own[-1].lineno}: {what}" if own else what

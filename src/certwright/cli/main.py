@@ -1,8 +1,10 @@
 """The command line. Everything else is in the module of the command."""
 
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -19,30 +21,42 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Targets = Annotated[
-    Optional[list[str]],  # noqa: UP045 - Typer reads it at run time
-    typer.Argument(
-        metavar="[CONTROLLER]...",
-        help="file.py, package.module, or either with :name for one controller of it.",
-        show_default=False,
-    ),
+_WHAT = "file.py, package.module, or either with :name for one controller of it."
+
+Targets = Annotated[list[str], typer.Argument(metavar="CONTROLLER", help=_WHAT)]
+OptionalTargets = Annotated[
+    list[str] | None, typer.Argument(metavar="CONTROLLER", help=_WHAT, show_default=False)
 ]
 
 
+def _examples(*lines: str) -> str:
+    """Return an epilog that keeps its lines (that is what the backspace says)."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 @app.command(
-    epilog="Examples: certwright up examples/greeting.py | certwright up --kubeconfig ./kubeconfig"
-    " | certwright up --real my_controllers.py"
+    epilog=_examples(
+        "certwright up                               # a cluster to play with",
+        "certwright up examples/greeting.py          # with a controller and its samples",
+        "certwright up --kubeconfig ./kubeconfig my_controllers.py",
+        "certwright up --real my_controllers.py      # on etcd and kube-apiserver",
+    )
 )
 def up(
-    controllers: Targets = None,
+    controllers: OptionalTargets = None,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option(help="Where to write the kubeconfig. Default: a temporary file."),
+        typer.Option(
+            metavar="FILE",
+            help="Where to write the kubeconfig; must not exist. Default: a temporary file.",
+        ),
     ] = None,
     samples: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Manifests to apply at the start. Default: the .yaml beside each controller file.",
+            metavar="FILE",
+            help="Manifests to apply at the start; may be repeated."
+            " Default: the .yaml beside each controller file.",
             show_default=False,
         ),
     ] = None,
@@ -51,31 +65,41 @@ def up(
         bool, typer.Option("--real", help="Use a real control plane (built on first use).")
     ] = False,
 ) -> None:
-    """Start an API server, controllers and samples; show what happens until Ctrl-C.
+    """Start an API server, controllers and samples; show what happens.
 
-    The server lives in this process and forgets everything when it ends. It listens on
-    127.0.0.1 and admits only the kubeconfig it writes. Deployments, StatefulSets, DaemonSets
-    and Jobs become ready without nodes.
+    Ctrl-C ends it. The server lives in this process and forgets everything when it ends. It
+    listens on 127.0.0.1 and admits only who has the kubeconfig it writes. Deployments,
+    StatefulSets, DaemonSets and Jobs become ready without nodes.
     """
     from certwright.cli.up import Plan, run_up
 
+    if samples and no_samples:
+        raise UsageError("--samples and --no-samples exclude each other; drop one of them")
     files = [Path(target.partition(":")[0]) for target in controllers or ()]
     beside = [file.with_suffix(".yaml") for file in files if file.suffix == ".py"]
-    chosen = samples or [path for path in beside if path.is_file()]
-    run_up(Plan(controllers or [], kubeconfig, () if no_samples else tuple(chosen), real=real))
+    found = [path for path in dict.fromkeys(beside) if path.is_file()]
+    chosen = [] if no_samples else samples or found
+    run_up(Plan(controllers or [], kubeconfig, chosen, real=real))
 
 
 @app.command(
-    epilog="Examples: certwright run examples/greeting.py | certwright run my_operator"
-    " --leader-elect my-namespace/my-operator --probes :8081"
+    epilog=_examples(
+        "certwright run examples/greeting.py         # the current context, or the pod's account",
+        "certwright run my_operator.main:controller --context staging",
+        "certwright run my_operator --leader-elect my-namespace/my-operator --probes :8081",
+    )
 )
 def run(
-    controllers: Annotated[list[str], typer.Argument(metavar="CONTROLLER...", show_default=False)],
+    controllers: Targets,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option(help="Default: KUBECONFIG, then ~/.kube/config, then in-cluster."),
+        typer.Option(
+            metavar="FILE", help="Default: KUBECONFIG, then ~/.kube/config, then in-cluster."
+        ),
     ] = None,
-    context: Annotated[str | None, typer.Option(help="Context of the kubeconfig.")] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")
+    ] = None,
     leader_elect: Annotated[
         str | None,
         typer.Option(
@@ -90,15 +114,23 @@ def run(
         ),
     ] = None,
     log_format: Annotated[
-        str, typer.Option(help="text, json, or auto: text on a terminal.")
+        str, typer.Option(metavar="FORMAT", help="text, json, or auto: text on a terminal.")
     ] = "auto",
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_level: Annotated[
+        str, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")
+    ] = "info",
     dump: Annotated[
         Path | None,
-        typer.Option(help="Where SIGUSR1 writes the internal state. Default: standard error."),
+        typer.Option(
+            metavar="FILE", help="Where SIGUSR1 writes the internal state. Default: stderr."
+        ),
     ] = None,
 ) -> None:
-    """Run controllers against a cluster until SIGTERM or Ctrl-C."""
+    """Run controllers against a cluster until SIGTERM or Ctrl-C.
+
+    A server that cannot be reached or refuses the credentials does not end it: it waits, says
+    so in the log and on /readyz, and goes on as soon as it can.
+    """
     from certwright.cli.run import Options, run_controllers
 
     options = Options(
@@ -107,28 +139,30 @@ def run(
     run_controllers(options)
 
 
-@app.command(epilog="Example: certwright crds examples/greeting.py | kubectl apply -f -")
-def crds(
-    controllers: Annotated[list[str], typer.Argument(metavar="CONTROLLER...", show_default=False)],
-) -> None:
-    """Print the CustomResourceDefinitions of the kinds that controllers use."""
+@app.command(epilog=_examples("certwright crds examples/greeting.py | kubectl apply -f -"))
+def crds(controllers: Targets) -> None:
+    """Print the CustomResourceDefinitions controllers need."""
     from certwright.cli.manifests import print_crds
 
     print_crds(controllers)
 
 
-@app.command(epilog="Example: certwright rbac examples/greeting.py --name greeting")
+@app.command(
+    epilog=_examples("certwright rbac examples/greeting.py --name greeting | kubectl apply -f -")
+)
 def rbac(
-    controllers: Annotated[list[str], typer.Argument(metavar="CONTROLLER...", show_default=False)],
-    name: Annotated[str, typer.Option(help="Name of the ClusterRole.")] = "certwright",
+    controllers: Targets,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the ClusterRole.")
+    ] = "certwright",
 ) -> None:
-    """Print a ClusterRole that allows what controllers declare, and nothing else."""
+    """Print the least ClusterRole controllers need."""
     from certwright.cli.manifests import print_rbac
 
     print_rbac(controllers, name)
 
 
-@app.command()
+@app.command(epilog=_examples("certwright version"))
 def version() -> None:
     """Print the version."""
     print(__version__)
@@ -136,11 +170,30 @@ def version() -> None:
 
 def main() -> None:
     """Run the command line; a mistake of the user is one line, not a traceback."""
-    from certwright.client import ConfigError, TransportError
-    from certwright.testkit.controlplane.errors import ControlPlaneError
-
     try:
         app()
-    except (UsageError, ConfigError, TransportError, ControlPlaneError) as error:
-        print(f"error: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; do not fail again when Python flushes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        mistakes = list(_mistakes(error))
+        if not mistakes:
+            raise
+        for mistake in mistakes:
+            print(f"error: {mistake}", file=sys.stderr)
         sys.exit(2)
+
+
+def _mistakes(error: BaseException) -> Iterator[BaseException]:
+    """Yield what the user can mend, also from inside a group."""
+    from certwright.client import ConfigError, TransportError
+    from certwright.testkit.controlplane import ControlPlaneError
+
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _mistakes(part)
+    elif isinstance(error, UsageError | ConfigError | TransportError | ControlPlaneError):
+        yield error

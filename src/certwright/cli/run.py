@@ -1,12 +1,14 @@
 """``certwright run``: controllers as a process, in a cluster or on a laptop."""
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from certwright.cli.errors import UsageError
 from certwright.cli.load import load_controllers
-from certwright.client import connect
+from certwright.cli.loops import run_to_end
+from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import Key
 from certwright.runtime import (
     Address,
@@ -16,10 +18,12 @@ from certwright.runtime import (
     Metrics,
     configure_logs,
     on_signals,
+    settle_memory,
 )
 
 _FORMATS = {"auto": None, "json": True, "text": False}
 _LEVELS = ("debug", "info", "warning", "error")
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,40 +31,68 @@ class Options:
     """What the user typed."""
 
     targets: list[str]
-    kubeconfig: Path | None
-    context: str | None
-    leader_elect: str | None
-    probes: str | None
-    log_format: str
-    log_level: str
-    dump: Path | None
+    kubeconfig: Path | None = None
+    context: str | None = None
+    leader_elect: str | None = None
+    probes: str | None = None
+    log_format: str = "auto"
+    log_level: str = "info"
+    dump: Path | None = None
 
 
 def run_controllers(options: Options) -> None:
-    """Run until a signal ends it."""
+    """Run until a signal ends it.
+
+    What was typed or configured wrongly is refused before anything starts. A server that is
+    away, refuses the credentials or speaks no Kubernetes is not: it may come back, so the
+    process waits for it and says in the log and on ``/readyz`` what is the matter.
+    """
     if options.log_format not in _FORMATS:
         raise UsageError(f"--log-format {options.log_format}: choose text, json or auto")
     if options.log_level not in _LEVELS:
         raise UsageError(f"--log-level {options.log_level}: choose {', '.join(_LEVELS)}")
+    election = _election(options.leader_elect)
+    address = _address(options.probes)
     configure_logs(level=options.log_level, as_json=_FORMATS[options.log_format])
     controllers = load_controllers(options.targets)
-    asyncio.run(_run(options, controllers))
+    config = load_config(options.kubeconfig, options.context)
+    run_to_end(_run(config, controllers, election, address, options.dump))
 
 
-async def _run(options: Options, controllers: list[Controller]) -> None:
+async def _run(
+    config: Config,
+    controllers: list[Controller],
+    election: LeaderElection | None,
+    address: Address | None,
+    dump_to: Path | None,
+) -> None:
     metrics = Metrics()
-    async with connect(
-        kubeconfig=options.kubeconfig, context=options.context, observers=[metrics]
-    ) as client:
+    async with Client(HttpTransport(config), observers=[metrics]) as client:
         manager = Manager(
-            client,
-            controllers,
-            leader_election=_election(options.leader_elect),
-            probes=_address(options.probes),
-            metrics=metrics,
+            client, controllers, leader_election=election, probes=address, metrics=metrics
         )
-        with on_signals(manager.stop, manager.dump, options.dump):
-            await manager.run()
+        manager.add(Settling(manager))
+        names = [controller.name for controller in controllers]
+        _log.info("starting", controllers=names, server=config.server, configuration=config.source)
+        with on_signals(manager.stop, manager.dump, dump_to):
+            try:
+                await manager.run()
+            except OSError as error:
+                if address is None or error.errno is None:
+                    raise
+                raise UsageError(f"--probes {address.host}:{address.port}: {error}") from error
+
+
+class Settling:
+    """Gives memory back once, when every cache is complete."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    async def run(self) -> None:
+        """Wait for the caches, tidy up and be done."""
+        await self._manager.cache.wait_synced()
+        settle_memory()
 
 
 def _election(text: str | None) -> LeaderElection | None:

@@ -1,10 +1,12 @@
 """``certwright up``: a cluster in a terminal, with your controllers running on it."""
 
 import asyncio
+import os
+import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -12,16 +14,20 @@ from shlex import quote
 from certwright.cli.errors import UsageError
 from certwright.cli.feed import LiveFeed
 from certwright.cli.load import load_controllers
+from certwright.cli.loops import run_to_end
 from certwright.cli.manifests import custom_kinds
-from certwright.cli.samples import read_manifests
+from certwright.cli.samples import apply_samples, read_manifests
 from certwright.client import Client, connect
 from certwright.kube import ApiError, JsonObject, NotFound, Resource, crd_manifest
+from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
 from certwright.runtime import Controller, Manager, configure_logs, on_signals
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.apiserver import ApiServer
-from certwright.testkit.controlplane import control_plane
+from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
 
 _ESTABLISHED_SECONDS = 30
+_INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod)
+"""Shown live besides what controllers watch: what people try first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,56 +45,80 @@ def run_up(plan: Plan) -> None:
     configure_logs(level="warning")
     controllers = load_controllers(plan.targets)
     samples = [manifest for path in plan.samples for manifest in read_manifests(path)]
-    asyncio.run(_up(plan, controllers, samples))
+    run_to_end(_up(plan, controllers, samples))
+    print("stopped; nothing is left behind")
 
 
 async def _up(plan: Plan, controllers: list[Controller], samples: list[JsonObject]) -> None:
     async with AsyncExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="certwright-up-")))
-        kubeconfig = plan.kubeconfig or folder / "kubeconfig"
+        kubeconfig = stack.enter_context(_new_file(plan.kubeconfig))
         server = await stack.enter_async_context(_server(kubeconfig, real=plan.real))
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
         for kind in custom_kinds(controllers):
             await install(client, crd_manifest(kind))
         everybody = [*controllers, *workload_controllers()]
         manager = Manager(client, everybody)
-        watched = {watched.resource for one in everybody for watched in one.watched}
-        manager.add(LiveFeed(manager, sorted(watched)))
+        watched = [watched.resource for one in everybody for watched in one.watched]
+        feed = LiveFeed(manager, (*watched, *_INTERESTING))
+        manager.add(feed)
         with on_signals(manager.stop, manager.dump):
-            _greet(server, kubeconfig, controllers, samples)
             async with asyncio.TaskGroup() as group:
-                group.create_task(manager.run())
-                for sample in samples:
-                    await _apply_sample(client, sample)
-    if plan.kubeconfig is not None:
-        plan.kubeconfig.unlink(missing_ok=True)  # its server is gone
-    print("stopped; nothing is left behind")
+                running = group.create_task(manager.run())
+                starting = group.create_task(_start(client, feed, samples))
+                _greet(server, kubeconfig, controllers, samples)
+                await running
+                starting.cancel()
+
+
+async def _start(client: Client, feed: LiveFeed, samples: list[JsonObject]) -> None:
+    await feed.ready.wait()
+    await apply_samples(client, samples)
+
+
+@contextmanager
+def _new_file(wanted: Path | None) -> Iterator[Path]:
+    """Make the file for the kubeconfig, for its owner's eyes only; remove it at the end."""
+    with tempfile.TemporaryDirectory(prefix="certwright-up-") as folder:
+        path = wanted or Path(folder) / "kubeconfig"
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            raise UsageError(
+                f"--kubeconfig: {path} exists and is left alone; name a new file, it is removed"
+                " at the end"
+            ) from None
+        except OSError as error:
+            raise UsageError(f"--kubeconfig: cannot write {path}: {error.strerror}") from error
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)  # its server is gone
 
 
 @asynccontextmanager
 async def _server(kubeconfig: Path, *, real: bool) -> AsyncIterator[str]:
     """Run the API server and write its kubeconfig; yield what to call it."""
-    if kubeconfig.exists():
-        raise UsageError(f"{kubeconfig} exists; name a file that may be created and removed")
     if real:
+        print("starting etcd, kube-apiserver and kube-controller-manager ...", flush=True)
         async with control_plane() as plane:
-            kubeconfig.touch(mode=0o600)
             kubeconfig.write_bytes(plane.kubeconfig.read_bytes())
             yield f"real control plane at {plane.server}"
     else:
-        async with ApiServer().serve() as endpoint:
+        async with ApiServer(furnish_namespaces=True).serve() as endpoint:
             endpoint.write_kubeconfig(kubeconfig)
             yield f"embedded API server at {endpoint.url}"
 
 
 async def install(client: Client, crd: JsonObject) -> None:
     """Apply a CustomResourceDefinition and wait until its kinds are served."""
-    await client.apply(crd)
     name = crd["metadata"]["name"]
     try:
+        await client.apply(crd)
         async with asyncio.timeout(_ESTABLISHED_SECONDS):
             while not await _is_served(client, crd["spec"]):
                 await asyncio.sleep(0.05)
+    except ApiError as error:
+        raise UsageError(f"the definition of {name} was refused: {error}") from error
     except TimeoutError:
         raise UsageError(f"{name} is not served; look at kubectl describe crd {name}") from None
 
@@ -109,22 +139,28 @@ async def _is_served(client: Client, spec: JsonObject) -> bool:
     return True
 
 
-async def _apply_sample(client: Client, manifest: JsonObject) -> None:
-    """Apply one sample. One the server refuses is the user's to mend: the rest goes on."""
-    try:
-        await client.apply(manifest, field_manager="certwright-up")
-    except ApiError as error:
-        name = manifest.get("metadata", {}).get("name", "")
-        print(f"sample {manifest.get('kind')} {name} was refused: {error}", file=sys.stderr)
-
-
 def _greet(
     server: str, kubeconfig: Path, controllers: list[Controller], samples: list[JsonObject]
 ) -> None:
-    names = ", ".join(one.name for one in controllers) or "none given: certwright up my_file.py"
-    kinds = [one.resource.plural for one in controllers] or ["namespaces"]
+    names = ", ".join(one.name for one in controllers) or "none (certwright up my_file.py)"
+    kinds = [one.resource.plural for one in controllers] or ["all"]
+    kubectl = _kubectl()
     print(f"{server} · controllers: {names} · samples: {len(samples)} · Ctrl-C ends it")
     print("In another terminal:")
-    print(f"  export KUBECONFIG={quote(str(kubeconfig))}")
-    print(f"  kubectl get {','.join(dict.fromkeys(kinds))} --all-namespaces")
-    print("  kubectl create deployment web --image=nginx && kubectl rollout status deployment web")
+    print(f"  export KUBECONFIG={quote(str(kubeconfig.resolve()))}")
+    print(f"  {kubectl} get {','.join(dict.fromkeys(kinds))} --all-namespaces")
+    print(f"  {kubectl} create deployment web --image=nginx --replicas=2", flush=True)
+
+
+def _kubectl() -> str:
+    """Return what to type for kubectl: the one in PATH, else the one we built."""
+    if shutil.which("kubectl"):
+        return "kubectl"
+    try:
+        assets = find_assets()
+    except AssetsMissing:
+        assets = None
+    if assets is None:
+        print("There is no kubectl on this machine; install one to look around.", file=sys.stderr)
+        return "kubectl"
+    return quote(str(assets.kubectl))
