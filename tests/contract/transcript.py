@@ -75,7 +75,11 @@ class Symbols:
 
 def _at_no_moment(value: Json) -> Json:
     """Hide a version that every write to the server moves on."""
-    return {**value, "metadata": {**value["metadata"], "resourceVersion": "<now>"}}
+    hidden = {**value, "metadata": {**value["metadata"], "resourceVersion": "<now>"}}
+    if value["kind"] == "Table" and value["rows"]:
+        rows = [{**row, "object": _at_no_moment(row["object"])} for row in value["rows"]]
+        hidden["rows"] = rows
+    return hidden
 
 
 def _is_collection(value: Json) -> bool:
@@ -212,11 +216,14 @@ class Conversation:
         pending = b""
         async with asyncio.timeout(PATIENCE_SECONDS), self.transport.stream(request) as stream:
             async for chunk in stream.chunks():
+                if stream.status != 200:
+                    pending += chunk
+                    continue
                 *lines, pending = (pending + chunk).split(b"\n")
                 events += [_parsed(line) for line in lines if line]
                 if len(events) >= count:
                     break
-            if stream.status != 200 and pending:
+            if pending:
                 events.append(_parsed(pending))
             heard = events[:count]
             self._write(f"WATCH {self.symbols.text(path)}", stream.status, {}, heard)

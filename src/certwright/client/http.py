@@ -6,6 +6,7 @@ Nothing is decompressed: bodies are asked for as they are.
 """
 
 import asyncio
+import io
 import os
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -47,6 +48,8 @@ _is_plain = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
 
 LIMITS = Limits()
 """What a controller wants."""
+
+_LARGE_BODY = 2**20
 
 
 class HttpTransport:
@@ -154,7 +157,7 @@ class HttpTransport:
         return await session.request(
             request.method,
             self._url(request),
-            data=request.body,
+            data=_payload(request.body),
             headers=headers,
             timeout=timeout,
             allow_redirects=False,
@@ -296,3 +299,8 @@ def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
     if len(headers) < len(received):
         headers = {name: ", ".join(received.getall(name)) for name in headers}
     return headers
+
+
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+    """Return a body as aiohttp wants it: of large ones it warns unless they are files."""
+    return io.BytesIO(body) if body and len(body) > _LARGE_BODY else body

@@ -19,7 +19,7 @@ _YAML = {"application/yaml", "application/apply-patch+yaml"}
 def check_size(body: bytes) -> None:
     """Refuse a body larger than etcd and the API server take."""
     if len(body) > SIZE_LIMIT:
-        raise RequestTooLarge(f"limit is {SIZE_LIMIT}")
+        raise RequestTooLarge(f"Request entity too large: limit is {SIZE_LIMIT}")
 
 
 def parse_object(body: bytes | None, content_type: str, kind: str = "") -> JsonObject:

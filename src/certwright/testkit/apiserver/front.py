@@ -95,7 +95,8 @@ class Front:
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge:
-            return _whole(refusal_response(RequestTooLarge(f"limit is {SIZE_LIMIT}")))
+            why = f"Request entity too large: limit is {SIZE_LIMIT}"
+            return _whole(refusal_response(RequestTooLarge(why)))
         call = Request(
             verb="",
             method=request.method,

@@ -1,6 +1,7 @@
 """JSON patches as the API server reads them: it forgives what RFC 6902 does not.
 
-A missing field counts as null, so it can be replaced, copied, and tested for being null.
+A missing field counts as null, so it can be replaced, copied, and tested for being null; so
+does a missing value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,8 @@ def _strict(document: Any, operation: Any) -> list[Any]:
     if not isinstance(operation, dict):
         return [operation]
     path = operation.get("path")
+    if "value" not in operation:
+        operation = {**operation, "value": None}
     match operation.get("op"):
         case "replace" if _is_missing(document, path):
             return [{**operation, "op": "add"}]

@@ -169,19 +169,20 @@ def _page(
     selection: Selection, collection: Collection, revision: int, start: str, limit: int
 ) -> Page:
     records = collection.records_at(revision, selection.prefix, start)
-    if not selection.is_everything:
-        chosen: list[Record] = []
-        for record in records:
-            if selection.matches(record):
-                chosen.append(record)
-                if limit and len(chosen) > limit:
-                    break
-        records = chosen
-    if not limit or len(records) <= limit:
-        return Page(records, revision)
-    remaining = len(records) - limit if selection.is_everything else None
-    last = records[limit - 1].key.removeprefix(selection.prefix)
-    return Page(records[:limit], revision, _token(revision, last + "\0"), remaining)
+    chosen: list[Record] = []
+    left = 0
+    for index, record in enumerate(records):
+        if selection.matches(record):
+            chosen.append(record)
+            if len(chosen) == limit:
+                # Whether the rest holds anything selected is found out by whoever asks for it.
+                left = len(records) - index - 1
+                break
+    if not left:
+        return Page(chosen, revision)
+    last = chosen[-1].key.removeprefix(selection.prefix)
+    remaining = left if selection.is_everything else None
+    return Page(chosen, revision, _token(revision, last + "\0"), remaining)
 
 
 def parse_version(text: str) -> int:

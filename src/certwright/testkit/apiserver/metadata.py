@@ -106,8 +106,6 @@ def metadata_causes(metadata: JsonObject, kind: ServedKind) -> list[Cause]:
     causes: list[Cause] = []
     if not metadata.get("name"):
         causes.append(required("metadata.name", "name or generateName is required"))
-    else:
-        causes += _segment_causes("metadata.name", metadata["name"])
     namespace = metadata.get("namespace") or ""
     if namespaced and not namespace:
         causes.append(required("metadata.namespace"))
@@ -227,7 +225,9 @@ def _finalizer_causes(finalizers: list[str]) -> list[Cause]:
     return causes
 
 
-def _segment_causes(path: str, name: str) -> list[Cause]:
+def segment_causes(metadata: JsonObject) -> list[Cause]:
+    """Return why a name that follows the rules of its kind would still break paths."""
+    path, name = "metadata.name", metadata.get("name", "")
     if name in {".", ".."}:
         return [invalid_value(path, name, f"may not be '{name}'")]
     return [

@@ -27,6 +27,7 @@ from certwright.testkit.apiserver.media import body_media_type
 from certwright.testkit.apiserver.metadata import check_name, dedup_owners, settle_namespace
 from certwright.testkit.apiserver.options import WriteOptions, write_options
 from certwright.testkit.apiserver.refusals import (
+    Failed,
     Rejected,
     UnknownPatch,
     conflict,
@@ -83,9 +84,11 @@ class Patches:
             force=bool(options.force),
             time=self._backend.now(),
             subresource=call.subresource,
+            served=self._backend.registry.api_versions(call.kind),
         )
         call.warnings += _duplicates(call, applied, options)
         merged.setdefault("metadata", {})
+        _decode_merged(call, merged)
         _check_identity(call, merged)
         if record is None:
             return object_response(call, self._create_applied(call, merged, options), 201)
@@ -101,7 +104,7 @@ class Patches:
             raise conflict(call.kind.resource, call.name, why)
         # Whoever may patch may not therefore create.
         self._authorizer.check(call.user, replace(call.attributes, verb="create"))
-        call.kind.decode(obj)
+        obj["metadata"].pop("resourceVersion", None)
         if "status" in call.kind.subresources:
             obj.pop("status", None)
         fill_defaults(obj, call.kind)
@@ -112,11 +115,25 @@ class Patches:
         self, call: Call, record: Record, obj: JsonObject, options: WriteOptions
     ) -> Record:
         self._writes.check_current(call.kind, record, obj)
-        call.kind.decode(obj)
         restrict(call.kind, obj, view(record, call.kind), call.subresource)
         fill_defaults(obj, call.kind)
         dedup_owners(obj["metadata"], call.warnings)
         return self._writes.replace(call.kind, record, obj, options, call.subresource)
+
+
+def _decode_merged(call: Call, obj: JsonObject) -> None:
+    """Read the result of an apply, which the server does not expect to fail."""
+    resource, metadata = call.kind.resource, obj["metadata"]
+    try:
+        call.kind.decode(obj)
+    except BadRequest as error:
+        where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        target = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+        why = error.message.partition(f" cannot be handled as a {resource.kind}: ")[2]
+        raise Failed(
+            f"failed to convert new object ({where}; {target}) to proper version: unable to "
+            f"convert unstructured object to {target}: error decoding from json: {why}"
+        ) from None
 
 
 def _dialect(call: Call) -> str:
@@ -159,6 +176,12 @@ def _json_patched(current: JsonObject, patch: Any) -> Any:
             f"error decoding patch: json: cannot unmarshal {go_type(patch)} into Go value of "
             "type []handlers.jsonPatchOp"
         )
+    for operation in patch:
+        if not isinstance(operation, dict):
+            raise BadRequest(
+                f"error decoding patch: json: cannot unmarshal {go_type(operation)} into Go value "
+                "of type handlers.jsonPatchOp"
+            )
     if len(patch) > _OPERATIONS_LIMIT:
         raise ApiError(
             f"The allowed maximum operations in a JSON patch is {_OPERATIONS_LIMIT}, "
@@ -174,7 +197,8 @@ def _json_patched(current: JsonObject, patch: Any) -> Any:
 
 def _decoded(call: Call, patched: JsonObject, options: WriteOptions) -> list[str]:
     resource = call.kind.resource
-    shown = orjson.dumps(patched).decode()
+    sorting = orjson.OPT_SORT_KEYS if call.kind.custom else 0
+    shown = orjson.dumps(patched, option=sorting).decode()
     try:
         check_type(patched, call.kind)
         return decode(patched, call.kind, call.request.body, options)

@@ -5,6 +5,11 @@ recorded for what the client sent and the defaults, before the server adds its o
 validation comes before the check whether the name is taken.
 """
 
+from collections.abc import Set
+
+import orjson
+from msgspec.structs import replace
+
 from certwright.kube.errors import Cause
 from certwright.kube.names import generate_name
 from certwright.kube.objects import JsonObject
@@ -18,6 +23,7 @@ from certwright.testkit.apiserver.metadata import (
     carry_over,
     finalizer_warnings,
     metadata_causes,
+    segment_causes,
     settle_namespace,
     update_causes,
     wipe_server_fields,
@@ -63,6 +69,22 @@ class Writes:
         )
         return self.insert(kind, obj, options)
 
+    def create_instead(
+        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteOptions
+    ) -> Record:
+        """Store an object that was meant to replace one that is not there.
+
+        Raises:
+            Conflict: a certain one was meant.
+        """
+        metadata = obj["metadata"]
+        if metadata.get("uid"):
+            key = storage_key(namespace, metadata["name"])
+            why = uid_mismatch(kind, key, metadata["uid"], "", dry_run=options.dry_run)
+            raise conflict(kind.resource, metadata["name"], why)
+        metadata.pop("resourceVersion", None)
+        return self.create(kind, namespace, obj, options)
+
     def insert(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
         """Store a new object whose owners are recorded."""
         check_namespace(self._backend, kind, obj["metadata"])
@@ -88,22 +110,21 @@ class Writes:
         metadata["creationTimestamp"] = backend.now()
         if kind.counts_generation:
             metadata["generation"] = 1
-        else:
-            metadata.pop("generation", None)
         kind.prepare(obj, None)
         name = metadata.get("name", "")
         rules = [*kind.validate(obj, None), *scale_causes(obj, kind)]
-        causes = _in_order(metadata_causes(metadata, kind), rules)
+        causes = _in_order(metadata_causes(metadata, kind), rules) or segment_causes(metadata)
         if causes:
             raise invalid_object(resource, name, causes)
         if kind.custom:
             options.warnings.extend(finalizer_warnings(metadata, {}))
+        options.warnings.extend(kind.warnings(obj))
         key = storage_key(metadata.get("namespace", ""), name)
+        if metadata.get("resourceVersion") and not options.dry_run:
+            raise Failed("resourceVersion should not be set on objects to be created")
         existing = backend.registry.collection(kind).get(key)
         if existing is not None:
             raise _taken(kind, existing)
-        if metadata.pop("resourceVersion", None):
-            raise Failed("resourceVersion should not be set on objects to be created")
         return self._put(kind, key, obj, dry_run=options.dry_run)
 
     def update(
@@ -137,6 +158,7 @@ class Writes:
             manager=options.field_manager,
             time=self._backend.now(),
             subresource=subresource,
+            served=self._backend.registry.api_versions(kind),
         )
         return self.replace(kind, record, new, options, subresource)
 
@@ -162,6 +184,8 @@ class Writes:
         again = update_causes(metadata, before)
         first = metadata_causes(metadata, kind)
         rules = [*kind.validate(new, old), *scale_causes(new, kind)]
+        if subresource == "status" and kind.custom:
+            rules = _within_status(rules)
         causes = [*first, *again, *_in_order(again, rules)]
         if traits_of(kind).checks_metadata_twice:
             causes += first
@@ -169,6 +193,7 @@ class Writes:
             raise invalid_object(kind.resource, record.name, causes)
         if kind.custom:
             options.warnings.extend(finalizer_warnings(metadata, before))
+        options.warnings.extend(kind.warnings(new))
         if _is_same(new, old):
             return record
         if self._deletion.is_finished(new, old):
@@ -200,40 +225,56 @@ class Writes:
 
 
 def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: str) -> None:
-    """Restore the parts of an object that a request to a (sub)resource may not change."""
+    """Restore the parts of an object that a request to a (sub)resource may not change.
+
+    Afterwards *new* may be changed in place, except below its metadata.
+    """
     if subresource == "status":
-        status = new.get("status")
         metadata = traits_of(kind).status_metadata(new["metadata"], old["metadata"])
+        kept = {"metadata": metadata}
+        if "status" in new:
+            kept["status"] = new["status"]
         new.clear()
-        new.update(old)
-        new["metadata"] = metadata
-        _assign(new, "status", status)
+        new.update(_copy_without(old, {"metadata", "status"}) | kept)
     elif subresource == "finalize":
-        spec, metadata = new.get("spec"), new["metadata"]
+        kept = {field: new[field] for field in ("metadata", "spec") if field in new}
         new.clear()
-        new.update({**old, "metadata": metadata})
-        _assign(new, "spec", spec)
+        new.update(_copy_without(old, {"metadata", "spec"}) | kept)
     elif "status" in kind.subresources and subresource != "approval":
-        _assign(new, "status", old.get("status"))
+        _restore(new, old, "status")
         if kind.resource.qualified == "namespaces":
-            _assign(new, "spec", old.get("spec"))  # finalizers have an endpoint of their own
+            _restore(new, old, "spec")  # finalizers have an endpoint of their own
 
 
-def uid_mismatch(kind: ServedKind, record: Record, uid: str) -> str:
+def uid_mismatch(kind: ServedKind, key: str, uid: str, found: str, *, dry_run: bool) -> str:
     """Say that a uid names an earlier object of the same name."""
-    group = f"/{kind.resource.group}" if kind.custom else ""
+    folder = f"{kind.resource.group}/{kind.resource.plural}" if kind.custom else _folder(kind)
     return (
         "StorageError: invalid object, Code: 4, "
-        f"Key: /registry{group}/{kind.resource.plural}/{record.key}, ResourceVersion: 0, "
+        f"Key: {'' if dry_run else '/registry'}/{folder}/{key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
-        f"UID in object meta: {record.uid}"
+        f"UID in object meta: {found}"
     )
+
+
+def _folder(kind: ServedKind) -> str:
+    return {"services": "services/specs"}.get(kind.resource.qualified, kind.resource.plural)
 
 
 def _in_order(metadata: list[Cause], rules: list[Cause]) -> list[Cause]:
     """Join what is wrong with metadata and the rest: the rules of names come first."""
     names = [cause for cause in rules if cause.field in {"metadata.name", "metadata.generateName"}]
     return [*names, *metadata, *(cause for cause in rules if cause not in names)]
+
+
+def _within_status(rules: list[Cause]) -> list[Cause]:
+    """Reword what is wrong with a status: its schema does not know where it stands."""
+    return [
+        replace(cause, message=cause.message.replace("status.", "", 1))
+        if f"{cause.field} in body" in cause.message
+        else cause
+        for cause in rules
+    ]
 
 
 def _taken(kind: ServedKind, existing: Record) -> Exception:
@@ -260,11 +301,16 @@ def _is_same(new: JsonObject, old: JsonObject) -> bool:
     return new == old or keep_times(old, new) is old
 
 
-def _assign(obj: JsonObject, field: str, value: object) -> None:
-    if value is None:
-        obj.pop(field, None)
-    else:
-        obj[field] = value
+def _restore(new: JsonObject, old: JsonObject, field: str) -> None:
+    new.pop(field, None)
+    if field in old:
+        new[field] = _copy_without(old, old.keys() - {field})[field]
+
+
+def _copy_without(obj: JsonObject, fields: Set[str]) -> JsonObject:
+    kept = {field: value for field, value in obj.items() if field not in fields}
+    copied: JsonObject = orjson.loads(orjson.dumps(kept))
+    return copied
 
 
 def _ordered(obj: JsonObject) -> JsonObject:

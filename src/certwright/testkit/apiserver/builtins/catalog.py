@@ -165,6 +165,8 @@ def _served(entry: _Entry, shapes: Mapping[str, Schema], allocator: ServiceAlloc
     subresources = frozenset(entry.subresources.split())
     rules = rules_for(resource, allocator)
     every = ServedKind(resource, schema, "", "").verbs
+    if resource.qualified == "namespaces":
+        every = tuple(verb for verb in every if verb != "deletecollection")
     return ServedKind(
         resource=resource,
         schema=schema,
@@ -182,4 +184,5 @@ def _served(entry: _Entry, shapes: Mapping[str, Schema], allocator: ServiceAlloc
         complete=rules.complete,
         prepare=rules.prepare,
         validate=rules.validate,
+        warnings=rules.warnings,
     )

@@ -4,10 +4,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from certwright.kube.errors import Cause
+from certwright.kube.errors import BadRequest, Cause
 from certwright.kube.identity import Resource
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver import cel
+from certwright.testkit.apiserver.bodies import go_type
 from certwright.testkit.apiserver.builtins.checks import name_causes
 from certwright.testkit.apiserver.builtins.decode import check_depth, decoder
 from certwright.testkit.apiserver.builtins.notation import META, definitions
@@ -119,14 +120,19 @@ class _Decoder:
 
     def __init__(self, schema: Schema, resource: Resource) -> None:
         self._schema = schema
-        metadata = Schema("object", properties={"metadata": _object_meta()})
-        self._read_metadata = decoder(metadata, resource.kind, resource.version)
+        self._resource = resource
+        self._read_metadata = decoder(_object_meta(), resource.kind, resource.version)
 
     def __call__(self, obj: JsonObject) -> list[str]:
         check_depth(obj)
-        holder = {"metadata": obj.get("metadata") or {}}
-        unknown = self._read_metadata(holder)
-        obj["metadata"] = holder.get("metadata", {})
+        metadata = obj.get("metadata")
+        if not isinstance(metadata, dict):
+            kind, version = self._resource.kind, self._resource.version
+            raise BadRequest(
+                f'{kind} in version "{version}" cannot be handled as a {kind}: json: cannot '
+                f"unmarshal {go_type(metadata)} into Go value of type v1.ObjectMeta"
+            )
+        unknown = [f"metadata.{path}" for path in self._read_metadata(metadata)]
         return unknown + prune(obj, self._schema)
 
 
