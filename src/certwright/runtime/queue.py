@@ -4,7 +4,8 @@ A key is in the queue at most once and with a worker at most once. A key added w
 worker has it comes back after that worker is done, so no change is ever missed and no
 object is worked on twice at the same time.
 
-Order: fresh changes before the rest (initial list, resync); within a priority the
+Order: fresh changes before the rest (initial list, resync), except that the rest gets every
+`FRESH_IN_A_ROW`-th turn, so that endless changes do not starve it; within a priority the
 namespaces take turns, so ten thousand keys of one tenant do not delay the one of another;
 within a namespace first in, first out.
 """
@@ -21,6 +22,8 @@ from certwright.runtime.backoff import Backoff
 
 K = TypeVar("K", bound=Hashable)
 
+FRESH_IN_A_ROW = 16
+"""So many fresh keys are served before one that waits with a lower priority."""
 TURN_LIMIT = 64
 TURN_SECONDS = 0.005
 """After this many keys, or this long, `get` lets the rest of the loop run: workers whose
@@ -28,7 +31,7 @@ reconcile never waits would otherwise hold it until the queue is empty."""
 
 
 class Priority(IntEnum):
-    """Why a key is queued; lower numbers are served first."""
+    """Why a key is queued; lower numbers are served before higher ones, as a rule."""
 
     FRESH = 0
     """Something changed just now."""
@@ -83,6 +86,7 @@ class Queue(Generic[K]):
         self._delays = _Delays[K](self.add)
         self._failures: dict[K, int] = {}
         self._waiters: deque[asyncio.Future[None]] = deque()
+        self._passed_over = 0  # fresh keys served since the last one of a lower priority
         self._shut_down = False
         self._turn_started: float | None = None
         self._turn_count = 0
@@ -172,7 +176,7 @@ class Queue(Generic[K]):
             await self._wait()
         if self._shut_down:
             raise QueueShutDown
-        key = next(lane for lane in self._lanes if lane).pop()
+        key = self._next_lane().pop()
         now = self._now()
         since = self._queued.pop(key)[1]
         self._working[key] = now
@@ -196,6 +200,14 @@ class Queue(Generic[K]):
         self._delays.clear()
         while self._waiters:
             self._wake_one()
+
+    def _next_lane(self) -> "_Lane[K]":
+        fresh, rest = self._lanes
+        if not rest or (fresh and self._passed_over < FRESH_IN_A_ROW):
+            self._passed_over += bool(rest)
+            return fresh
+        self._passed_over = 0
+        return rest
 
     def _enqueue(self, key: K, priority: Priority, now: float) -> None:
         self._queued[key] = (priority, now)
@@ -277,7 +289,8 @@ class _Delays(Generic[K]):
         self._due: dict[K, tuple[float, Priority]] = {}
         self._heap: list[tuple[float, int, K]] = []  # may hold superseded entries
         self._serial = 0  # ties are served in the order of arrival, keys need no order
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_due = 0.0  # kept here: not every loop's handles tell
 
     def __len__(self) -> int:
         return len(self._due)
@@ -316,16 +329,16 @@ class _Delays(Generic[K]):
     def _set_timer(self) -> None:
         due = self._heap[0][0] if self._heap else None
         if self._timer is not None:
-            if self._timer.when() == due:
+            if self._timer_due == due:
                 return
             self._timer.cancel()
             self._timer = None
         if due is not None:
+            self._timer_due = due
             self._timer = asyncio.get_running_loop().call_at(due, self._fire)
 
     def _fire(self) -> None:
-        assert self._timer is not None
-        now = max(asyncio.get_running_loop().time(), self._timer.when())
+        now = max(asyncio.get_running_loop().time(), self._timer_due)
         self._timer = None
         while self._heap and self._heap[0][0] <= now:
             entry = heapq.heappop(self._heap)

@@ -59,6 +59,20 @@ async def test_fresh_changes_overtake_the_resync(
     assert await take(queue, 3) == [C, B, A]
 
 
+async def test_endless_changes_do_not_starve_the_resync(
+    queue: Queue[Key], virtual_loop: VirtualLoop
+) -> None:
+    waiting = [Key("quiet", "x"), Key("quiet", "y")]
+    for key in waiting:
+        queue.add(key, Priority.RESYNC)
+    served: list[Key] = []
+    for n in range(40):
+        queue.add(Key("busy", f"{n}"))
+        queue.add(Key("busy", f"{n}-again"))
+        served += await take(queue, 1)
+    assert [served.index(key) for key in waiting] == [16, 33]
+
+
 async def test_a_worse_priority_does_not_move_a_key_back(
     queue: Queue[Key], virtual_loop: VirtualLoop
 ) -> None:

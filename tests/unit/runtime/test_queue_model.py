@@ -28,6 +28,7 @@ class Model:
         self.serial = 0
         self.working: dict[Key, Priority | None] = {}
         self.failures: dict[Key, int] = {}
+        self.passed_over = 0
 
     def queued(self) -> dict[Key, Priority]:
         return {
@@ -79,7 +80,13 @@ class Model:
             self.add(key, self.delayed.pop(key)[2])
 
     def get(self) -> Key:
-        lane = next(lane for _, lane in sorted(self.lanes.items()) if lane)
+        fresh, rest = self.lanes[Priority.FRESH], self.lanes[Priority.RESYNC]
+        if fresh and rest and self.passed_over < 16:
+            lane, self.passed_over = fresh, self.passed_over + 1
+        elif rest:
+            lane, self.passed_over = rest, 0
+        else:
+            lane = fresh
         namespace, keys = lane.pop(0)
         key = keys.pop(0)
         if keys:
