@@ -24,6 +24,7 @@ LAST = "zz-last"
 """The object whose event is the last of each watch."""
 
 _NUMBER = re.compile(r"\b\d{3,}\b")
+_QUOTED_OBJECT = re.compile(r'"\{(?:[^"\\]|\\.)*\}"')
 _ADDRESS = re.compile(r"\b10\.\d+\.\d+\.\d+\b")
 
 
@@ -56,14 +57,22 @@ EVERYTHING = Operation("list")
 
 
 class TraceSymbols(Symbols):
-    """Also names cluster IPs, and versions within sentences."""
+    """Also names cluster IPs and versions within sentences, and sorts objects quoted there."""
 
     def text(self, value: str) -> str:
+        value = _QUOTED_OBJECT.sub(_sorted, value)
         value = _NUMBER.sub(self._version, super().text(value))
         return _ADDRESS.sub(lambda match: self.of("address", match[0]), value)
 
     def _version(self, match: re.Match[str]) -> str:
         return self._names.get(("version", match[0]), match[0])
+
+
+def _sorted(quoted: re.Match[str]) -> str:
+    # Go writes objects in the order of their struct, except where a patch has been.
+    quoted_object = orjson.loads(orjson.loads(quoted[0]))
+    text = orjson.dumps(quoted_object, option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(text).decode()
 
 
 class TraceConversation(Conversation):
@@ -190,7 +199,7 @@ def _patches(subject: Subject) -> st.SearchStrategy[Operation]:
 def _status_writes(subject: Subject) -> st.SearchStrategy[Operation]:
     return st.builds(
         Operation,
-        st.sampled_from(("put", "apply", "merge", "get")),
+        st.sampled_from(subject.status_verbs),
         st.sampled_from(NAMES),
         st.builds(
             lambda status, rest: {**rest, "status": status},

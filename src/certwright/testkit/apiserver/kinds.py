@@ -39,6 +39,10 @@ def _nothing(_new: JsonObject, _old: JsonObject | None) -> None:
     """Leave the object as it is."""
 
 
+def _no_warnings(_new: JsonObject) -> list[str]:
+    return []
+
+
 def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
     return []
 
@@ -90,3 +94,5 @@ class ServedKind:
     """Fill in what the server owns: allocated IPs, status of new objects, admission."""
     validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = _no_causes
     """All rules of the kind: schema, names, metadata, immutable fields, cross-field, CEL."""
+    warnings: Callable[[JsonObject], list[str]] = _no_warnings
+    """What to tell the writer of a valid object that will not do what it seems to."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from certwright.kube.identity import Resource
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.storage import Collection, Record, Storage
 
@@ -47,16 +48,22 @@ class Registry:
         """Whether anything is served under a group."""
         return any(address[0] == group for address in self._by_address)
 
+    def api_versions(self, kind: ServedKind) -> list[str]:
+        """Return the group versions in which the objects of a kind are served."""
+        kept = self._place(kind.resource)
+        return [
+            served.resource.api_version
+            for served in self._by_address.values()
+            if self._place(served.resource) == kept
+        ]
+
     def storage_kind(self, kind: ServedKind) -> ServedKind:
         """Return the version in which objects of a kind are stored."""
-        resource = kind.resource
-        address = (resource.group, resource.plural)
-        return self._stored_as.get(_STORED_AS.get(address, address), kind)
+        return self._stored_as.get(self._place(kind.resource), kind)
 
     def collection(self, kind: ServedKind) -> Collection:
         """Return where the objects of a kind are kept."""
-        address = (kind.resource.group, kind.resource.plural)
-        return self._storage.collection(*_STORED_AS.get(address, address))
+        return self._storage.collection(*self._place(kind.resource))
 
     def collection_of(self, record: Record) -> Collection:
         """Return where a record is kept."""
@@ -69,3 +76,8 @@ class Registry:
             if served.resource.group == group and served.resource.kind == kind:
                 found = self.storage_kind(served)
         return found
+
+    @staticmethod
+    def _place(resource: Resource) -> tuple[str, str]:
+        address = (resource.group, resource.plural)
+        return _STORED_AS.get(address, address)

@@ -1,7 +1,7 @@
 """The scale subresource: how many replicas, without knowing the kind."""
 
 from certwright.client.transport import Response
-from certwright.kube.errors import BadRequest
+from certwright.kube.errors import BadRequest, Cause, InternalError
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
 from certwright.testkit.apiserver.answers import document_response
@@ -9,6 +9,7 @@ from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.bodies import parse_object
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import invalid_value
+from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.options import write_options
 from certwright.testkit.apiserver.patching import patched_document
 from certwright.testkit.apiserver.refusals import conflict, invalid
@@ -30,6 +31,7 @@ class Scales:
         record = self._backend.get(call.kind, call.namespace, call.name)
         scale = scale_of(record, call)
         if call.verb == "get":
+            _check_replicas(view(record, call.kind), call.kind)
             return document_response(call, scale)
         if call.verb == "update":
             body = call.request.body
@@ -52,7 +54,7 @@ class Scales:
                 'Scale in version "v1" cannot be handled as a Scale: json: cannot '
                 "unmarshal into Go struct field ScaleSpec.spec.replicas of type int32"
             )
-        if replicas < 0:
+        if replicas < 0 and not call.kind.custom:
             why = "must be greater than or equal to 0"
             cause = invalid_value("spec.replicas", replicas, why)
             raise invalid("Scale", "autoscaling", call.name, [cause])
@@ -60,6 +62,13 @@ class Scales:
         assign_at(obj, call.kind.scale_paths[0], replicas)
         stored = self._writes.update(call.kind, record, obj, options, "scale")
         return scale_of(stored, call)
+
+
+def _check_replicas(obj: JsonObject, kind: ServedKind) -> None:
+    path = kind.scale_paths[0]
+    if kind.custom and value_at(obj, path) is None:
+        why = f'the spec replicas field ".{path}" does not exist'
+        raise InternalError(f"Internal error occurred: {why}", causes=[Cause(message=why)])
 
 
 def scale_of(record: Record, call: Call) -> JsonObject:

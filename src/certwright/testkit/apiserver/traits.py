@@ -74,7 +74,7 @@ _NEEDS_VERSION: Final = frozenset({
     "validatingwebhookconfigurations.admissionregistration.k8s.io",
     "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io",
 })  # fmt: skip
-_CHECKS_TWICE: Final = frozenset({"configmaps", "secrets", "serviceaccounts", "services"})
+_CHECKS_TWICE: Final = frozenset({"configmaps", "secrets", "serviceaccounts"})
 _STATUS_METADATA: Final = {
     "deployments.apps": _labels_of_server,
     "pods": _owners_of_server,

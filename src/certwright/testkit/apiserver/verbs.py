@@ -76,11 +76,12 @@ class Verbs:
         if record is None:
             if call.subresource or not traits_of(call.kind).create_on_update:
                 raise not_found(call.kind.resource, call.name)
-            created = self._writes.create(call.kind, call.namespace, obj, options)
+            created = self._writes.create_instead(call.kind, call.namespace, obj, options)
             return object_response(call, created, 201)
         uid = obj["metadata"].get("uid")
         if uid and uid != record.uid:
-            raise conflict(call.kind.resource, call.name, uid_mismatch(call.kind, record, uid))
+            why = uid_mismatch(call.kind, record.key, uid, record.uid, dry_run=options.dry_run)
+            raise conflict(call.kind.resource, call.name, why)
         stored = self._writes.update(call.kind, record, obj, options, call.subresource)
         return object_response(call, stored)
 

@@ -28,6 +28,7 @@ from certwright.testkit.apiserver.crds import status as crd_status
 Complete = Callable[[JsonObject], None]
 Prepare = Callable[[JsonObject, JsonObject | None], None]
 Validate = Callable[[JsonObject, JsonObject | None], list[Cause]]
+Warnings = Callable[[JsonObject], list[str]]
 
 
 def _as_is(_obj: JsonObject) -> None:
@@ -42,13 +43,18 @@ def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
     return []
 
 
+def _no_warnings(_new: JsonObject) -> list[str]:
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The three hooks of a kind."""
+    """The hooks of a kind."""
 
     complete: Complete = _as_is
     prepare: Prepare = _unprepared
     validate: Validate = _no_causes
+    warnings: Warnings = _no_warnings
 
 
 _RULES: Final = {
@@ -124,10 +130,10 @@ def rules_for(resource: Resource, allocator: ServiceAllocator) -> Rules:
     """Return the hooks of a kind; every kind has at least a rule for names."""
     rules = _RULES.get(resource.qualified, Rules())
     if resource.qualified == "services":
-        rules = Rules(services.complete, allocator.prepare, services.validate)
+        rules = Rules(services.complete, allocator.prepare, services.validate, services.warnings)
 
     def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes = name_causes(resource.kind, new["metadata"]) if old is None else []
         return causes + rules.validate(new, old)
 
-    return Rules(rules.complete, rules.prepare, validate)
+    return Rules(rules.complete, rules.prepare, validate, rules.warnings)

@@ -22,6 +22,7 @@ from certwright.testkit.apiserver.causes import (
     required,
     unsupported_value,
 )
+from certwright.testkit.apiserver.metadata import label_causes
 
 TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _EXTERNAL: Final = ("NodePort", "LoadBalancer")
@@ -144,7 +145,10 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     """Ports, addresses and the type must fit together."""
     spec = new["spec"]
     headless = spec.get("clusterIP") == "None"
-    causes = _address_update_causes(spec, (old or {}).get("spec") or {})
+    if old is None and (unreadable := _unreadable_addresses(spec)):
+        return unreadable  # the allocator has the first word
+    causes = _status_causes(new, old)
+    causes += _address_update_causes(spec, (old or {}).get("spec") or {})
     if not spec.get("ports") and not headless and spec["type"] != "ExternalName":
         causes.append(required("spec.ports"))
     if spec["type"] == "LoadBalancer" and headless:
@@ -156,6 +160,7 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     if spec["type"] == "ExternalName":
         causes += _external_name_causes(spec)
     causes += _port_causes(spec.get("ports") or [])
+    causes += label_causes(spec.get("selector") or {}, "spec.selector")
     causes += one_of(spec["sessionAffinity"], ("ClientIP", "None"), "spec.sessionAffinity")
     if spec["type"] not in TYPES:
         causes.append(unsupported_value("spec.type", spec["type"], list(TYPES)))
@@ -185,15 +190,44 @@ def _cluster_ip_causes(spec: JsonObject) -> list[Cause]:
     if ips and ip != ips[0]:
         why = "first value must match `clusterIP`"
         causes.append(invalid_value("spec.clusterIPs[0]", ips, why))
-    for index, address in enumerate(ips):
-        if address == "None":
-            continue
-        try:
-            ipaddress.ip_address(address)
-        except ValueError:
+    return causes + _unreadable_addresses(spec)
+
+
+def _unreadable_addresses(spec: JsonObject) -> list[Cause]:
+    if spec["type"] == "ExternalName":
+        return []
+    causes: list[Cause] = []
+    for index, address in enumerate(spec.get("clusterIPs") or ()):
+        if address != "None" and not _is_address(address):
             why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
             causes.append(invalid_value(f"spec.clusterIPs[{index}]", address, why))
     return causes
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _status_causes(new: JsonObject, old: JsonObject | None) -> list[Cause]:
+    """Only what balances load has an entrance."""
+    status, before = new.get("status") or {}, (old or {}).get("status") or {}
+    ingress = (status.get("loadBalancer") or {}).get("ingress")
+    if not ingress or status == before or new["spec"]["type"] == "LoadBalancer":
+        return []
+    why = "may only be used when `spec.type` is 'LoadBalancer'"
+    return [forbidden_value("status.loadBalancer.ingress", why)]
+
+
+def warnings(new: JsonObject) -> list[str]:
+    """Say which wishes do nothing."""
+    spec = new["spec"]
+    if spec.get("clusterIP") == "None" and spec["sessionAffinity"] != "None":
+        return ["spec.SessionAffinity is ignored for headless services"]
+    return []
 
 
 def _external_name_causes(spec: JsonObject) -> list[Cause]:

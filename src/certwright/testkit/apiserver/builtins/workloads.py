@@ -109,7 +109,29 @@ def validate_deployment(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     if deadline <= spec.get("minReadySeconds", 0):
         why = "must be greater than minReadySeconds"
         causes.append(invalid_value("spec.progressDeadlineSeconds", deadline, why))
+    if old is not None and new["status"] != old["status"]:
+        causes += _deployment_status_causes(new["status"])
     return causes + _kept_selector(new, old)
+
+
+def _deployment_status_causes(status: JsonObject) -> list[Cause]:
+    """Replicas are counted soberly: no more are ready than there are."""
+    counts = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+              "unavailableReplicas", "observedGeneration", "collisionCount")  # fmt: skip
+    causes: list[Cause] = []
+    for name in counts:
+        causes += non_negative(status.get(name), f"status.{name}")
+    for part, whole, called in (
+        ("updatedReplicas", "replicas", "status.replicas"),
+        ("readyReplicas", "replicas", "status.replicas"),
+        ("availableReplicas", "replicas", "status.replicas"),
+        ("availableReplicas", "readyReplicas", "readyReplicas"),
+    ):
+        count = status.get(part, 0)
+        if count > status.get(whole, 0):
+            why = f"cannot be greater than {called}"
+            causes.append(invalid_value(f"status.{part}", count, why))
+    return causes
 
 
 def validate_replica_set(new: JsonObject, old: JsonObject | None) -> list[Cause]:
