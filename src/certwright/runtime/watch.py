@@ -91,6 +91,7 @@ class Watch:
         self._staged: Table | None = None  # the list under way
         self._failures = 0
         self._heard: float | None = None
+        self._watching_since: float | None = None
         self._synced = asyncio.Event()
         self._poked = asyncio.Event()
         self._turn = 0
@@ -129,14 +130,14 @@ class Watch:
         """Keep the store current until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            opened = loop.time()
+            self._poked.clear()  # from here on a poke means: once more
+            self._watching_since = None
             failure: WatchFailure | None = None
             try:
                 await self._connect()
             except FAILURES as error:
                 failure = error
-            alive_until = loop.time() if failure is None else self._heard or 0
-            healthy = self._staged is None and alive_until - opened >= HEALTHY_SECONDS
+            healthy = self._was_healthy(loop.time(), failure)
             if healthy:
                 self._failures = 0
             if failure is not None or not healthy:
@@ -144,6 +145,18 @@ class Watch:
             wait = 0.0 if failure is None else self._settle(failure)
             self._staged = None
             await self._pause(max(wait, self._backoff.delay(max(1, self._failures))))
+
+    def _was_healthy(self, now: float, failure: WatchFailure | None) -> bool:
+        """Tell whether the connection that just ended watched for a while.
+
+        How long the list before it took does not count: a list that is outdated as soon as
+        it is complete must not be repeated without pause. An idle connection was well until
+        it was cut; one that fell silent, until its last byte.
+        """
+        if self._watching_since is None:
+            return False
+        ended = self._heard if isinstance(failure, Stalled) and self._heard is not None else now
+        return ended - self._watching_since >= HEALTHY_SECONDS
 
     def _settle(self, failure: WatchFailure) -> float:
         """Take in what follows from a failure; return the seconds the server asked for."""
@@ -162,7 +175,6 @@ class Watch:
         return remedy.wait_seconds
 
     async def _pause(self, seconds: float) -> None:
-        self._poked.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._poked.wait()
@@ -192,6 +204,8 @@ class Watch:
     def _enter(self, state: WatchState) -> None:
         self.state, self.last_error = state, ""
         self._hear()
+        if state is WatchState.WATCHING:
+            self._watching_since = self._heard
 
     def _hear(self) -> None:
         self._heard = asyncio.get_running_loop().time()
@@ -228,6 +242,7 @@ class Watch:
                     self._advance(event.resource_version)
                 elif event.ends_list:
                     await self._complete(self._staged, event.resource_version)
+                    self._enter(WatchState.WATCHING)
                 else:
                     raise Unstreamed("the server watches without streaming the list first")
             if self._ends_turn(line):
@@ -286,7 +301,6 @@ class Watch:
         await self._tell(changes)
         self.store.synced = True
         self._synced.set()
-        self._enter(WatchState.WATCHING)
 
     async def _tell(self, changes: list[Difference]) -> None:
         for first in range(0, len(changes), CHANGES_PER_TURN):

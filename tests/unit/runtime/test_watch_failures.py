@@ -199,6 +199,45 @@ async def test_a_long_connection_ends_the_count_of_failures(
     assert 0 < renewed - (before + 120) <= 0.1
 
 
+async def test_a_list_that_takes_long_and_is_outdated_at_once_is_not_repeated_without_pause(
+    server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    for _ in range(100):
+        server.watch(20.0, lines.end_of_list(5), lines.error(410, "Expired"))
+    async with running(watch):
+        await asyncio.sleep(600)
+    waits = [after - before - 20 for before, after in pairwise(server.times)]
+    assert waits[0] <= 0.1
+    assert all(15 <= wait <= 30 for wait in waits[-3:])
+
+
+async def test_pages_that_take_long_do_not_excuse_a_watch_that_fails_at_once(
+    server: Any, lines: Any, item: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    server.refuse(400, "BadRequest")
+    for _ in range(100):
+        server.answers.append(
+            type(server.answers[0])((20.0, b'{"metadata":{"resourceVersion":"5"},"items":[]}'))
+        )
+        server.refuse(410, "Expired")
+    async with running(watch):
+        await asyncio.sleep(600)
+    assert len(server.asked) < 40
+
+
+async def test_a_connection_cut_while_idle_was_healthy(
+    server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    server.watch(lines.end_of_list(5), 50.0, ConnectionLost("idle for too long"))
+    for _ in range(20):
+        server.watch(50.0, ConnectionLost("idle for too long"))
+    async with running(watch):
+        await asyncio.sleep(900)
+    waits = [after - before - 50 for before, after in pairwise(server.times)]
+    assert len(waits) == 17
+    assert max(waits) <= 0.1
+
+
 @pytest.mark.parametrize("where", ["before the answer", "after the list", "during the list"])
 async def test_silence_is_noticed_within_75_seconds(
     server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop, where: str
@@ -276,7 +315,27 @@ async def test_a_missing_kind_is_a_state_and_is_watched_once_it_appears(
         watch.poke()
         await watch.synced()
         assert virtual_loop.time() == before
+        await asyncio.sleep(0)
         assert watch.state is WatchState.WATCHING
+
+
+async def test_a_kind_that_appears_while_the_refusal_is_under_way_is_not_waited_for(
+    server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    for _ in range(20):
+        server.refuse(404, "NotFound")
+    slow = type(server.answers[0])
+    async with running(watch):
+        await asyncio.sleep(200)
+        server.answers[:] = [slow((1.0, server.answers[0].parts[0]), 404)]
+        asked = len(server.asked)
+        while len(server.asked) == asked:
+            await asyncio.sleep(0.1)
+        server.watch(lines.end_of_list(2), hangs=True)
+        before = virtual_loop.time()
+        watch.poke()
+        await watch.synced()
+        assert virtual_loop.time() - before <= 1.0
 
 
 async def test_a_kind_that_vanishes_keeps_what_is_known_and_lists_when_it_returns(
