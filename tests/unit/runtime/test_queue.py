@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+import uvloop
 
 from certwright.kube.identity import Key
 from certwright.runtime.backoff import Backoff
@@ -272,3 +273,17 @@ async def test_workers_that_never_wait_let_others_run(
         group.create_task(take(queue, len(keys)))
         group.create_task(other())
     assert len(depths) >= 9
+
+
+def test_delays_work_on_uvloop_too() -> None:
+    """Its timers do not tell when they are due, and call at once what is due within 1 ms."""
+
+    async def main() -> list[Key]:
+        queue: Queue[Key] = Queue()
+        for key, seconds in ((A, 0.02), (B, 0.0001), (C, 0.01)):
+            queue.add_after(key, seconds)
+        queue.add_rate_limited(A)
+        return sorted(await take(queue, 3))
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(main()) == [A, B, C]
