@@ -11,7 +11,12 @@ from certwright.testkit.apiserver.refusals import PathForbidden, details_of
 from certwright.testkit.apiserver.storage import Record
 from certwright.testkit.apiserver.users import User
 
-_RBAC = "rbac.authorization.k8s.io"
+RBAC = "rbac.authorization.k8s.io"
+EVERYTHING: tuple[JsonObject, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+"""The rules of those who may do anything."""
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
@@ -52,10 +57,11 @@ class Authorizer:
         """Say whether a user may do something."""
         if not self._enabled or user.is_master:
             return Verdict(allowed=True)
-        for rule, reason in self._granted(user, attributes.namespace):
+        problems: list[str] = []
+        for rule, reason in self._granted(user, attributes.namespace, problems):
             if _covers(rule, attributes):
                 return Verdict(allowed=True, reason=reason)
-        return Verdict(allowed=False)
+        return Verdict(allowed=False, reason=f"RBAC: {joined(problems)}" if problems else "")
 
     def check(self, user: User, attributes: Attributes) -> None:
         """Refuse what a user may not do.
@@ -63,48 +69,68 @@ class Authorizer:
         Raises:
             Forbidden: with the words of kube-apiserver.
         """
-        if not self.decide(user, attributes).allowed:
-            raise _refusal(user, attributes)
+        verdict = self.decide(user, attributes)
+        if not verdict.allowed:
+            raise _refusal(user, attributes, verdict.reason)
 
-    def rules(self, user: User, namespace: str) -> list[JsonObject]:
-        """Return the rules that grant a user something in a namespace."""
+    def rules(self, user: User, namespace: str) -> tuple[list[JsonObject], list[str]]:
+        """Return the rules that grant a user something in a namespace, and what is amiss."""
         if not self._enabled:
-            return [
-                {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-                {"nonResourceURLs": ["*"], "verbs": ["*"]},
-            ]
-        return [rule for rule, _ in self._granted(user, namespace)]
+            return list(EVERYTHING), []
+        problems: list[str] = []
+        return [rule for rule, _ in self._granted(user, namespace, problems)], problems
 
-    def _granted(self, user: User, namespace: str) -> Iterator[tuple[JsonObject, str]]:
+    def role_rules(self, reference: JsonObject, namespace: str) -> list[JsonObject] | None:
+        """Return the rules of the role a binding in a namespace names; None if there is none."""
+        is_local = reference["kind"] == "Role"
+        plural = "roles" if is_local else "clusterroles"
+        key = f"{namespace}/{reference['name']}" if is_local else reference["name"]
+        record = self._backend.storage.collection(RBAC, plural).get(key)
+        return (record.obj.get("rules") or []) if record is not None else None
+
+    def _granted(
+        self, user: User, namespace: str, problems: list[str]
+    ) -> Iterator[tuple[JsonObject, str]]:
+        """Yield rules, and thanks to what they count; bindings to nothing are *problems*."""
         for binding in self._records("clusterrolebindings"):
-            yield from self._bound(user, binding)
+            yield from self._bound(user, binding, problems)
         if namespace:
             for binding in self._records("rolebindings", f"{namespace}/"):
-                yield from self._bound(user, binding)
+                yield from self._bound(user, binding, problems)
 
-    def _bound(self, user: User, binding: Record) -> Iterator[tuple[JsonObject, str]]:
-        for subject in binding.obj.get("subjects") or ():
-            if not _is_subject(user, subject, binding.namespace):
-                continue
-            reference = binding.obj["roleRef"]
-            namespace = binding.namespace if reference["kind"] == "Role" else ""
-            shown = f"{binding.name}/{binding.namespace}" if binding.namespace else binding.name
-            reason = (
-                f'RBAC: allowed by {binding.obj["kind"]} "{shown}" of {reference["kind"]} '
-                f'"{reference["name"]}" to {_shown(subject)}'
-            )
-            for rule in self._role_rules(reference["name"], namespace):
-                yield rule, reason
+    def _bound(
+        self, user: User, binding: Record, problems: list[str]
+    ) -> Iterator[tuple[JsonObject, str]]:
+        subjects = binding.obj.get("subjects") or ()
+        subject = next((s for s in subjects if _is_subject(user, s, binding.namespace)), None)
+        if subject is None:
             return
-
-    def _role_rules(self, name: str, namespace: str) -> list[JsonObject]:
-        plural = "roles" if namespace else "clusterroles"
-        key = f"{namespace}/{name}" if namespace else name
-        record = self._backend.storage.collection(_RBAC, plural).get(key)
-        return (record.obj.get("rules") or []) if record is not None else []
+        reference = binding.obj["roleRef"]
+        rules = self.role_rules(reference, binding.namespace)
+        if rules is None:
+            problems.append(missing_role(reference))
+            return
+        shown = f"{binding.name}/{binding.namespace}" if binding.namespace else binding.name
+        reason = (
+            f'RBAC: allowed by {binding.obj["kind"]} "{shown}" of {reference["kind"]} '
+            f'"{reference["name"]}" to {_shown(subject, binding.namespace)}'
+        )
+        for rule in rules:
+            yield rule, reason
 
     def _records(self, plural: str, prefix: str = "") -> Iterator[Record]:
-        return self._backend.storage.collection(_RBAC, plural).records(prefix)
+        return self._backend.storage.collection(RBAC, plural).records(prefix)
+
+
+def missing_role(reference: JsonObject) -> str:
+    """Say that a binding names a role that is not there."""
+    return f'{reference["kind"].lower()}.{RBAC} "{reference["name"]}" not found'
+
+
+def joined(problems: Sequence[str]) -> str:
+    """Return several problems as one, each said once."""
+    said = list(dict.fromkeys(problems))
+    return said[0] if len(said) == 1 else f"[{', '.join(said)}]"
 
 
 def _covers(rule: JsonObject, asked: Attributes) -> bool:
@@ -148,23 +174,24 @@ def _is_subject(user: User, subject: JsonObject, namespace: str) -> bool:
     return False
 
 
-def _shown(subject: JsonObject) -> str:
+def _shown(subject: JsonObject, namespace: str) -> str:
     name = subject.get("name")
     if subject.get("kind") == "ServiceAccount":
-        name = f"{name}/{subject.get('namespace')}"
+        name = f"{name}/{subject.get('namespace') or namespace}"
     return f'{subject.get("kind")} "{name}"'
 
 
-def _refusal(user: User, asked: Attributes) -> Forbidden:
+def _refusal(user: User, asked: Attributes, reason: str) -> Forbidden:
+    because = f": {reason}" if reason else ""
     if asked.path:
         return PathForbidden(
-            f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
+            f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"{because}'
         )
     where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
     resource = Resource(asked.group, "", "", asked.resource)
     subject = f'{resource.qualified} "{asked.name}"' if asked.name else resource.qualified
     return Forbidden(
         f'{subject} is forbidden: User "{user.name}" cannot {asked.verb} resource '
-        f'"{asked.full_resource}" in API group "{asked.group}" {where}',
+        f'"{asked.full_resource}" in API group "{asked.group}" {where}{because}',
         details=details_of(resource, asked.name),
     )

@@ -36,8 +36,11 @@ class Actions:
 
     def answer(self, call: Call) -> Response:
         """Answer a POST to a subresource."""
-        record = self._backend.get(call.kind, call.namespace, call.name)
         body = parse_object(call.request.body, call.headers.get("content-type", ""))
+        name = (body.get("metadata") or {}).get("name")
+        if call.subresource == "eviction" and name != call.name:
+            raise BadRequest("name in URL does not match name in Eviction object")
+        record = self._backend.get(call.kind, call.namespace, call.name)
         match call.subresource:
             case "token":
                 return document_response(call, self._token(record, body), 201)

@@ -2,8 +2,9 @@
 
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
+from certwright.testkit.apiserver import fieldmanager
 from certwright.testkit.apiserver.backend import Backend
-from certwright.testkit.apiserver.storage import Change
+from certwright.testkit.apiserver.storage import Change, Record
 
 _ROLES = ("rbac.authorization.k8s.io", "clusterroles")
 
@@ -28,8 +29,26 @@ class RoleAggregation:
                 continue
             rules = self._collected(rule, record.name)
             if rules != (record.obj.get("rules") or []):
-                obj = {**record.copy(), "rules": rules}
+                obj = self._applied(record, rules)
                 self._backend.storage.put(collection, record.key, record.kind, obj)
+
+    def _applied(self, record: Record, rules: list[JsonObject]) -> JsonObject:
+        """Return a role with other rules, which belong to the one who collects them."""
+        resource = record.kind.resource
+        wanted = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {"name": record.name},
+            "rules": rules,
+        }
+        return fieldmanager.apply(
+            record.copy(),
+            wanted,
+            kind=record.kind,
+            manager="clusterrole-aggregation-controller",
+            force=True,
+            time=self._backend.now(),
+        )
 
     def _collected(self, aggregation: JsonObject, own_name: str) -> list[JsonObject]:
         selectors = [

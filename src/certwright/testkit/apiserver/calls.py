@@ -19,6 +19,7 @@ from certwright.testkit.apiserver.users import User
 
 _OBJECT_VERBS: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_ACCESS_VERBS: Final = {**_OBJECT_VERBS, "HEAD": "get", "POST": "create"}
 TRUE: Final = {"1", "true", "True", "TRUE", "t", "T"}
 _NAMESPACE_SUBRESOURCES: Final = {"status", "finalize"}
 
@@ -89,18 +90,7 @@ class Call:
     @property
     def attributes(self) -> Attributes:
         """What the call asks for, as access rules see it."""
-        resource = self.kind.resource
-        name = self.name
-        if not name and self.verb in {"list", "watch", "deletecollection"}:
-            name = _selected_name(self.query.get("fieldSelector", ""))
-        return Attributes(
-            self.verb,
-            resource.group,
-            resource.plural,
-            self.subresource,
-            self.namespace,
-            name,
-        )
+        return attributes_of(self.request, self.address)
 
     def flag(self, name: str) -> bool:
         """Read a boolean query parameter."""
@@ -113,6 +103,20 @@ class Call:
             return int(text or 0)
         except ValueError:
             raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def attributes_of(request: Request, address: Address) -> Attributes:
+    """Return what a request asks for, as access rules see it, whether it is served or not."""
+    verb, name, namespace = _ACCESS_VERBS.get(request.method, ""), address.name, address.namespace
+    if not name and verb == "get":
+        query = query_of(request)
+        verb = "watch" if query.get("watch", "") in TRUE else "list"
+        name = _selected_name(query.get("fieldSelector", ""))
+    elif not name and verb == "delete":
+        verb = "deletecollection"
+    if (address.group, address.plural) == ("", "namespaces"):
+        namespace = name  # what is granted in a namespace counts for the namespace itself
+    return Attributes(verb, address.group, address.plural, address.subresource, namespace, name)
 
 
 def _selected_name(selector: str) -> str:

@@ -1,5 +1,8 @@
 """Acting as somebody else, by request headers."""
 
+from dataclasses import replace
+from urllib.parse import unquote
+
 from certwright.client.transport import Request
 from certwright.kube.errors import BadRequest
 from certwright.testkit.apiserver.access import Attributes, Authorizer
@@ -7,6 +10,8 @@ from certwright.testkit.apiserver.users import AUTHENTICATED, User, service_acco
 
 _PREFIX = "impersonate-"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
+_ANONYMOUS = "system:anonymous"
+_AUTHENTICATION = "authentication.k8s.io"
 
 
 def effective_user(request: Request, user: User, authorizer: Authorizer) -> User:
@@ -23,35 +28,58 @@ def effective_user(request: Request, user: User, authorizer: Authorizer) -> User
     ]
     if not headers:
         return user
-    name = next((value for header, value in headers if header == "user"), "")
-    groups = [value for header, value in headers if header == "group"]
-    if not name:
-        listed = ", ".join(f'"{group}"' for group in groups)
-        raise BadRequest(
-            f'requested &user.DefaultInfo{{Name:"", UID:"", Groups:[]string{{{listed}}}, '
-            "Extra:map[string][]string(nil)} without impersonating a user name"
-        )
-    _check(user, name, groups, authorizer)
-    if name.startswith(_SERVICE_ACCOUNT) and not groups:
-        namespace, _, account = name.removeprefix(_SERVICE_ACCOUNT).partition(":")
-        return service_account(namespace, account)
-    if AUTHENTICATED not in groups and name != "system:anonymous":
-        groups.append(AUTHENTICATED)
-    uid = next((value for header, value in headers if header == "uid"), "")
+    asked = _asked(headers)
+    if not asked.name:
+        raise BadRequest(f"requested {_shown(asked)} without impersonating a user name")
+    _check(user, asked, authorizer)
+    if asked.name.startswith(_SERVICE_ACCOUNT) and not asked.groups:
+        namespace, _, account = asked.name.removeprefix(_SERVICE_ACCOUNT).partition(":")
+        return replace(service_account(namespace, account), uid=asked.uid, extra=asked.extra)
+    if AUTHENTICATED not in asked.groups and asked.name != _ANONYMOUS:
+        return replace(asked, groups=(*asked.groups, AUTHENTICATED))
+    return asked
+
+
+def _asked(headers: list[tuple[str, str]]) -> User:
     extra: dict[str, tuple[str, ...]] = {}
     for header, value in headers:
         if header.startswith("extra-"):
-            key = header.removeprefix("extra-")
+            key = unquote(header.removeprefix("extra-"))
             extra[key] = (*extra.get(key, ()), value)
-    return User(name, tuple(groups), uid, extra)
+    return User(
+        name=next((value for header, value in headers if header == "user"), ""),
+        groups=tuple(value for header, value in headers if header == "group"),
+        uid=next((value for header, value in headers if header == "uid"), ""),
+        extra=extra,
+    )
 
 
-def _check(user: User, name: str, groups: list[str], authorizer: Authorizer) -> None:
-    if name.startswith(_SERVICE_ACCOUNT):
-        namespace, _, account = name.removeprefix(_SERVICE_ACCOUNT).partition(":")
-        asked = Attributes("impersonate", "", "serviceaccounts", "", namespace, account)
+def _shown(user: User) -> str:
+    """Print a user as Go prints it."""
+    extra = ", ".join(f'"{key}":{_strings(values)}' for key, values in sorted(user.extra.items()))
+    shown = f"map[string][]string{{{extra}}}" if extra else "map[string][]string(nil)"
+    groups = _strings(user.groups) if user.groups else "[]string(nil)"
+    return f'&user.DefaultInfo{{Name:"", UID:"{user.uid}", Groups:{groups}, Extra:{shown}}}'
+
+
+def _strings(values: tuple[str, ...]) -> str:
+    listed = ", ".join(f'"{value}"' for value in values)
+    return f"[]string{{{listed}}}"
+
+
+def _check(user: User, asked: User, authorizer: Authorizer) -> None:
+    if asked.name.startswith(_SERVICE_ACCOUNT):
+        namespace, _, account = asked.name.removeprefix(_SERVICE_ACCOUNT).partition(":")
+        wanted = [Attributes("impersonate", "", "serviceaccounts", "", namespace, account)]
     else:
-        asked = Attributes("impersonate", "", "users", name=name)
-    authorizer.check(user, asked)
-    for group in groups:
-        authorizer.check(user, Attributes("impersonate", "", "groups", name=group))
+        wanted = [Attributes("impersonate", "", "users", name=asked.name)]
+    wanted += [Attributes("impersonate", "", "groups", name=group) for group in asked.groups]
+    wanted += [
+        Attributes("impersonate", _AUTHENTICATION, "userextras", key, name=value)
+        for key, values in asked.extra.items()
+        for value in values
+    ]
+    if asked.uid:
+        wanted.append(Attributes("impersonate", _AUTHENTICATION, "uids", name=asked.uid))
+    for attributes in wanted:
+        authorizer.check(user, attributes)

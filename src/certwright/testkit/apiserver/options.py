@@ -15,6 +15,7 @@ from certwright.testkit.apiserver.causes import (
 )
 from certwright.testkit.apiserver.fieldmanager import default_manager
 from certwright.testkit.apiserver.refusals import invalid
+from certwright.testkit.apiserver.users import User
 
 _MANAGER_LIMIT = 128
 _DELETE_FIELDS = (
@@ -39,6 +40,8 @@ class WriteOptions:
     force: bool | None = None
     warnings: list[str] = field(default_factory=list)
     """What the answer will warn about; filled while the write is carried out."""
+    user: User | None = None
+    """Who writes; nobody when the server does."""
 
 
 def write_options(call: Call, options_kind: str, *, applies: bool = False) -> WriteOptions:
@@ -65,6 +68,7 @@ def write_options(call: Call, options_kind: str, *, applies: bool = False) -> Wr
         dry_run,
         force,
         call.warnings,
+        call.user,
     )
 
 

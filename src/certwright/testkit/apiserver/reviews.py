@@ -73,7 +73,8 @@ class Reviews:
 
     def _rules(self, call: Call, spec: JsonObject) -> JsonObject:
         resources, paths = [], []
-        for rule in self._authorizer.rules(call.user, spec.get("namespace") or ""):
+        rules, _problems = self._authorizer.rules(call.user, spec.get("namespace") or "")
+        for rule in rules:
             if rule.get("nonResourceURLs"):
                 paths.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
             else:

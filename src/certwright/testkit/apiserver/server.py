@@ -14,9 +14,10 @@ from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.background import Background
 from certwright.testkit.apiserver.bootstrap import create_initial_objects
 from certwright.testkit.apiserver.builtins import served_kinds
-from certwright.testkit.apiserver.calls import Call, parse_call, parse_path
+from certwright.testkit.apiserver.calls import Call, attributes_of, parse_call, parse_path
 from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.dispatch import Dispatch
+from certwright.testkit.apiserver.escalation import GuardedWrites
 from certwright.testkit.apiserver.front import Endpoint, Front
 from certwright.testkit.apiserver.impersonation import effective_user
 from certwright.testkit.apiserver.kinds import ServedKind
@@ -27,7 +28,6 @@ from certwright.testkit.apiserver.storage import Storage
 from certwright.testkit.apiserver.tokens import Tokens
 from certwright.testkit.apiserver.users import ADMIN, AUTHENTICATED, MASTERS, User
 from certwright.testkit.apiserver.watches import WatchStream
-from certwright.testkit.apiserver.writes import Writes
 
 
 class ApiServer:
@@ -63,7 +63,7 @@ class ApiServer:
         self._authorizer = Authorizer(self._backend, enabled=rbac)
         self._paths = Paths(registry)
         deletion = Deletion(self._backend)
-        writes = Writes(self._backend, deletion)
+        writes = GuardedWrites(self._backend, deletion, self._authorizer)
         self._dispatch = Dispatch(self._backend, writes, deletion, self._authorizer, self._tokens)
         self.background = Background(
             self._backend, writes, deletion, furnish_namespaces=furnish_namespaces
@@ -135,9 +135,8 @@ class ApiServer:
         address = parse_path(request.path)
         if address is None:
             return None
-        call = parse_call(request, user, self._backend.registry, address, self._backend.clock)
-        self._authorizer.check(user, call.attributes)
-        return call
+        self._authorizer.check(user, attributes_of(request, address))
+        return parse_call(request, user, self._backend.registry, address, self._backend.clock)
 
     def _answer_path(self, request: Request, user: User) -> Response:
         self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
