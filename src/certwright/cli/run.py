@@ -53,9 +53,9 @@ def run_controllers(options: Options) -> None:
         raise UsageError(f"--log-level {options.log_level}: choose {', '.join(_LEVELS)}")
     election = _election(options.leader_elect)
     address = _address(options.probes)
-    configure_logs(level=options.log_level, as_json=_FORMATS[options.log_format])
     controllers = load_controllers(options.targets)
     config = load_config(options.kubeconfig, options.context)
+    configure_logs(level=options.log_level, as_json=_FORMATS[options.log_format])
     run_to_end(_run(config, controllers, election, address, options.dump))
 
 

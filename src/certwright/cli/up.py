@@ -42,9 +42,9 @@ class Plan:
 
 def run_up(plan: Plan) -> None:
     """Run until Ctrl-C, then leave nothing behind."""
-    configure_logs(level="warning")
     controllers = load_controllers(plan.targets)
     samples = [manifest for path in plan.samples for manifest in read_manifests(path)]
+    configure_logs(level="warning")
     run_to_end(_up(plan, controllers, samples))
     print("stopped; nothing is left behind")
 

@@ -1,0 +1,160 @@
+"""`certwright up` from the first line to the last."""
+
+import asyncio
+import signal
+import stat
+
+import pytest
+
+from certwright.client import ConnectFailed, connect
+from certwright.kube import Key, Resource
+from certwright.kube.kinds import ConfigMap, Deployment
+
+GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
+
+
+def left_behind(tmp_path):
+    return [str(path) for path in (tmp_path / "temporary").iterdir()]
+
+
+async def test_the_whole_visit(start, examples, tmp_path):
+    kubeconfig = tmp_path / "kubeconfig"
+    up = await start("up", examples / "greeting.py", "--kubeconfig", "kubeconfig")
+    await up.line("kubectl create deployment web")
+    greeting = list(up.lines)
+    assert len(greeting) == 5
+    assert greeting[0].startswith("embedded API server at https://127.0.0.1:")
+    assert "controllers: greeting · samples: 1 · Ctrl-C ends it" in greeting[0]
+    assert greeting[2] == f"  export KUBECONFIG={kubeconfig}"
+    assert "get greetings --all-namespaces" in greeting[3]
+    assert stat.S_IMODE(kubeconfig.stat().st_mode) == 0o600
+
+    await up.line("+ created   Greeting default/hello")
+    await up.line("+ created   ConfigMap default/hello-2")
+    await up.line("~ changed   Greeting default/hello  status.kept: 3")
+    async with connect(kubeconfig=kubeconfig) as client:
+        await client.patch(GREETING, Key("default", "hello"), {"spec": {"count": 1}})
+        await up.line("~ changed   Greeting default/hello  spec.count: 1")
+        await up.line("- deleted   ConfigMap default/hello-2")
+        await up.line("~ changed   Greeting default/hello  status.kept: 1")
+
+        assert await up.end(signal.SIGINT) == 0
+        assert up.lines[-1] == "stopped; nothing is left behind"
+        assert "kube-root-ca.crt" not in up.text
+        assert not kubeconfig.exists()
+        assert left_behind(tmp_path) == []
+        with pytest.raises(ConnectFailed):
+            await client.get(ConfigMap, Key("default", "hello-0"))
+
+
+async def test_without_controllers_there_is_a_cluster_to_play_with(start, tmp_path):
+    up = await start("up")
+    line = await up.line("export KUBECONFIG=")
+    await up.line("create deployment web")
+    assert "controllers: none (certwright up my_file.py)" in up.lines[0]
+    async with connect(kubeconfig=line.partition("=")[2]) as client:
+        labels = {"app": "web"}
+        pod = {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "c", "image": "c"}]},
+        }
+        spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": pod}
+        web = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
+        await client.apply({**web, "metadata": {"name": "web", "namespace": "default"}})
+        await up.line("~ changed   Deployment default/web  status.")
+        found = await client.get(Deployment, Key("default", "web"))
+    assert found["status"]["readyReplicas"] == 2
+    assert await up.end(signal.SIGTERM) == 0
+    assert left_behind(tmp_path) == []
+
+
+async def test_no_samples_if_asked_for(start, examples, tmp_path):
+    kubeconfig = tmp_path / "kubeconfig"
+    words = ("--no-samples", "--kubeconfig", kubeconfig)
+    up = await start("up", examples / "greeting.py", *words)
+    await up.line("create deployment web")
+    assert "samples: 0" in up.lines[0]
+    async with connect(kubeconfig=kubeconfig) as client:
+        assert (await client.list(GREETING)).items == []
+    await up.end(signal.SIGINT)
+    assert "Greeting" not in up.text
+
+
+async def test_a_sample_that_is_refused_stops_no_other(start, examples, tmp_path):
+    (tmp_path / "samples.yaml").write_text(
+        "{apiVersion: demo.certwright.dev/v1, kind: Greeting, metadata: {name: many}, spec: {count: 1000}}\n"
+        "---\n{apiVersion: nowhere.example/v1, kind: Nothing, metadata: {name: odd}}\n"
+        "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: lost, namespace: nowhere}}\n"
+        "---\n{apiVersion: demo.certwright.dev/v1, kind: Greeting, metadata: {name: fine}}\n",
+        "utf-8",
+    )
+    up = await start("up", examples / "greeting.py", "--samples", "samples.yaml")
+    await up.line("~ changed   Greeting default/fine  status.kept: 1")
+    await up.end(signal.SIGINT)
+    assert "sample Greeting many was refused: " in up.text
+    assert "spec.count" in up.text
+    assert "sample Nothing odd was refused: the server has no kind Nothing" in up.text
+    assert 'sample ConfigMap lost was refused: namespaces "nowhere" not found' in up.text
+    assert "created   Greeting default/many" not in up.text
+
+
+async def test_a_file_that_exists_is_left_alone(start, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("my own", "utf-8")
+    up = await start("up", "--kubeconfig", "precious")
+    assert await up.end() == 2
+    assert up.lines == [
+        "error: --kubeconfig: precious exists and is left alone; name a new file, it is removed at the end"
+    ]
+    assert precious.read_text("utf-8") == "my own"
+    assert left_behind(tmp_path) == []
+
+
+async def test_a_folder_that_does_not_exist_is_named(start):
+    up = await start("up", "--kubeconfig", "nowhere/kubeconfig")
+    assert await up.end() == 2
+    assert up.lines == [
+        "error: --kubeconfig: cannot write nowhere/kubeconfig: No such file or directory"
+    ]
+
+
+async def test_a_controller_that_crashes_is_visible_and_the_visit_goes_on(start, tmp_path):
+    (tmp_path / "crashing.py").write_text(
+        "from certwright.kube.kinds import ConfigMap\n"
+        "from certwright.runtime import Controller\n"
+        "async def reconcile(ctx, key):\n"
+        "    raise RuntimeError('out of ideas')\n"
+        "controller = Controller(ConfigMap, reconcile, name='crashing')\n",
+        "utf-8",
+    )
+    (tmp_path / "crashing.yaml").write_text(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", "utf-8"
+    )
+    up = await start("up", "crashing.py")
+    await up.line("! event     ConfigMap default/a  ")
+    assert "out of ideas" in up.text
+    assert await up.end(signal.SIGINT) == 0
+
+
+async def test_ctrl_c_while_it_starts_leaves_nothing_behind(start, tmp_path):
+    up = await start("up", "--kubeconfig", "kubeconfig")
+    async with asyncio.timeout(30):
+        while not (tmp_path / "kubeconfig").exists():
+            await asyncio.sleep(0.001)
+    assert await up.end(signal.SIGINT) in {0, 130}
+    assert "Traceback" not in up.text
+    assert not (tmp_path / "kubeconfig").exists()
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.real
+async def test_the_same_on_the_real_control_plane(start, examples, tmp_path):
+    kubeconfig = tmp_path / "kubeconfig"
+    words = ("--real", "--kubeconfig", kubeconfig)
+    up = await start("up", examples / "greeting.py", *words)
+    await up.line("real control plane at https://127.0.0.1:")
+    await up.line("~ changed   Greeting default/hello  status.kept: 3")
+    assert stat.S_IMODE(kubeconfig.stat().st_mode) == 0o600
+    assert await up.end(signal.SIGINT) == 0
+    assert not kubeconfig.exists()
+    assert left_behind(tmp_path) == []

@@ -1,0 +1,80 @@
+import orjson
+import pytest
+
+from certwright.cli.feed import changes, describe
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Event, Namespace, Secret
+from certwright.runtime import Entry, Meta
+
+
+def entry(name="a", namespace="default", meta=None, **body):
+    return Entry(Key(namespace, name), meta or Meta(), orjson.dumps(body))
+
+
+def test_coming_and_going():
+    assert describe(ConfigMap, None, entry()) == "+ created   ConfigMap default/a"
+    assert describe(ConfigMap, entry(), None) == "- deleted   ConfigMap default/a"
+    assert describe(Namespace, None, entry("n", "")) == "+ created   Namespace n"
+
+
+def test_a_deletion_that_waits_says_for_what():
+    leaving = Meta(deletion_timestamp="2030-01-01T00:00:00Z", finalizers=("example.org/hold",))
+    assert describe(ConfigMap, entry(), entry(meta=leaving)) == (
+        "~ deleting  ConfigMap default/a  waits for example.org/hold"
+    )
+
+
+def test_a_change_names_fields_and_their_new_values():
+    old = {"metadata": {"resourceVersion": "1", "generation": 1}, "spec": {"count": 3, "old": 1}}
+    new = {"metadata": {"resourceVersion": "2", "generation": 2}, "spec": {"count": 1}, "ok": True}
+    line = describe(ConfigMap, entry(**old), entry(**new))
+    said, _, fields = line.partition("default/a  ")
+    assert said == "~ changed   ConfigMap "
+    assert set(fields.split(", ")) == {"spec.count: 1", "spec.old removed", "ok: true"}
+
+
+def test_many_changes_are_counted():
+    old, new = {"data": {}}, {"data": {str(number): "x" for number in range(5)}}
+    assert describe(ConfigMap, entry(**old), entry(**new)).endswith("and 2 more")
+
+
+def test_nothing_but_bookkeeping_is_no_news():
+    old = entry(metadata={"resourceVersion": "1"})
+    assert describe(ConfigMap, old, entry(metadata={"resourceVersion": "2"})) == ""
+
+
+def test_what_every_namespace_gets_is_no_news():
+    assert describe(ConfigMap, None, entry("kube-root-ca.crt")) == ""
+
+
+def test_values_of_secrets_are_not_shown():
+    line = describe(Secret, entry(data={"a": "b2xk"}), entry(data={"a": "bmV3", "b": "eA=="}))
+    assert line == "~ changed   Secret default/a  data.a, data.b"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("two\nlines", "two lines"),
+        ([1], "1 item"),
+        ([1, 2], "2 items"),
+        ("x" * 80, "x" * 60 + "…"),
+        ("-----BEGIN PRIVATE KEY-----\nabc", "[redacted]"),
+        ({}, "{}"),
+    ],
+)
+def test_values_fit_in_a_line(value, shown):
+    assert changes({}, {"a": value}) == [f"a: {shown}"]
+
+
+def test_events_are_told():
+    event = {
+        "type": "Warning",
+        "reason": "Failed",
+        "note": "it did not work",
+        "regarding": {"kind": "Greeting", "namespace": "default", "name": "hello"},
+    }
+    assert describe(Event, None, entry(**event)) == (
+        "! event     Greeting default/hello  Failed: it did not work"
+    )
+    assert describe(Event, entry(**event), None) == ""

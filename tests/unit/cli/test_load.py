@@ -1,0 +1,118 @@
+import sys
+
+import pytest
+
+from certwright.cli.errors import UsageError
+from certwright.cli.load import load_controllers
+
+TWO = """
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.runtime import DONE, Controller
+
+async def reconcile(ctx, key):
+    return DONE
+
+maps = Controller(ConfigMap, reconcile, name="maps")
+secrets = Controller(Secret, reconcile, name="secrets")
+"""
+
+
+@pytest.fixture(autouse=True)
+def imports(monkeypatch):
+    """What is loaded by a test is forgotten after it."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return str(path)
+
+    return write
+
+
+def names(*targets):
+    return [controller.name for controller in load_controllers(targets)]
+
+
+def test_all_controllers_of_a_file(write):
+    assert names(write("operator_a.py", TWO)) == ["maps", "secrets"]
+
+
+def test_one_controller_of_a_file(write):
+    assert names(write("operator_a.py", TWO) + ":secrets") == ["secrets"]
+
+
+def test_a_file_named_twice_is_run_once(write):
+    path = write("operator_a.py", TWO)
+    assert names(f"{path}:maps", f"{path}:secrets", path) == ["maps", "secrets"]
+
+
+def test_a_file_may_import_its_neighbour(write):
+    write("lib/neighbour_a.py", TWO)
+    path = write("lib/operator_a.py", "from neighbour_a import maps\n")
+    assert names(path) == ["maps"]
+
+
+def test_a_file_may_have_the_name_of_a_module_that_everybody_needs(write):
+    path = write("json.py", TWO)
+    assert names(path) == ["maps", "secrets"]
+    assert sys.modules["json"].__file__ != path
+
+
+def test_a_module_of_the_current_folder(write):
+    write("package_a/__init__.py", "")
+    write("package_a/main.py", TWO)
+    assert names("package_a.main:maps") == ["maps"]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nowhere.py", "there is no file nowhere.py"),
+        ("folder", "folder is a folder; name a file in it, such as folder/file.py"),
+        ("folder/notes.txt", "folder/notes.txt is not a Python file; name a file.py or an importable module"),
+        ("no_such_module", "there is no module no_such_module, neither installed nor here; for a file write path/to/file.py"),
+        ("no_such.module", "there is no module no_such.module, neither installed nor here; for a file write path/to/file.py"),
+        ("empty_a.py", "empty_a.py has no Controller at module level; write: controller = Controller(...)"),
+        ("two_a.py:nothing", "two_a.py has no Controller called nothing; it has maps, secrets"),
+    ],
+)  # fmt: skip
+def test_what_leads_nowhere_says_what_to_write(write, target, message):
+    write("folder/notes.txt", "")
+    write("empty_a.py", "")
+    write("two_a.py", TWO)
+    with pytest.raises(UsageError) as caught:
+        load_controllers([target])
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "blame"),
+    [
+        ("import os\nimport nothing_like_it\n", "line 2: ModuleNotFoundError: No module named 'nothing_like_it'"),
+        ("x = 1\ndef f(:\n", "line 2: SyntaxError: invalid syntax"),
+        ("\n\n1 / 0\n", "line 3: ZeroDivisionError: division by zero"),
+    ],
+)  # fmt: skip
+def test_what_breaks_while_it_is_loaded_is_blamed_on_its_line(write, text, blame):
+    path = write("broken_a.py", text)
+    with pytest.raises(UsageError) as caught:
+        load_controllers([path])
+    assert str(caught.value) == f"{path} cannot be loaded: {path}, {blame}"
+
+
+def test_a_module_that_lacks_a_dependency_is_not_called_missing(write):
+    path = write("lacking_a.py", "import nothing_like_it\n")
+    with pytest.raises(UsageError, match="lacking_a cannot be loaded") as caught:
+        load_controllers(["lacking_a"])
+    assert f"{path}, line 1: ModuleNotFoundError" in str(caught.value)

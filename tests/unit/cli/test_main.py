@@ -1,0 +1,111 @@
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from certwright import __version__
+from certwright.cli.main import main
+
+GREETING = str(Path(__file__).parents[3] / "examples" / "greeting.py")
+
+
+@pytest.fixture
+def certwright(monkeypatch, capsys):
+    """Run the command line in this process; return its exit code, output and complaints."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    modules = set(sys.modules)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["certwright", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    yield run
+    for name in {"greeting", "controllers_greeting"} - modules:
+        sys.modules.pop(name, None)
+
+
+def test_the_version(certwright):
+    assert certwright("version") == (0, f"{__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", ["up", "run", "crds", "rbac"])
+def test_help_ends_with_examples_on_lines_of_their_own(certwright, command):
+    code, out, _ = certwright(command, "--help")
+    assert code == 0
+    examples = out.partition("\n  Examples:\n")[2].splitlines()
+    assert examples
+    assert all(line.startswith(f"    certwright {command}") for line in examples)
+
+
+def test_nothing_typed_is_a_question(certwright):
+    code, out, err = certwright()
+    assert code == 2
+    assert "Start an API server, controllers and samples; show what happens." in out + err
+
+
+def test_crds_are_printed(certwright):
+    code, out, _ = certwright("crds", GREETING)
+    assert code == 0
+    (crd,) = yaml.safe_load_all(out)
+    assert crd["metadata"]["name"] == "greetings.demo.certwright.dev"
+
+
+def test_roles_are_printed(certwright):
+    code, out, _ = certwright("rbac", GREETING, "--name", "greeting")
+    assert code == 0
+    role = yaml.safe_load(out)
+    assert (role["kind"], role["metadata"]["name"]) == ("ClusterRole", "greeting")
+    assert {"greetings", "configmaps"} <= {r for rule in role["rules"] for r in rule["resources"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["crds", "nowhere.py"], "error: there is no file nowhere.py\n"),
+        (["run", GREETING, "--log-level", "loud"], "error: --log-level loud: choose debug, info, warning, error\n"),
+        (["run", GREETING, "--log-format", "xml"], "error: --log-format xml: choose text, json or auto\n"),
+        (["run", GREETING, "--leader-elect", "me"], "error: --leader-elect me: give the Lease as NAMESPACE/NAME\n"),
+        (["run", GREETING, "--leader-elect", "a/b/c"], "error: --leader-elect a/b/c: give the Lease as NAMESPACE/NAME\n"),
+        (["run", GREETING, "--probes", "here"], "error: --probes: 'here' is not an address such as :8081 or 127.0.0.1:8081\n"),
+        (["up", "--samples", "a.yaml", "--no-samples"], "error: --samples and --no-samples exclude each other; drop one of them\n"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(certwright, words, complaint):
+    assert certwright(*words) == (2, "", complaint)
+
+
+def test_unknown_options_are_refused(certwright):
+    code, _, err = certwright("up", "--reel")
+    assert code == 2
+    assert "No such option: --reel" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("a: [", "not valid YAML in line 2"),
+        ("{}", "no current-context is set"),
+        ("{current-context: x}", "context 'x'"),
+    ],
+)
+def test_a_malformed_kubeconfig_is_named(certwright, tmp_path, content, complaint):
+    path = tmp_path / "kubeconfig"
+    path.write_text(content + "\n", "utf-8")
+    code, _, err = certwright("run", GREETING, "--kubeconfig", str(path))
+    assert code == 2
+    assert err.startswith(f"error: {path}")
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_a_kubeconfig_that_is_not_there_is_named(certwright, tmp_path):
+    code, _, err = certwright("run", GREETING, "--kubeconfig", str(tmp_path / "none"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert str(tmp_path / "none") in err
