@@ -69,8 +69,12 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
 
     @property
     def uid(self) -> str:
-        """The object's uid, decoded on each access: it is long, unique, and rarely needed."""
-        return self._decode(_Identified).metadata.uid
+        """The object's uid, decoded on each access: it is long, unique, and rarely needed.
+
+        Empty when it has none, or none of the right shape.
+        """
+        uid = self._decode(_Identified).metadata.uid
+        return uid if isinstance(uid, str) else ""
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -114,7 +118,7 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
 
 
 class _Identity(Struct):
-    uid: str = ""
+    uid: Any = ""
 
 
 class _Identified(Struct):

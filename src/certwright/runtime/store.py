@@ -43,6 +43,14 @@ class Difference(NamedTuple):
     new: Entry | None
 
 
+class _Tombstone(NamedTuple):
+    """An object we deleted: its events, late ones included, are not to bring it back."""
+
+    uid: str
+    marked: bool = False
+    """A bookmark has arrived since."""
+
+
 class Store:
     """Entries of one kind (or a selection of it), indexed, kept current by a watch.
 
@@ -66,7 +74,7 @@ class Store:
         self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
         self._listeners: list[Listener] = []
         self._ahead: dict[Key, int] = {}  # own writes the watch has not reached
-        self._gone: dict[Key, str] = {}  # uid of objects we deleted and may still hear of
+        self._gone: dict[Key, _Tombstone] = {}  # objects we deleted and may still hear of
         self._purged = 0  # every deletion up to this version has been heard of
 
     # Reading
@@ -151,10 +159,16 @@ class Store:
         return lambda: self._listeners.remove(listener)
 
     def notify(self, changes: Iterable[Difference]) -> None:
-        """Tell the listeners of changes that `swap` made."""
+        """Tell the listeners of changes that `swap` made.
+
+        A list shows of an object deleted and created again only the successor: the two are
+        told apart here, because a predicate that compares them would compare strangers.
+        """
         for old, new in changes:
-            for listener in self._listeners:
-                listener(old, new)
+            replaced = old is not None and new is not None and old.uid != new.uid
+            for change in ((old, None), (None, new)) if replaced else ((old, new),):
+                for listener in self._listeners:
+                    listener(*change)
 
     # Changing
 
@@ -205,9 +219,9 @@ class Store:
             known = before.get(key)
             if known is not None and (version is None or floor > version):
                 staged.put(known)
-        for key, uid in list(self._gone.items()):
+        for key, tombstone in list(self._gone.items()):
             listed = staged.entries.get(key)
-            if listed is not None and listed.uid == uid:
+            if listed is not None and listed.uid == tombstone.uid:
                 staged.remove(key)
             else:
                 del self._gone[key]
@@ -234,9 +248,16 @@ class Store:
             self.reached(version)
 
     def known(self, entry: Entry) -> Entry:
-        """Return the entry already held for the very same version, else the one given."""
+        """Return the entry already held for the very same version, else the one given.
+
+        The bytes are compared too: a server restored from a backup gives versions out again.
+        """
         old = self._table.entries.get(entry.key)
-        if old is not None and old.meta.resource_version == entry.meta.resource_version:
+        if (
+            old is not None
+            and old.meta.resource_version == entry.meta.resource_version
+            and old.raw == entry.raw
+        ):
             return old
         return entry
 
@@ -244,6 +265,19 @@ class Store:
         """Note that the watch has delivered everything up to this version."""
         if self._ahead:
             self._ahead = {key: floor for key, floor in self._ahead.items() if floor > version}
+
+    def marked(self) -> None:
+        """Note a bookmark: what happened before it was sent has been delivered.
+
+        The first one after a deletion may have been sent before it, the second was not. An
+        event that has not come by then was lost, and nobody waits for it any longer.
+        """
+        if self._gone:
+            self._gone = {
+                key: _Tombstone(tombstone.uid, marked=True)
+                for key, tombstone in self._gone.items()
+                if not tombstone.marked
+            }
 
     # Own writes
 
@@ -272,16 +306,16 @@ class Store:
         if old is None or old.uid != uid:
             return
         self._ahead.pop(key, None)
-        self._gone[key] = uid
+        self._gone[key] = _Tombstone(uid)
         self._table.remove(key)
         for listener in self._listeners:
             listener(old, None)
 
     def _is_echo_of_deleted(self, entry: Entry) -> bool:
-        uid = self._gone.get(entry.key)
-        if uid is None:
+        tombstone = self._gone.get(entry.key)
+        if tombstone is None:
             return False
-        if uid == entry.uid:
+        if tombstone.uid == entry.uid:
             return True
         del self._gone[entry.key]  # a new object took the name
         return False

@@ -240,6 +240,7 @@ class Watch:
             elif event is not None:
                 if self._staged is None:
                     self._advance(event.resource_version)
+                    self.store.marked()
                 elif event.ends_list:
                     await self._complete(self._staged, event.resource_version)
                     self._enter(WatchState.WATCHING)
@@ -298,6 +299,7 @@ class Watch:
         self._version = version
         self._highest = number or 0
         self._lists += 1
+        self.store.reached(self._highest)
         await self._tell(changes)
         self.store.synced = True
         self._synced.set()

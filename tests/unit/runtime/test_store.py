@@ -216,6 +216,31 @@ def test_malformed_entries_are_visible(store: Store) -> None:
     }
 
 
+def test_an_object_listed_under_another_uid_is_another_object(store: Store, heard: Heard) -> None:
+    store.replace([config("a", 1, uid="first", generation=1)], 1)
+    heard.pop()
+    store.replace([config("a", 5, uid="second", generation=1)], 5)
+    assert heard.pop() == [("a@1", None), (None, "a@5")]
+
+
+def test_a_uid_of_the_wrong_shape_ends_nothing(store: Store, heard: Heard) -> None:
+    store.replace([config("a", 1, uid=7)], 1)
+    store.replace([config("a", 2, uid=[])], 2)
+    assert versions(store) == {"a": "2"}
+
+
+def test_a_version_given_out_twice_by_a_restored_server_is_not_taken_for_the_first(
+    store: Store, heard: Heard
+) -> None:
+    store.replace([config("a", 7, labels={"timeline": "first"})], 9)
+    heard.pop()
+    staged = store.stage()
+    staged.put(store.known(config("a", 7, labels={"timeline": "second"})))
+    store.notify(store.swap(staged, 8, restored=True))
+    assert heard.pop() == [("a@7", "a@7")]
+    assert store.items()[0].meta.labels == {"timeline": "second"}
+
+
 # Own writes
 
 
@@ -334,4 +359,14 @@ def test_a_list_without_the_deleted_object_settles_the_deletion(store: Store) ->
     store.upsert(config("a", 1))
     store.note_delete(Key("shop", "a"), "uid-a")
     store.replace([], 9)
+    assert store.pending == 0
+
+
+def test_a_deletion_whose_event_is_lost_is_not_waited_for_for_ever(store: Store) -> None:
+    store.upsert(config("a", 1))
+    store.note_delete(Key("shop", "a"), "uid-a")
+    store.marked()
+    assert store.pending == 1, "this bookmark may be older than the deletion"
+    assert not store.upsert(config("a", 2))
+    store.marked()
     assert store.pending == 0

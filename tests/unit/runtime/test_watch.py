@@ -174,6 +174,40 @@ async def test_our_writes_are_settled_by_the_progress_of_the_watch(
         assert versions(store) == {"a": "11"}
 
 
+async def test_bookmarks_settle_deletions_whose_event_is_lost(
+    server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    server.watch(
+        lines.added("a", 3), lines.end_of_list(7), 60.0, lines.bookmark(8), 60.0,
+        lines.bookmark(9), hangs=True,
+    )  # fmt: skip
+    async with running(watch) as store:
+        await watch.synced()
+        store.note_delete(Key("shop", "a"), "uid-a")
+        await asyncio.sleep(61)
+        assert store.pending == 1
+        await asyncio.sleep(60)
+        assert store.pending == 0
+
+
+@pytest.mark.parametrize("paged", [False, True])
+async def test_a_list_settles_our_writes(
+    server: Any, lines: Any, item: Any, watch: Watch, virtual_loop: VirtualLoop, *, paged: bool
+) -> None:
+    server.watch(lines.added("a", 3), lines.end_of_list(7), 5.0, lines.error(410, "Expired"))
+    if paged:
+        server.refuse(400, "BadRequest")
+        server.listing(item("a", 11), version=12)
+    else:
+        server.watch(lines.added("a", 11), lines.end_of_list(12), hangs=True)
+    async with running(watch) as store:
+        await watch.synced()
+        store.note_write(lines.modified("a", 11)[28:-2])
+        assert store.pending == 1
+        await asyncio.sleep(7)
+        assert store.pending == 0
+
+
 @pytest.mark.parametrize("paged", [False, True])
 async def test_a_large_list_leaves_the_loop_to_others(
     server: Any, lines: Any, item: Any, virtual_loop: VirtualLoop, *, paged: bool
