@@ -22,6 +22,7 @@ from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.bodies import go_type, parse_json, parse_yaml
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import invalid_value
+from certwright.testkit.apiserver.gotext import plain
 from certwright.testkit.apiserver.lenience import apply_json_patch_leniently
 from certwright.testkit.apiserver.media import body_media_type
 from certwright.testkit.apiserver.metadata import check_name, dedup_owners, settle_namespace
@@ -33,6 +34,7 @@ from certwright.testkit.apiserver.refusals import (
     conflict,
     not_found,
 )
+from certwright.testkit.apiserver.restoring import misfit
 from certwright.testkit.apiserver.shape import check_type, decode, fill_defaults
 from certwright.testkit.apiserver.storage import Record
 from certwright.testkit.apiserver.strategic import strategic_merge
@@ -165,6 +167,9 @@ def patched_document(call: Call, current: JsonObject) -> JsonObject:
         patched = apply_merge_patch(current, patch)
     else:
         patched = strategic_merge(current, patch, call.kind.schema)
+        if why := misfit(patched, call.kind.schema):
+            cause = invalid_value("patch", plain(patch), why)
+            raise Invalid(f' "" is invalid: patch: {cause.message}', causes=[cause])
     if not isinstance(patched, dict):
         raise BadRequest("the patched object is not an object")
     return patched

@@ -53,6 +53,8 @@ class ServiceAllocator:
     def prepare(self, new: JsonObject, old: JsonObject | None) -> None:
         """Keep or allocate addresses and node ports; drop what another type had."""
         spec, before = new["spec"], (old or {}).get("spec") or {}
+        if spec.get("clusterIP") and not spec.get("clusterIPs") and not before:
+            spec["clusterIPs"] = [spec["clusterIP"]]
         if spec.get("type") == "ExternalName":
             if before.get("type") not in {None, "ExternalName"}:
                 _forget_addresses(spec, before)
@@ -145,8 +147,8 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     """Ports, addresses and the type must fit together."""
     spec = new["spec"]
     headless = spec.get("clusterIP") == "None"
-    if old is None and (unreadable := _unreadable_addresses(spec)):
-        return unreadable  # the allocator has the first word
+    if old is None and (refused := _refused_addresses(spec)):
+        return refused  # the allocator has the first word
     causes = _status_causes(new, old)
     causes += _address_update_causes(spec, (old or {}).get("spec") or {})
     if not spec.get("ports") and not headless and spec["type"] != "ExternalName":
@@ -193,9 +195,14 @@ def _cluster_ip_causes(spec: JsonObject) -> list[Cause]:
     return causes + _unreadable_addresses(spec)
 
 
-def _unreadable_addresses(spec: JsonObject) -> list[Cause]:
+def _refused_addresses(spec: JsonObject) -> list[Cause]:
     if spec["type"] == "ExternalName":
-        return []
+        why = "may not be set for ExternalName services"
+        return [forbidden_value("spec.clusterIPs", why)] if spec.get("clusterIPs") else []
+    return _unreadable_addresses(spec)
+
+
+def _unreadable_addresses(spec: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
     for index, address in enumerate(spec.get("clusterIPs") or ()):
         if address != "None" and not _is_address(address):
