@@ -1,6 +1,7 @@
 """The real kubectl, on the embedded server and, where asked for, on the real one."""
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ from certwright.client import connect
 from certwright.runtime import Manager
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.apiserver import ApiServer
-from certwright.testkit.controlplane import find_assets
+from certwright.testkit.controlplane import AssetsMissing, find_assets
+from certwright.testkit.controlplane.build import kubernetes_version
 
 NO_KUBECTL = "no kubectl: `make test-real` builds one, or put one into PATH"
 SECONDS = 30
@@ -110,11 +112,22 @@ def running(kubeconfig: Path, *, embedded: bool) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def binary() -> str:
-    assets = find_assets()
+    try:
+        assets = find_assets()
+    except AssetsMissing:  # an incomplete KUBEBUILDER_ASSETS: not our business here
+        assets = None
     found = str(assets.kubectl) if assets else shutil.which("kubectl")
     if found is None:
         pytest.skip(NO_KUBECTL)
     return found
+
+
+@pytest.fixture(scope="session")
+def is_pinned(binary) -> bool:
+    """Whether this is the kubectl the transcripts were recorded with."""
+    asked = [binary, "version", "--client", "--output=json"]
+    answer = subprocess.run(asked, capture_output=True, check=True, timeout=SECONDS).stdout
+    return json.loads(answer)["clientVersion"]["gitVersion"] == f"v{kubernetes_version()}"
 
 
 @pytest.fixture(scope="session")

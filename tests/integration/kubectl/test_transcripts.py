@@ -15,20 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from certwright.testkit.controlplane import find_assets
-
 HERE = Path(__file__).parent
 TRANSCRIPTS = sorted((HERE / "transcripts").glob("*.txt"))
 PROMPT = "$ "
 
-pytestmark = [
-    pytest.mark.kubectl,
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(
-        find_assets() is None,
-        reason="recorded with the pinned kubectl, which `make test-real` builds",
-    ),
-]
+pytestmark = [pytest.mark.kubectl, pytest.mark.timeout(120)]
 
 NOISE = [
     (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<uid>"),
@@ -75,7 +66,9 @@ def converse(kubectl, command: str) -> str:
 
 @pytest.mark.parametrize("server", ["embedded", pytest.param("real", marks=pytest.mark.real)])
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_transcript(server, path, request):
+def test_transcript(server, path, request, is_pinned):
+    if not is_pinned:
+        pytest.skip("recorded with another kubectl: `make test-real` builds the right one")
     kubectl = request.getfixturevalue(server)
     kubectl("create", "namespace", path.stem)
     kubectl = replace(kubectl, namespace=path.stem)
