@@ -1,6 +1,6 @@
 """The reading half of the client: get, list, pages, watch."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
@@ -77,7 +77,7 @@ class Reader:
         resource_version: str = "",
         match: str = "",
         metadata_only: bool = False,
-    ) -> AsyncIterator[Page]:
+    ) -> AsyncGenerator[Page, None]:
         """Yield a collection page by page, items as bytes.
 
         Raises:

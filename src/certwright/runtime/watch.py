@@ -6,12 +6,13 @@ states and decides what follows from a failure.
 
 Versions: a list asks for the most recent state, never for "any"; a watch goes on from the
 last version seen; a list that comes back older than what was seen means that the server's
-history was restored from a backup, and replaces everything.
+history was restored from a backup, and replaces everything. After silence the server is asked
+how far it is, because a watch from a version it has not reached is not refused but silent.
 """
 
 import asyncio
 from collections.abc import Awaitable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from typing import NamedTuple, TypeVar
 
 import structlog
@@ -87,6 +88,7 @@ class Watch:
         self._backoff = backoff or Backoff(base_seconds=0.1, cap_seconds=30.0)
         self._version = ""  # where to go on; empty when a list is due
         self._highest = 0  # the highest version ever seen, lists or not
+        self._in_doubt = False  # whether the server has reached that version at all
         self._pages_only = False
         self._staged: Table | None = None  # the list under way
         self._failures = 0
@@ -165,6 +167,7 @@ class Watch:
         remedy = judge(failure, resource, streaming=streaming, failures=self._failures)
         if remedy.relist:
             self._version = ""
+        self._in_doubt = remedy.verify
         self._pages_only = self._pages_only or remedy.use_pages
         if (remedy.state, remedy.message) != (self.state, self.last_error):
             human = remedy.state in {WatchState.MISSING, WatchState.FORBIDDEN}
@@ -181,6 +184,8 @@ class Watch:
 
     async def _connect(self) -> None:
         """List if need be, then watch until the server ends the connection."""
+        if self._in_doubt:
+            await self._verify()
         if not self._version and self._pages_only:
             await self._list_pages()
         listing = not self._version
@@ -200,6 +205,16 @@ class Watch:
                 await self._take_batch(batch)
         if self._staged is not None:
             raise Unlisted("the streaming list ended before it was complete")
+
+    async def _verify(self) -> None:
+        """Have the list be made anew if the server is not even where our version is."""
+        pages = self._client.pages(self.store.resource, self.selection, limit=1, metadata_only=True)
+        async with aclosing(pages):
+            page = await _in_time(anext(pages))
+        current = version_number(page.metadata.resource_version)
+        if current is not None and current < self._highest:
+            self._version = ""
+        self._in_doubt = False
 
     def _enter(self, state: WatchState) -> None:
         self.state, self.last_error = state, ""

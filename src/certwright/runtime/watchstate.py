@@ -19,6 +19,8 @@ from certwright.kube.errors import ApiError, BadRequest, Forbidden, Gone, Invali
 from certwright.kube.identity import Resource
 from certwright.runtime.intake import BrokenJson
 
+LONGEST_WAIT_SECONDS = 300.0
+"""What a server or a proxy may ask for at most: one that says "in a year" is broken."""
 RELIST_AFTER = 3
 """Failures in a row of the same resumption, after which the version itself is in doubt."""
 
@@ -71,6 +73,8 @@ class Remedy(NamedTuple):
     """The version is of no use: list anew."""
     use_pages: bool = False
     """This server does not stream lists: never ask again."""
+    verify: bool = False
+    """Ask how far the server is before going on from the version."""
     wait_seconds: float = 0.0
     """What the server asked for; the back-off applies besides."""
 
@@ -97,13 +101,17 @@ def judge(error: WatchFailure, resource: Resource, *, streaming: bool, failures:
             return Remedy(WatchState.BACKING_OFF, message, relist=True, use_pages=streaming)
         case Unstreamed():
             return Remedy(WatchState.BACKING_OFF, message, use_pages=True)
+        case Stalled() if not streaming:
+            # Either the connection is dead, or the server was restored to before our version:
+            # it neither refuses such a watch nor says anything until it gets there.
+            return Remedy(WatchState.BACKING_OFF, message, verify=True)
         case Stalled() | Unlisted():
             return Remedy(WatchState.BACKING_OFF, message, use_pages=streaming and doubtful)
         case ApiError() if is_too_large(error):
             # A replica that lags catches up; if none does, history was restored to before.
             return Remedy(WatchState.BACKING_OFF, message, relist=doubtful)
         case ApiError():
-            wait = error.retry_after or 0.0
+            wait = min(error.retry_after or 0.0, LONGEST_WAIT_SECONDS)
             return Remedy(WatchState.BACKING_OFF, message, wait_seconds=wait)
         case _:
             return Remedy(

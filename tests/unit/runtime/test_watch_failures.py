@@ -157,6 +157,37 @@ async def test_a_restored_server_is_noticed_and_replaces_everything(
     assert server.kinds_of_request == ["stream", *["watch@100"] * 3, "stream"]
 
 
+async def test_a_restored_server_that_says_nothing_is_noticed(
+    server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    """A real one neither refuses a watch from the future nor sends bookmarks on it."""
+    server.watch(lines.added("a", 90), lines.end_of_list(100), 20.0)
+    server.watch(hangs=True)
+    server.listing(version=50)
+    server.watch(lines.added("a", 40), lines.end_of_list(50), hangs=True)
+    async with running(watch) as store:
+        await asyncio.sleep(97)
+        assert versions(store) == {"a": "40"}
+        assert watch.status().restores == 1
+    assert server.kinds_of_request == ["stream", "watch@100", "list", "stream"]
+    assert server.asked[2][2] == {"limit": "1"}
+
+
+async def test_a_quiet_server_is_not_listed_again(
+    server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    server.watch(lines.end_of_list(100), hangs=True)
+    server.listing(version=100, token="more")
+    server.watch(hangs=True)
+    server.fail(ConnectFailed("down"))
+    server.listing(version=120)
+    async with running(watch):
+        await asyncio.sleep(160)
+    assert server.kinds_of_request == [
+        "stream", "list", "watch@100", "list", "list", "watch@100"
+    ]  # fmt: skip
+
+
 async def test_a_lagging_replica_is_given_time(
     server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
 ) -> None:
@@ -249,6 +280,10 @@ async def test_silence_is_noticed_within_75_seconds(
             server.watch(lines.end_of_list(5), hangs=True)
         case "during the list":
             server.watch(lines.added("a", 1), hangs=True)
+    asked = 2
+    if where == "after the list":
+        server.listing(version=5)
+        asked = 3
     server.watch(lines.end_of_list(5), hangs=True)
     async with running(watch):
         await asyncio.sleep(74)
@@ -257,7 +292,7 @@ async def test_silence_is_noticed_within_75_seconds(
         assert watch.state is WatchState.BACKING_OFF
         assert watch.last_error == "no bytes for 75 s; the connection is dead, opening another"
         await asyncio.sleep(0.2)
-        assert len(server.asked) == 2
+        assert len(server.asked) == asked
         assert watch.state is WatchState.WATCHING
 
 
@@ -267,7 +302,8 @@ async def test_an_unreachable_server_is_tried_for_ever_and_the_store_stays(
     server.watch(lines.added("a", 3), lines.end_of_list(5), ConnectionLost("cut"))
     for _ in range(40):
         server.fail(ConnectFailed("nobody listens on 10.0.0.1:6443"))
-    server.watch(lines.modified("a", 9), hangs=True)
+    quiet = (part for n in range(15) for part in (60.0, lines.bookmark(10 + n)))
+    server.watch(lines.modified("a", 9), *quiet)
     async with running(watch) as store:
         await asyncio.sleep(600)
         assert watch.state is WatchState.BACKING_OFF
@@ -290,6 +326,16 @@ async def test_the_server_may_ask_for_more_patience(
     async with running(watch):
         await watch.synced()
     assert server.times == [0, 20]
+
+
+async def test_nobody_waits_for_a_year(
+    server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop
+) -> None:
+    server.refuse(429, "TooManyRequests", "slow down", retryAfterSeconds=31_536_000)
+    server.watch(lines.end_of_list(5), hangs=True)
+    async with running(watch):
+        await watch.synced()
+    assert server.times == [0, 300]
 
 
 # States that people must resolve
@@ -428,6 +474,7 @@ async def test_an_event_with_more_members_than_usual_is_read(
         await asyncio.sleep(1)
         assert versions(store) == {"a": "3"}
         gone = lines.deleted("a", 5).replace(b'"type":', b'"type" : ')
+        server.listing(version=3)
         server.watch(spaced, 5.0, gone, hangs=True)
         await asyncio.sleep(78)
         assert versions(store) == {"a": "4"}
