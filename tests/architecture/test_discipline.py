@@ -9,6 +9,8 @@ RANDOM_MODULES = {"certwright.runtime.backoff"}
 BROAD_EXCEPT = {
     # the boundaries at which somebody else's code must not end the process
     "certwright.runtime.workers",
+    "certwright.runtime.indexes",
+    "certwright.runtime.intake",
     "certwright.cli.main",
 }
 

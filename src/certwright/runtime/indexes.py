@@ -7,7 +7,6 @@ import structlog
 
 from certwright.kube.identity import Key
 from certwright.runtime.entry import Entry
-from certwright.runtime.errors import BadObject
 
 IndexFunction: TypeAlias = Callable[[Entry], Iterable[Hashable]]
 """Names the values an entry is found under. Must be pure: the same entry, the same values."""
@@ -63,11 +62,13 @@ class Index:
 
     def _values_of(self, entry: Entry) -> tuple[Hashable, ...]:
         try:
-            return tuple(self.values(entry))
-        except (LookupError, TypeError, ValueError, AttributeError, BadObject) as error:
+            values = tuple(self.values(entry))
+            hash(values)
+        except Exception as error:  # noqa: BLE001 - somebody else's function
             # An object of a shape the function did not foresee: found under nothing.
             _log.warning("object left out of an index", key=str(entry.key), error=f"{error!r}")
             return ()
+        return values
 
 
 class Table:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 import orjson
+import structlog
 from msgspec import Struct, field
 
 from certwright.kube.identity import Key, Resource
@@ -19,6 +20,7 @@ from certwright.runtime.managedfields import find, own_entries, rebuild
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
 
+_log = structlog.get_logger()
 
 SHARED_STRINGS = 1_000
 """How many label values are remembered for sharing; the rest is probably unique anyway."""
@@ -88,7 +90,7 @@ class Intake:
         elif not kind:
             raw = self._type_prefix + raw.lstrip()[1:]
         if self._transform is not None:
-            raw = self._transform(raw)
+            raw = self._reduced(self._transform, raw, found)
         meta = Meta(
             found.resource_version,
             found.generation,
@@ -99,6 +101,19 @@ class Intake:
         )
         namespace = self._shared.setdefault(found.namespace, found.namespace)
         return Entry(Key(namespace, found.name), meta, raw, own_fields, malformed)
+
+    def _reduced(self, transform: Transform, raw: bytes, found: "_Metadata") -> bytes:
+        """Return what a transform makes of an object; all of it if the transform fails."""
+        try:
+            return transform(raw)
+        except Exception as error:  # noqa: BLE001 - somebody else's function
+            _log.warning(
+                "object kept whole, its transform failed",
+                kind=self.resource.kind,
+                key=f"{found.namespace}/{found.name}",
+                error=f"{error!r}",
+            )
+            return raw
 
     def _share(self, labels: dict[str, str], name: str) -> tuple[str, ...]:
         """Return labels as pairs, equal values of many objects being one string."""

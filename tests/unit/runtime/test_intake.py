@@ -206,3 +206,11 @@ def test_a_wrong_shape_at_the_top_is_named_too() -> None:
 def test_annotations_of_the_wrong_shape_name_the_kind_of_the_object() -> None:
     with pytest.raises(BadObject, match=r"Widget shop/w .*metadata\.annotations"):
         _ = take_in(widget(annotations=[])).annotations
+
+
+def test_a_transform_that_fails_leaves_the_object_whole() -> None:
+    def broken(raw: bytes) -> bytes:
+        raise ZeroDivisionError
+
+    entry = take_in(widget(), Intake(WIDGETS, transform=broken))
+    assert entry.obj() == widget()

@@ -208,6 +208,19 @@ def test_an_object_an_index_did_not_foresee_is_left_out_of_it(store: Store) -> N
     assert names(store.items()) == ["good"]
 
 
+@pytest.mark.parametrize(
+    "index",
+    [lambda _: [1 / 0], lambda _: [["unhashable"]], lambda _: 7],
+    ids=["zero", "hash", "it"],
+)
+def test_an_index_function_that_fails_ends_nothing(store: Store, index: Any) -> None:
+    store.add_index("broken", index)
+    store.upsert(config("a", 1))
+    store.upsert(config("a", 2))
+    assert versions(store) == {"a": "2"}
+    assert store.by_index("broken", "x") == []
+
+
 def test_malformed_entries_are_visible(store: Store) -> None:
     store.upsert(config("bad", 1, labels=["x"]))
     store.upsert(config("good", 2))
