@@ -1,10 +1,6 @@
 """Who may do what, and how it is refused. Users are impersonated by an administrator."""
 
-import uuid
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 from samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -39,26 +35,9 @@ from users import (
     withdraw_everywhere,
 )
 
-from certwright.testkit.apiserver import ApiServer
-
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
 ACCOUNTS = f"{NAMESPACED}/serviceaccounts"
 OTHER = "/api/v1/namespaces/default"
-
-
-@pytest_asyncio.fixture
-async def embedded() -> AsyncIterator[Conversation]:
-    """Talk to a fresh embedded server that looks at roles."""
-    server = ApiServer(furnish_namespaces=True, rbac=True)
-    conversation = Conversation(server.transport(), f"c-{uuid.uuid4().hex[:8]}")
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": conversation.namespace},
-    }
-    await conversation.post("/api/v1/namespaces", namespace, recorded=False)
-    conversation.start()
-    yield conversation
 
 
 @contract

@@ -1,7 +1,7 @@
 """Subresources that do something: issue a token, evict a pod, bind it to a node."""
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, Conflict, TooManyRequests
@@ -14,16 +14,16 @@ from certwright.testkit.apiserver.bodies import parse_object
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.deletion import Deletion
-from certwright.testkit.apiserver.options import delete_options_from
+from certwright.testkit.apiserver.options import delete_options_from, write_options
 from certwright.testkit.apiserver.refusals import invalid
 from certwright.testkit.apiserver.storage import Record
-from certwright.testkit.apiserver.tokens import Tokens
+from certwright.testkit.apiserver.tokens import AUDIENCE, Tokens
 from certwright.testkit.apiserver.users import service_account
 
 _SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-_AUDIENCE: Final = "https://kubernetes.default.svc"
 _HOUR_SECONDS: Final = 3600
 _SHORTEST_SECONDS: Final = 600
+_LONGEST_SECONDS: Final = 1 << 32
 
 
 class Actions:
@@ -43,24 +43,23 @@ class Actions:
         record = self._backend.get(call.kind, call.namespace, call.name)
         match call.subresource:
             case "token":
-                return document_response(call, self._token(record, body), 201)
+                return document_response(call, self._token(call, record, body), 201)
             case "eviction":
                 return document_response(call, self._evict(record, body), 201)
             case "binding":
                 return document_response(call, self._bind(record, body), 201)
         raise BadRequest(f"{call.subresource} cannot be created")
 
-    def _token(self, record: Record, body: JsonObject) -> JsonObject:
-        spec = {"audiences": [_AUDIENCE], "expirationSeconds": _HOUR_SECONDS} | {
+    def _token(self, call: Call, record: Record, body: JsonObject) -> JsonObject:
+        options = write_options(call, "CreateOptions")
+        spec = {"audiences": [AUDIENCE], "expirationSeconds": _HOUR_SECONDS} | {
             field: value for field, value in (body.get("spec") or {}).items() if value
         }
-        seconds = spec["expirationSeconds"]
-        if not isinstance(seconds, int) or seconds < _SHORTEST_SECONDS:
-            why = "may not specify a duration less than 10 minutes"
-            cause = invalid_value("spec.expirationSeconds", seconds, why)
-            raise invalid("TokenRequest", "authentication.k8s.io", "", [cause])
-        lifetime = timedelta(seconds=seconds)
+        _check_token_request(record, body, spec["expirationSeconds"])
+        lifetime = timedelta(seconds=spec["expirationSeconds"])
         user = service_account(record.namespace, record.name, record.uid)
+        given = {*(body.get("spec") or {}), "expirationSeconds"}
+        named: JsonObject = {f"f:{field}": {} for field in sorted(given)}
         return {
             "kind": "TokenRequest",
             "apiVersion": "authentication.k8s.io/v1",
@@ -69,10 +68,21 @@ class Actions:
                 "namespace": record.namespace,
                 "uid": record.uid,
                 "creationTimestamp": self._backend.now(),
+                "managedFields": [
+                    {
+                        "manager": options.field_manager,
+                        "operation": "Update",
+                        "apiVersion": "authentication.k8s.io/v1",
+                        "time": self._backend.now(),
+                        "fieldsType": "FieldsV1",
+                        "fieldsV1": {"f:spec": named},
+                        "subresource": "token",
+                    }
+                ],
             },
             "spec": {"boundObjectRef": None, **spec},
             "status": {
-                "token": self._tokens.issue(user, lifetime),
+                "token": self._tokens.issue(user, lifetime, spec["audiences"]),
                 "expirationTimestamp": format_time(self._backend.clock.now() + lifetime),
             },
         }
@@ -119,3 +129,18 @@ class Actions:
         collection = self._backend.registry.collection_of(record)
         self._backend.storage.put(collection, record.key, record.kind, obj)
         return {**_SUCCESS, "code": 201}
+
+
+def _check_token_request(record: Record, body: JsonObject, seconds: Any) -> None:
+    kind = ("TokenRequest", "authentication.k8s.io")
+    name = (body.get("metadata") or {}).get("name") or record.name
+    if name != record.name:
+        why = "must match the service account name if specified"
+        raise invalid(*kind, record.name, [invalid_value("metadata.name", name, why)])
+    why = ""
+    if not isinstance(seconds, int) or seconds < _SHORTEST_SECONDS:
+        why = "may not specify a duration less than 10 minutes"
+    elif seconds > _LONGEST_SECONDS:
+        why = "may not specify a duration larger than 2^32 seconds"
+    if why:
+        raise invalid(*kind, "", [invalid_value("spec.expirationSeconds", seconds, why)])

@@ -3,18 +3,19 @@
 from collections.abc import Callable
 
 from certwright.client.transport import Response
-from certwright.kube.errors import Cause
+from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
 from certwright.kube.timestamps import format_time
 from certwright.testkit.apiserver.access import Attributes, Authorizer
 from certwright.testkit.apiserver.answers import document_response
 from certwright.testkit.apiserver.bodies import parse_object
 from certwright.testkit.apiserver.calls import Call
+from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.fieldmanager import update as record_owner
 from certwright.testkit.apiserver.options import write_options
 from certwright.testkit.apiserver.refusals import invalid
 from certwright.testkit.apiserver.shape import check_type, decode
-from certwright.testkit.apiserver.tokens import Tokens
+from certwright.testkit.apiserver.tokens import AUDIENCE, Tokens
 from certwright.testkit.apiserver.users import User
 
 _GROUPS = {"authorization.k8s.io", "authentication.k8s.io"}
@@ -29,7 +30,6 @@ class Reviews:
         self._answers: dict[str, Callable[[Call, JsonObject], JsonObject]] = {
             "SelfSubjectAccessReview": self._self_access,
             "SubjectAccessReview": self._access,
-            "LocalSubjectAccessReview": self._access,
             "SelfSubjectRulesReview": self._rules,
             "SelfSubjectReview": self._identity,
             "TokenReview": self._token,
@@ -45,13 +45,17 @@ class Reviews:
         obj = parse_object(call.request.body, call.headers.get("content-type", ""))
         check_type(obj, call.kind)
         call.warnings += decode(obj, call.kind, call.request.body, options)
-        status = self._answers[call.kind.resource.kind](call, obj.get("spec") or {})
+        kind = call.kind.resource.kind
+        obj.pop("status", None)
         now = format_time(call.clock.now())
-        if call.kind.resource.kind == "SelfSubjectReview":
-            obj["metadata"] = {**(obj.get("metadata") or {}), "creationTimestamp": now}
+        if kind == "SelfSubjectReview":
+            obj["metadata"] = {"creationTimestamp": now}
         else:
             obj = record_owner(None, obj, kind=call.kind, manager=options.field_manager, time=now)
-        if call.kind.resource.kind == "SelfSubjectRulesReview":
+        if kind.endswith("AccessReview"):
+            _check_metadata(call, obj["metadata"])
+        status = self._answers[kind](call, obj.get("spec") or {})
+        if kind == "SelfSubjectRulesReview":
             obj["spec"], obj["metadata"] = {}, {}  # the server does not repeat the question
         return document_response(call, {**obj, "status": status}, 201)
 
@@ -61,7 +65,7 @@ class Reviews:
     def _access(self, call: Call, spec: JsonObject) -> JsonObject:
         if not spec.get("user") and not spec.get("groups"):
             why = "at least one of user or group must be specified"
-            cause = Cause("FieldValueInvalid", f'Invalid value: "": {why}', "spec.user")
+            cause = invalid_value("spec.user", "", why)
             raise invalid("", call.kind.resource.group, "", [cause])
         user = User(spec.get("user") or "", tuple(spec.get("groups") or ()))
         return self._verdict(call, spec, user)
@@ -72,8 +76,10 @@ class Reviews:
         return {**status, "reason": verdict.reason} if verdict.reason else status
 
     def _rules(self, call: Call, spec: JsonObject) -> JsonObject:
+        if not spec.get("namespace"):
+            raise BadRequest("no namespace on request")
         resources, paths = [], []
-        rules, _problems = self._authorizer.rules(call.user, spec.get("namespace") or "")
+        rules, _problems = self._authorizer.rules(call.user, spec["namespace"])
         for rule in rules:
             if rule.get("nonResourceURLs"):
                 paths.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
@@ -85,21 +91,32 @@ class Reviews:
         return {"userInfo": call.user.info()}
 
     def _token(self, _call: Call, spec: JsonObject) -> JsonObject:
-        user = self._tokens.user(spec.get("token") or "")
-        if user is None:
+        if not spec.get("token"):
+            raise BadRequest("token is required for TokenReview in authentication")
+        issued = self._tokens.find(spec["token"])
+        asked = spec.get("audiences") or [AUDIENCE]
+        audiences = [each for each in asked if issued is not None and each in issued.audiences]
+        if issued is None or not audiences:
             return {"user": {}, "error": "invalid bearer token"}
-        return {
-            "authenticated": True,
-            "user": user.info(),
-            "audiences": spec.get("audiences") or ["https://kubernetes.default.svc"],
-        }
+        return {"authenticated": True, "user": issued.user.info(), "audiences": audiences}
+
+
+def _check_metadata(call: Call, metadata: JsonObject) -> None:
+    if metadata.keys() - {"managedFields"}:
+        cause = invalid_value("metadata", metadata, "must be empty")
+        raise invalid("", call.kind.resource.group, "", [cause])
 
 
 def _asked(call: Call, spec: JsonObject) -> Attributes:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) is (path is None):
-        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        cause = Cause("FieldValueInvalid", f"Invalid value: null: {why}", "spec.resourceAttributes")
+        if path is None:
+            why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+            cause = invalid_value("spec.resourceAttributes", None, why)
+        else:
+            shown = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+            why = "cannot be specified in combination with resourceAttributes"
+            cause = invalid_value("spec.nonResourceAttributes", shown, why)
         raise invalid("", call.kind.resource.group, "", [cause])
     if path is not None:
         return Attributes(path.get("verb", ""), path=path.get("path", ""))

@@ -1,6 +1,8 @@
 """Bearer tokens: opaque, remembered, and worth nothing to any other server."""
 
 import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from certwright.clock import Clock
@@ -8,6 +10,17 @@ from certwright.testkit.apiserver.storage import Change, ChangeType
 from certwright.testkit.apiserver.users import User
 
 _PREFIX = "certwright-"
+AUDIENCE = "https://kubernetes.default.svc"
+"""For whom tokens are that open this server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """Whom a token stands for, until when and towards whom."""
+
+    user: User
+    expiry: datetime | None
+    audiences: tuple[str, ...]
 
 
 class Tokens:
@@ -19,21 +32,32 @@ class Tokens:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._users: dict[str, tuple[User, datetime | None]] = {}
+        self._issued: dict[str, Issued] = {}
 
-    def issue(self, user: User, lifetime: timedelta | None = None) -> str:
+    def issue(
+        self,
+        user: User,
+        lifetime: timedelta | None = None,
+        audiences: Sequence[str] = (AUDIENCE,),
+    ) -> str:
         """Return a new token for a user; without a lifetime it is valid as long as the server."""
         token = _PREFIX + secrets.token_urlsafe(32)
-        self._users[token] = (user, self._clock.now() + lifetime if lifetime else None)
+        expiry = self._clock.now() + lifetime if lifetime else None
+        self._issued[token] = Issued(user, expiry, tuple(audiences))
         return token
 
-    def user(self, token: str) -> User | None:
-        """Return whom a token stands for; None when it is unknown or has expired."""
-        user, expiry = self._users.get(token, (None, None))
-        if expiry is not None and expiry <= self._clock.now():
-            del self._users[token]
+    def find(self, token: str) -> Issued | None:
+        """Return what is known of a token; None when it is unknown or has expired."""
+        issued = self._issued.get(token)
+        if issued is not None and issued.expiry is not None and issued.expiry <= self._clock.now():
+            del self._issued[token]
             return None
-        return user
+        return issued
+
+    def user(self, token: str) -> User | None:
+        """Return whom a token lets in; None when it is none for this server."""
+        issued = self.find(token)
+        return issued.user if issued is not None and AUDIENCE in issued.audiences else None
 
     def observe(self, change: Change) -> None:
         """Forget the tokens of a ServiceAccount when it is deleted."""
@@ -41,5 +65,5 @@ class Tokens:
             return
         if change.record.kind.resource.qualified == "serviceaccounts":
             uid = change.record.uid
-            for token in [t for t, (user, _) in self._users.items() if user.uid == uid]:
-                del self._users[token]
+            for token in [t for t, issued in self._issued.items() if issued.user.uid == uid]:
+                del self._issued[token]
