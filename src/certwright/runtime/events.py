@@ -214,7 +214,8 @@ class EventRecorder:
                 else:
                     patch = {"series": body["series"]}
                     await self._client.patch(Event, key_of(body), patch)
-        except (ApiError, TransportError, TimeoutError) as error:
+        except (ApiError, TransportError, TimeoutError, TypeError, ValueError) as error:
+            # The last two: it is about something no request can name or JSON can hold.
             if isinstance(error, NotFound) and not fresh:  # expired meanwhile: a new one begins
                 name = self._name(topic.subject, series.last)
                 self._series[topic] = _Series(name, series.note, series.last, series.last)

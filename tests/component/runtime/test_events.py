@@ -63,6 +63,25 @@ async def test_an_event_says_what_happened_to_whom(world, recorder):
     assert "series" not in event
 
 
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"metadata": {"namespace": "not/one", "name": "a"}},
+        {"metadata": {"namespace": "default", "name": "a", "uid": 7}},
+        {"metadata": {"namespace": "default", "name": "a"}, "kind": "half a \ud800 pair"},
+        {},
+    ],
+    ids=["namespace", "uid", "kind", "nothing"],
+)
+async def test_an_event_about_nonsense_is_dropped_and_the_next_is_written(
+    world, recorder, nonsense
+):
+    recorder.record(nonsense, "Normal", "Looked", "at what?")
+    recorder.record(OBJ, "Normal", "Applied", "fine")
+    await world.rest()
+    assert "fine" in {event["note"] for event in await world.events()}
+
+
 async def test_repetitions_become_a_series_written_now_and_then(world, recorder, asked):
     for _ in range(100):
         recorder.record(OBJ, "Warning", "Failed", "not again")
