@@ -1,14 +1,30 @@
 """The event loop a command runs on."""
 
 import asyncio
+import signal
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 
 def run_to_end(main: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine as the whole of this process, on uvloop if it is installed."""
+    """Run a coroutine as the whole of this process, on uvloop if it is installed.
+
+    SIGTERM cancels it, as Ctrl-C does, until it handles signals itself: a start that is
+    interrupted cleans up too.
+    """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(main)
+        try:
+            runner.run(_ended_by_sigterm(main))
+        except asyncio.CancelledError:
+            sys.exit(128 + signal.SIGTERM)
+
+
+async def _ended_by_sigterm(main: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    await main
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

@@ -136,12 +136,15 @@ async def test_a_controller_that_crashes_is_visible_and_the_visit_goes_on(start,
     assert await up.end(signal.SIGINT) == 0
 
 
-async def test_ctrl_c_while_it_starts_leaves_nothing_behind(start, tmp_path):
+@pytest.mark.parametrize(
+    ("ending", "codes"), [(signal.SIGINT, {0, 130}), (signal.SIGTERM, {0, 143})]
+)
+async def test_an_interrupted_start_leaves_nothing_behind(start, tmp_path, ending, codes):
     up = await start("up", "--kubeconfig", "kubeconfig")
     async with asyncio.timeout(30):
         while not (tmp_path / "kubeconfig").exists():
             await asyncio.sleep(0.001)
-    assert await up.end(signal.SIGINT) in {0, 130}
+    assert await up.end(ending) in codes
     assert "Traceback" not in up.text
     assert not (tmp_path / "kubeconfig").exists()
     assert left_behind(tmp_path) == []

@@ -1,0 +1,136 @@
+"""A whole manager over HTTP and a server that answers nonsense: it says so, and lives on."""
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from aiohttp import web
+
+from certwright.client import Client, Config, HttpTransport, Request
+from certwright.kube.kinds import ConfigMap
+from certwright.runtime import DONE, Controller, Manager
+from certwright.testkit.apiserver import ApiServer
+
+LINE_LIMIT = 64 * 1024
+PATIENCE_SECONDS = 20
+
+
+async def web_page(_request):
+    return web.Response(text="<html>Please log in</html>", content_type="text/html")
+
+
+async def truncated_json(_request):
+    return web.Response(
+        body=b'{"kind": "ConfigMapList", "items": [', content_type="application/json"
+    )
+
+
+async def two_gibibytes(request):
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    response.content_length = 2 * 1024**3
+    await response.prepare(request)
+    with suppress(ConnectionError):
+        while True:  # for as long as anybody listens
+            await response.write(b" " * LINE_LIMIT)
+    return response
+
+
+async def one_endless_line(request):
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(request)
+    with suppress(ConnectionError):
+        while True:
+            await response.write(b"x" * LINE_LIMIT)
+    return response
+
+
+async def hang_up(request):
+    request.transport.close()
+    return web.Response()
+
+
+class Server:
+    """An API server over plain HTTP that misbehaves until told otherwise."""
+
+    def __init__(self, misbehave) -> None:
+        self.api = ApiServer()
+        self.misbehave = misbehave
+
+    async def answer(self, request):
+        if self.misbehave is not None:
+            return await self.misbehave(request)
+        call = Request(
+            "", request.method, request.path,
+            tuple(request.query.items()), tuple(request.headers.items()), await request.read(),
+        )  # fmt: skip
+        if "watch" not in request.query:
+            answer = self.api.handle(call)
+            return web.Response(status=answer.status, headers=answer.headers, body=answer.body)
+        stream = self.api.watch(call)
+        response = web.StreamResponse(status=stream.status, headers=dict(stream.headers))
+        await response.prepare(request)
+        async for chunk in stream.chunks():
+            await response.write(chunk)
+        return response
+
+    @asynccontextmanager
+    async def listening(self):
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self.answer)
+        runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        finally:
+            await runner.cleanup()
+
+
+def in_pages(misbehave):
+    """Refuse to stream lists, and misbehave when asked for pages."""
+
+    async def answer(request):
+        if "sendInitialEvents" not in request.query:
+            return await misbehave(request)
+        status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 400}
+        return web.json_response({**status, "reason": "BadRequest"}, status=400)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("misbehave", "complaint"),
+    [
+        (web_page, "answered 200 with a web page, not as a Kubernetes API server"),
+        (truncated_json, "the watch ended in the middle of an event, after 36 bytes of it"),
+        (one_endless_line, "a line of the watch exceeds 65536 bytes without an end"),
+        (hang_up, "cut the connection"),
+        (in_pages(web_page), "answered 200 with a web page, not as a Kubernetes API server"),
+        (in_pages(truncated_json), "the answer (36 bytes) is not complete JSON"),
+        (in_pages(two_gibibytes), "the answer exceeds 268435456 bytes and was dropped"),
+        (in_pages(hang_up), "cut the connection"),
+    ],
+)
+async def test_nonsense_is_named_and_survived(misbehave, complaint):
+    seen = asyncio.Queue()
+
+    async def reconcile(_ctx, key):
+        seen.put_nowait(key.name)
+        return DONE
+
+    server = Server(misbehave)
+    metadata = {"name": "a", "namespace": "default"}
+    await Client(server.api.transport()).create(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    )
+    async with server.listening() as url, asyncio.TaskGroup() as group:
+        client = Client(HttpTransport(Config(url)), line_limit=LINE_LIMIT)
+        manager = Manager(client, [Controller(ConfigMap, reconcile)])
+        group.create_task(manager.run())
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while complaint not in "".join(manager.cache.unsynced()):
+                await asyncio.sleep(0.01)
+            server.misbehave = None
+            assert await seen.get() == "a"
+        manager.stop()
+    await client.close()
