@@ -34,7 +34,8 @@ class Program:
     """A running module of this package that writes JSON lines."""
 
     def __init__(self, module: str, *args: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "examples"), "PYTHONHASHSEED": "0"}
+        path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "examples")])
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
         self.module = module
         self._process = subprocess.Popen(
             [sys.executable, "-m", f"bench.{module}", *args],
@@ -95,18 +96,18 @@ class Run:
         return sum(after["cpu"] - before["resumed"] for before, after in pairs)
 
 
-def measure(subject: str, server: "CannedServer | None" = None, **options: Any) -> Run:
-    """Run a subject to its end; what it asks to be released, the *server* releases."""
+def measure(subject: str, canned: "CannedServer | None" = None, **options: Any) -> Run:
+    """Run a subject to its end; what it asks to be released, the canned server releases."""
     task = msgspec.json.encode(Task(**options)).decode()
-    before = server.control("reset") if server else {"cpu": 0.0}
+    before = canned.control("reset") if canned else {"cpu": 0.0}
     marks: Marks = {}
     with Program(f"subjects.{subject}", task) as program:
         while "done" not in marks:
             line = program.line()
             marks[f"round {len(marks)}" if line["mark"] == "round" else line["mark"]] = line
-            if server and line["release"]:
-                server.control("release", events=line["release"])
-    after = server.control("usage") if server else {"cpu": 0.0, "calls": {}}
+            if canned and line["release"]:
+                canned.control("release", events=line["release"])
+    after = canned.control("usage") if canned else {"cpu": 0.0, "calls": {}}
     return Run(marks, after["calls"], after["cpu"] - before["cpu"])
 
 

@@ -3,6 +3,7 @@
 import asyncio
 
 from bench import meter
+from certwright.cli.run import Settling
 from certwright.client import Client, Config, HttpTransport
 from certwright.kube import Key
 from certwright.kube.kinds import Deployment
@@ -14,6 +15,7 @@ from certwright.runtime import (
     Manager,
     Outcome,
     configure_logs,
+    select,
 )
 
 
@@ -23,7 +25,8 @@ class Pipeline:
     def __init__(self, task: meter.Task) -> None:
         self._task = task
         self._reconciled = 0
-        self.controller = Controller(Deployment, self.reconcile)
+        indexed = select(Deployment, indexes={"tier": tier, "namespace": namespace})
+        self.controller = Controller(indexed, self.reconcile)
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         ctx.get(Deployment, key)
@@ -41,12 +44,15 @@ def tier(entry: Entry) -> list[str]:
     return [entry.meta.labels.get("tier", "")]
 
 
+def namespace(entry: Entry) -> list[str]:
+    return [entry.key.namespace]
+
+
 async def main(task: meter.Task) -> None:
-    configure_logs(level="warning")
+    configure_logs(level="error")  # marks block the loop, which would be warned about
     async with Client(HttpTransport(Config(server=task.server))) as client:
         manager = Manager(client, [Pipeline(task).controller])
-        share = manager.cache.store(Deployment, indexes={"tier": tier})
-        share.store.by_namespace("")  # the first question makes the index
+        manager.add(Settling(manager))
         meter.start()
         await manager.run()
 

@@ -4,6 +4,7 @@ import asyncio
 
 from bench import meter
 from bench.workload import Widget, WidgetStatus
+from certwright.cli.run import Settling
 from certwright.client import connect
 from certwright.kube import Key
 from certwright.runtime import DONE, Context, Controller, Manager, Outcome, configure_logs
@@ -20,6 +21,7 @@ async def main(task: meter.Task) -> None:
     configure_logs(level="warning")
     async with connect(kubeconfig=task.kubeconfig) as client:
         manager = Manager(client, [Controller(Widget, reconcile)])
+        manager.add(Settling(manager))
         meter.start()
         await manager.run()
 
