@@ -3,9 +3,9 @@
 After an apply we remember a hash of the *returned* object, projected onto the fields our
 manager owns in it. Later the projection of the cached object is compared with that hash, so
 quantities, defaults and whatever else the server normalises need no special cases. After a
-restart nothing is remembered: then the cached object is left alone if it contains everything
-desired and our manager owns nothing else in it. In doubt, one apply is made: it is
-idempotent, and from then on the hash decides.
+restart nothing is remembered: then the cached object is left alone if what our manager owns
+in it is what is desired, no less and no more. In doubt, one apply is made: it is idempotent,
+and from then on the hash decides.
 """
 
 from collections.abc import Callable, Mapping
@@ -72,7 +72,9 @@ class Applier:
         live = await self._writes.apply(resource, desired)
         metadata = live["metadata"]
         owned = own_fields(metadata.get("managedFields") or [], self._writes.field_manager)
-        if store is not None and owned is not None:
+        if (
+            owned is not None and store is not None and key in store
+        ):  # else nobody says when it goes
             projection = projection_hash(live, owned)
             self._applied[resource, key] = _Applied(digest, metadata["resourceVersion"], projection)
         return Effect.WRITTEN
@@ -96,10 +98,8 @@ class Applier:
         now = projection_hash(live, owned)
         if known is not None and known.projection != now:
             return False
-        if known is None:
-            mine = project(live, owned)
-            if not (contains(live, desired) and covers(desired, mine)):
-                return False
+        if known is None and not is_applied(live, owned, desired):
+            return False
         self._applied[place] = _Applied(digest, entry.meta.resource_version, now)
         return True
 
@@ -160,6 +160,23 @@ def own_fields(managed: list[JsonObject], manager: str) -> FieldSet | None:
         if mine and not entry.get("subresource"):
             return FieldSet.parse(entry.get("fieldsV1") or {})
     return None
+
+
+def is_applied(live: JsonObject, owned: FieldSet, desired: JsonObject) -> bool:
+    """Say whether the fields we own in *live* are those of *desired*, with the same values.
+
+    That *live* holds the values is not enough: whoever changes an atomic list takes it over,
+    and one they only added to still has in it what we want.
+    """
+    mine = project(live, owned)
+    identity = {name: live["metadata"].get(name) for name in ("namespace", "name")}
+    whole = {
+        **mine,
+        "apiVersion": live.get("apiVersion"),
+        "kind": live.get("kind"),
+        "metadata": {**mine.get("metadata", {}), **identity},  # which nobody owns
+    }
+    return contains(whole, desired) and covers(desired, mine)
 
 
 def contains(live: Any, desired: Any) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from certwright.client import Client, ConnectFailed
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import Lease, Secret
-from certwright.runtime import DONE, Controller, Manager, again
+from certwright.runtime import DONE, Controller, Manager, again, select
 
 Missing = Resource("not.installed", "v1", "Ghost", "ghosts")
 
@@ -292,3 +292,19 @@ async def test_nothing_is_remembered_of_objects_that_are_gone(world):
         await world.cluster.delete(Secret, "a")
         await world.rest(5)
         assert len(applier._applied) == 0
+
+
+async def test_nothing_is_remembered_of_objects_that_no_store_holds(world):
+    async def reconcile(ctx, key):
+        found = ctx.get(Secret, key)
+        if found is not None:
+            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+            await ctx.apply({**lease, "metadata": {"name": key.name}}, owner=found)
+        return DONE
+
+    await world.secrets("a")
+    leases = select(Lease, labels="kept=yes")
+    async with world.running(Controller(Secret, reconcile, owns=[leases])) as manager:
+        await world.rest(1)
+        assert "a" in await world.cluster.names(Lease)
+        assert len(manager.workers[0]._around.applier._applied) == 0

@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 
 from certwright.kube import Key, Object
-from certwright.kube.kinds import ConfigMap, Secret
+from certwright.kube.kinds import ConfigMap, Deployment, Secret
 from certwright.runtime import DONE, Controller, Effect, mapped
 
 
@@ -101,6 +101,36 @@ async def test_a_restart_notices_fields_that_are_no_longer_wanted(toybox, toy, k
     await toybox.patch(toy.resource, "a", {"spec": {"size": None}})
     await toybox.settle(keeper)
     assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
+
+
+async def test_a_restart_notices_that_somebody_took_a_list_over(toybox, toy):
+    """Tolerations are one atomic list: who adds to it owns it, and still leaves ours in it."""
+
+    async def reconcile(ctx, key):
+        found = ctx.get(toy.resource, key)
+        if found is not None:
+            labels = {"app": key.name}
+            pod = {
+                "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}],
+                "tolerations": [{"key": "ours", "operator": "Exists"}],
+            }
+            template = {"metadata": {"labels": labels}, "spec": pod}
+            spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+            kind = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": key.name}}
+            await ctx.apply({**kind, "spec": spec}, owner=found)
+        return DONE
+
+    controller = Controller(toy.resource, reconcile, owns=[Deployment])
+    await toybox.create(toy("a"))
+    await toybox.settle(controller)
+    assert (await toybox.restart()).writes == 0
+    await toybox.stop()
+    both = [{"key": "ours", "operator": "Exists"}, {"key": "theirs", "operator": "Exists"}]
+    pod = {"spec": {"template": {"spec": {"tolerations": both}}}}
+    await toybox.patch(Deployment, "a", pod)
+    await toybox.settle(controller)
+    pod = (await toybox.get(Deployment, "a"))["spec"]["template"]["spec"]
+    assert [toleration["key"] for toleration in pod["tolerations"]] == ["ours"]
 
 
 async def test_children_go_with_their_owner(toybox, toy, keeper):
