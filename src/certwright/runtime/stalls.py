@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from types import FrameType
 from typing import Any, Generic, TypeVar
 
 import structlog
@@ -73,9 +74,16 @@ class StallMonitor:
                 "event loop is blocked",
                 by=str(who),
                 seconds=round(blocked, 3),
-                where=[str(line) for line in traceback.extract_stack(frame)[-4:]],
+                where=_where(frame),
                 hint="move the work into ctx.cpu(...)",
             )
+
+
+def _where(frame: FrameType) -> list[str]:
+    """Name the innermost lines below `StallMonitor.step`."""
+    lines = traceback.extract_stack(frame)
+    below = max((n for n, line in enumerate(lines, 1) if line.filename == __file__), default=0)
+    return [f"{line.filename}:{line.lineno} in {line.name}" for line in lines[below:][-4:]]
 
 
 class _Steps(Generator[Any, Any, R], Generic[R]):

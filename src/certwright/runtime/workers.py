@@ -8,11 +8,13 @@ on, the other keys are worked on, and the damage is visible in logs, metrics and
 import asyncio
 import logging
 from enum import StrEnum
+from types import TracebackType
 from typing import Any
 
 import structlog
 
 from certwright.kube import Key
+from certwright.runtime import stalls
 from certwright.runtime.backoff import Backoff
 from certwright.runtime.context import Context, Surroundings
 from certwright.runtime.controller import Controller
@@ -90,6 +92,7 @@ class Workers:
         self._deadline = controller.deadline.total_seconds()
         self._open = asyncio.Event()
         self._conflicts: dict[Key, int] = {}
+        self._crashes: dict[Key, str] = {}  # a traceback is worth its lines once
         self._replacements = 0
         self._group: asyncio.TaskGroup | None = None
         self._log = structlog.get_logger().bind(controller=controller.name)
@@ -301,6 +304,7 @@ class Workers:
             case Next.REST | Next.LATER:
                 self.queue.forget(key)
                 self._conflicts.pop(key, None)
+                self._crashes.pop(key, None)
                 if verdict.next is Next.LATER:
                     self.queue.add_after(key, verdict.after)
             case Next.NOW:
@@ -339,7 +343,9 @@ class Workers:
                 self._event(key, "ReconcileTimedOut", text)
             case Fault.CRASH:
                 self._metrics.panics.inc()
-                log.error("reconcile crashed", error=text, exc_info=error)
+                new = self._crashes.get(key) != text
+                self._crashes[key] = text
+                log.error("reconcile crashed", error=text, exc_info=new and _their_part(error))
                 self._event(key, "ReconcileCrashed", text)
             case _:
                 log.warning("reconcile failed", error=text)
@@ -358,6 +364,17 @@ class _Worker(StrEnum):
 
     KEPT = "kept"
     REPLACED = "replaced"
+
+
+def _their_part(
+    error: BaseException,
+) -> tuple[type[BaseException], BaseException, TracebackType | None]:
+    """Return what a logger needs for a traceback that begins where other people's code does."""
+    ours = {__file__, stalls.__file__}
+    lines = error.__traceback__
+    while lines is not None and lines.tb_frame.f_code.co_filename in ours:
+        lines = lines.tb_next
+    return type(error), error, lines
 
 
 def describe(error: BaseException) -> str:

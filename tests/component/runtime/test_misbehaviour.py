@@ -59,6 +59,23 @@ async def test_a_crash_is_visible_and_the_others_are_worked_on(world, metric, cr
     assert any(log["event"] == "reconcile crashed" and log["key"] == "default/bad" for log in logs)
 
 
+async def test_a_traceback_is_shown_once_and_begins_in_the_reconcile(world):
+    errors = iter([KeyError("a"), KeyError("a"), ValueError("b"), ValueError("b")])
+
+    async def reconcile(_ctx, _key):
+        for error in errors:
+            raise error
+        return DONE
+
+    await world.secrets("bad")
+    with capture_logs() as logs:
+        async with world.running(Controller(Secret, reconcile)):
+            await world.rest(10)
+    shown = [log["exc_info"] for log in logs if log["event"] == "reconcile crashed"]
+    assert [bool(one) for one in shown] == [True, False, True, False]
+    assert shown[0][2].tb_frame.f_code is reconcile.__code__
+
+
 async def test_anything_but_an_outcome_is_a_crash_that_says_so(world, metric):
     async def reconcile(_ctx, _key):
         return True
