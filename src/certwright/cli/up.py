@@ -44,7 +44,7 @@ def run_up(plan: Plan) -> None:
     """Run until Ctrl-C, then leave nothing behind."""
     controllers = load_controllers(plan.targets)
     samples = [manifest for path in plan.samples for manifest in read_manifests(path)]
-    configure_logs(level="warning")
+    configure_logs(level="warning", as_json=False)  # people look at this
     run_to_end(_up(plan, controllers, samples))
     print("stopped; nothing is left behind")
 
