@@ -7,6 +7,7 @@ import pytest
 FACADES = (
     "certwright.kube",
     "certwright.client",
+    "certwright.pki",
     "certwright.runtime",
     "certwright.testkit",
     "certwright.testkit.actors",

@@ -1,0 +1,185 @@
+"""Certificates as values: reading and writing, validity, and what is asked of them most."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import SignatureAlgorithmOID
+
+from certwright.pki.errors import (
+    PARSE_ERRORS,
+    MalformedCertificate,
+    MalformedPem,
+    TooLarge,
+    UnsupportedKey,
+)
+from certwright.pki.keys import STRONG_HASHES, PublicKey, accepted_public_key
+from certwright.pki.names import AlternativeNames
+from certwright.pki.pem import CERTIFICATE_LIMIT, CHAIN_LIMIT, read_blocks
+from certwright.pki.usages import Usages
+
+CHAIN_LENGTH = 10
+"""Certificates of a chain."""
+BACKDATING = timedelta(minutes=5)
+"""How far the start of a certificate lies in the past, for readers whose clock is behind."""
+
+_LABELS = {"CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"}
+ExtensionT = TypeVar("ExtensionT", bound=x509.ExtensionType)
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """From when to when a certificate holds, both ends included, in whole seconds of UTC."""
+
+    not_before: datetime
+    not_after: datetime
+
+    @classmethod
+    def of(cls, certificate: x509.Certificate) -> "Validity":
+        """Return the validity of a certificate."""
+        return cls(certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+
+    @classmethod
+    def starting(cls, now: datetime, lifetime: timedelta) -> "Validity":
+        """Return a validity of exactly *lifetime* that began a little before *now*.
+
+        The start lies `BACKDATING` in the past, at most a tenth of the lifetime. The end is
+        counted from the start, because who asked for 24 hours checks for 24 hours.
+
+        Raises:
+            ValueError: the lifetime is not at least one second.
+        """
+        if lifetime < timedelta(seconds=1):
+            raise ValueError("a certificate is valid for at least one second")
+        start = (now - min(BACKDATING, lifetime / 10)).replace(microsecond=0)
+        return cls(start, start + timedelta(seconds=lifetime // timedelta(seconds=1)))
+
+    @property
+    def lifetime(self) -> timedelta:
+        """The time between both ends."""
+        return self.not_after - self.not_before
+
+    def within(self, outer: "Validity") -> "Validity":
+        """Return the part that lies inside *outer*."""
+        return Validity(
+            max(self.not_before, outer.not_before), min(self.not_after, outer.not_after)
+        )
+
+    def covers(self, now: datetime) -> bool:
+        """Whether *now* lies inside."""
+        return self.not_before <= now <= self.not_after
+
+
+def read_certificate(data: bytes | str) -> x509.Certificate:
+    """Read the only certificate of a PEM text.
+
+    Raises:
+        TooLarge: more than 36,500 bytes.
+        MalformedPem: no PEM, or not exactly one certificate.
+        MalformedCertificate: it does not parse.
+    """
+    found = read_certificates(data, limit=CERTIFICATE_LIMIT)
+    if len(found) != 1:
+        raise MalformedPem(f"expected one certificate, found {len(found)}")
+    return found[0]
+
+
+def read_certificates(
+    data: bytes | str, *, limit: int = CHAIN_LIMIT, at_most: int = CHAIN_LENGTH
+) -> list[x509.Certificate]:
+    """Read all certificates of a PEM text in their order; repeated ones are dropped.
+
+    Raises:
+        TooLarge: more than *limit* bytes, or more than *at_most* different certificates.
+        MalformedPem: broken PEM, or no certificate in it.
+        MalformedCertificate: a certificate does not parse.
+    """
+    blocks = read_blocks(data, limit=limit)
+    different = dict.fromkeys(block.der for block in blocks if block.label in _LABELS)
+    if not different:
+        raise MalformedPem("no certificate found")
+    if len(different) > at_most:
+        raise TooLarge(f"{len(different)} certificates are more than the maximum of {at_most}")
+    return [_parsed(der, place) for place, der in enumerate(different, 1)]
+
+
+def write_certificates(*certificates: x509.Certificate) -> bytes:
+    """Write certificates as PEM, in the order given."""
+    return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in certificates)
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """Return the SHA-256 of the certificate in lower-case hexadecimal."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def extension(
+    certificate: x509.Certificate | x509.CertificateSigningRequest, kind: type[ExtensionT]
+) -> ExtensionT | None:
+    """Return the value of an extension, or None."""
+    found = certificate.extensions
+    try:
+        return found.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+
+
+def alternative_names(certificate: x509.Certificate) -> AlternativeNames:
+    """Return the alternative names of a certificate; none if it has no such extension."""
+    names = extension(certificate, x509.SubjectAlternativeName)
+    return AlternativeNames() if names is None else AlternativeNames.of_extension(names)
+
+
+def usages_of(certificate: x509.Certificate) -> Usages:
+    """Return the usages of a certificate; a missing extension is empty."""
+    return Usages.of_extensions(
+        extension(certificate, x509.KeyUsage), extension(certificate, x509.ExtendedKeyUsage)
+    )
+
+
+def public_key_of(certificate: x509.Certificate) -> PublicKey:
+    """Return the public key of a certificate.
+
+    Raises:
+        UnsupportedKey: it is of a kind that is not accepted, or does not parse.
+    """
+    try:
+        return accepted_public_key(certificate.public_key())
+    except PARSE_ERRORS as error:
+        raise UnsupportedKey("the certificate holds a key that does not parse") from error
+
+
+def has_strong_signature(certificate: x509.Certificate) -> bool:
+    """Whether the signature rests on SHA-256 or better, by an algorithm that is known."""
+    try:
+        digest = certificate.signature_hash_algorithm
+    except PARSE_ERRORS:
+        return False
+    if digest is None:
+        return certificate.signature_algorithm_oid == SignatureAlgorithmOID.ED25519
+    return isinstance(digest, STRONG_HASHES)
+
+
+def is_authority(certificate: x509.Certificate) -> bool:
+    """Whether the certificate says that it belongs to a certificate authority."""
+    constraints = extension(certificate, x509.BasicConstraints)
+    return constraints is not None and constraints.ca
+
+
+def without_repeats(certificates: Iterable[x509.Certificate]) -> list[x509.Certificate]:
+    """Drop repeated certificates; the first of each stays."""
+    return list(dict.fromkeys(certificates))
+
+
+def _parsed(der: bytes, place: int) -> x509.Certificate:
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        # Parsed here once and for all, so that nobody above meets a parser's error.
+        _ = certificate.extensions, certificate.subject, certificate.issuer
+    except PARSE_ERRORS as error:
+        raise MalformedCertificate(f"certificate {place} does not parse: {error}"[:300]) from error
+    return certificate
