@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
+try:
+    import typer
+except ModuleNotFoundError:
+    sys.exit("error: the command line has a dependency of its own: pip install 'certwright[cli]'")
 
 from certwright import __version__
 from certwright.cli.errors import UsageError

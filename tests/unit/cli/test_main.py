@@ -1,3 +1,4 @@
+import subprocess
 import sys
 from pathlib import Path
 
@@ -109,3 +110,11 @@ def test_a_kubeconfig_that_is_not_there_is_named(certwright, tmp_path):
     code, _, err = certwright("run", GREETING, "--kubeconfig", str(tmp_path / "none"))
     assert (code, err.count("\n")) == (2, 1)
     assert str(tmp_path / "none") in err
+
+
+def test_a_missing_dependency_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; import certwright.cli.main"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith("pip install 'certwright[cli]'\n")
+    assert "Traceback" not in done.stderr
