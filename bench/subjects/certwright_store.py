@@ -16,20 +16,23 @@ async def main(task: meter.Task) -> None:
     ):
         cache = Cache(client)
         share = cache.store(Deployment)
+        empty_gc = meter.full_collection_ms()
         meter.start()
         group.create_task(cache.run())
         if task.stalls:
             group.create_task(stalls.watch())
         await share.synced()
-        unsettled = meter.full_collection_ms() if task.stalls else 0.0
+        stall_cpu, stall_wall = stalls.cpu_ms, stalls.wall_ms
+        unsettled_gc = meter.full_collection_ms() if task.stalls else 0.0
         settle_memory()  # as a process does once its caches are complete
         meter.mark(
             "listed",
             release=task.events,
             tidy=True,
-            stall_cpu_ms=stalls.cpu_ms,
-            stall_wall_ms=stalls.wall_ms,
-            unsettled_gc_ms=unsettled,
+            stall_cpu_ms=stall_cpu,
+            stall_wall_ms=stall_wall,
+            empty_gc_ms=empty_gc,
+            unsettled_gc_ms=unsettled_gc,
         )
         await reached(share, str(task.last_version))
         meter.mark("done", tidy=True, gc_ms=meter.full_collection_ms(), count=len(share.store))
