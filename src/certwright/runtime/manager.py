@@ -7,8 +7,8 @@ works once its own stores are complete and this replica leads. A kind that canno
 
 Standbys keep their caches and queues warm: taking over needs no list.
 
-Shutdown: `Manager.stop` lets what is under way end within the grace period, then gives the
-lease away, writes the last events and ends. Cancelling `Manager.run` is a crash: nothing is
+Shutdown: `Manager.stop` lets what is under way end within the grace period, cancels the rest,
+gives the lease away, writes the last events and ends. Cancelling `Manager.run` is a crash: nothing is
 tidied up.
 """
 
@@ -165,13 +165,16 @@ class Manager:
 
     async def _shut_down(self, election: "asyncio.Task[None]") -> None:
         _log.info("shutting down", grace_seconds=self._grace.total_seconds())
+        grace = self._grace.total_seconds()
         async with asyncio.TaskGroup() as group:
-            for workers in self.workers:
-                group.create_task(workers.drain(self._grace.total_seconds()))
+            drains = [group.create_task(workers.drain(grace)) for workers in self.workers]
         election.cancel()
         await asyncio.wait([election])
         if self._elector is not None:
-            await self._elector.release()
+            if all(drain.result() for drain in drains):
+                await self._elector.release()
+            else:
+                _log.warning("lease left to expire: a reconcile ignores its cancellation")
         async with asyncio.TaskGroup() as group:
             for running in self._running:
                 group.create_task(running.recorder.flush())

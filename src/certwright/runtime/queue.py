@@ -101,6 +101,11 @@ class Queue(Generic[K]):
         return not self._queued and not self._working
 
     @property
+    def is_shut_down(self) -> bool:
+        """True once no more keys are given out."""
+        return self._shut_down
+
+    @property
     def delayed(self) -> int:
         """How many keys wait for their time."""
         return len(self._delays)

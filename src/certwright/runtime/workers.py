@@ -31,6 +31,9 @@ from certwright.runtime.triggers import Source, Trigger
 PATIENCE_SECONDS = 10.0
 """How long a cancelled reconcile may take to end before its worker is given up."""
 
+CUT_OFF_SECONDS = 1.0
+"""How long a reconcile cancelled by a shutdown may take to end."""
+
 KEYS_PER_TURN = 1000
 """How many keys a resync queues before the rest of the event loop has a turn."""
 
@@ -137,14 +140,24 @@ class Workers:
         for flight in self.flights.values():
             flight.stop(Stop.PAUSE)
 
-    async def drain(self, grace_seconds: float) -> None:
-        """Start nothing new and let what is under way end within a grace period."""
+    async def drain(self, grace_seconds: float) -> bool:
+        """Start nothing new, let what is under way end within a grace period, then cancel it.
+
+        Returns whether it has ended: a reconcile that ignores its cancellation has not.
+        """
         self.queue.shut_down()
+        if not await self._have_ended(grace_seconds):
+            for key in self.flights:
+                self._log.warning("reconcile cut off by shutdown", key=str(key))
+            self.pause()
+        return await self._have_ended(CUT_OFF_SECONDS)
+
+    async def _have_ended(self, within_seconds: float) -> bool:
         tasks = {flight.task for flight in self.flights.values() if flight.task is not None}
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=grace_seconds)
-            for task in late:
-                self._log.warning("reconcile cut off by shutdown", task=task.get_name())
+        if not tasks:
+            return True
+        _, late = await asyncio.wait(tasks, timeout=within_seconds)
+        return not late
 
     # Changes become keys
 
@@ -202,7 +215,7 @@ class Workers:
     # Keys become reconciles
 
     async def _work(self) -> None:
-        while True:
+        while not self.queue.is_shut_down:
             await self._open.wait()
             try:
                 key = await self.queue.get()

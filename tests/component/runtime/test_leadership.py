@@ -238,3 +238,42 @@ async def test_a_replica_that_cannot_work_does_not_ask_to_lead(world):
         await world.rest(60)
         with pytest.raises(NotFound):
             await world.cluster.client.get(Lease, LEASE)
+
+
+async def test_losing_the_lease_while_shutting_down_does_not_hold_up_the_end(world):
+    async def reconcile(_ctx, _key):
+        await asyncio.sleep(30)
+        return DONE
+
+    await world.secrets("a")
+    async with world.running(
+        Controller(Secret, reconcile), leader_election=election("one"), grace=timedelta(minutes=1)
+    ) as manager:
+        await world.rest(1)
+        started = world.clock.monotonic()
+        manager.stop()
+        await world.cluster.client.patch(Lease, LEASE, {"spec": {"holderIdentity": "usurper"}})
+    assert world.clock.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("stubborn", [True, False])
+async def test_the_lease_is_not_given_away_while_work_goes_on(world, stubborn):
+    async def reconcile(_ctx, _key):
+        end = world.clock.monotonic() + 60
+        while world.clock.monotonic() < end:
+            try:
+                await asyncio.sleep(1)
+            except asyncio.CancelledError:
+                if not stubborn:
+                    raise
+        return DONE
+
+    await world.secrets("a")
+    async with world.running(
+        Controller(Secret, reconcile), leader_election=election("one"), grace=timedelta(seconds=5)
+    ) as manager:
+        await world.rest(1)
+        manager.stop()
+        await world.rest(8)
+        lease = await world.cluster.client.get(Lease, LEASE)
+        assert lease["spec"]["holderIdentity"] == ("one" if stubborn else "")
