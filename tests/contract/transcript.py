@@ -52,10 +52,12 @@ class Symbols:
         match value:
             case dict():
                 if value.get("type") == "BOOKMARK":
-                    value = {**value, "object": _at_no_moment(value["object"])}
+                    value = {**value, "object": _bookmark(value["object"])}
                 elif _is_collection(value):
                     value = _at_no_moment(value)
-                return {k: self.clean(v, k) for k, v in sorted(value.items())}
+                return {self.text(k): self.clean(v, k) for k, v in sorted(value.items())}
+            case list() if key == "causes":
+                return _settled([self.clean(item) for item in value])
             case list() if key == "columnDefinitions":  # known difference: not described
                 return [self.clean({**column, "description": ""}) for column in value]
             case list() if key == "managedFields":
@@ -75,8 +77,12 @@ class Symbols:
 
 def _at_no_moment(value: Json) -> Json:
     """Hide a version that every write to the server moves on."""
-    hidden = {**value, "metadata": {**value["metadata"], "resourceVersion": "<now>"}}
-    if value["kind"] == "Table" and value["rows"]:
+    return {**value, "metadata": {**value["metadata"], "resourceVersion": "<now>"}}
+
+
+def _bookmark(value: Json) -> Json:
+    hidden = _at_no_moment(value)
+    if value["kind"] == "Table":
         rows = [{**row, "object": _at_no_moment(row["object"])} for row in value["rows"]]
         hidden["rows"] = rows
     return hidden
@@ -85,7 +91,14 @@ def _at_no_moment(value: Json) -> Json:
 def _is_collection(value: Json) -> bool:
     metadata = value.get("metadata")
     named = isinstance(metadata, dict) and "resourceVersion" in metadata and "uid" not in metadata
-    return named and str(value.get("kind", "")).endswith("List")
+    return named and str(value.get("kind", "")).endswith(("List", "Table"))
+
+
+def _settled(causes: list[Json]) -> list[Json]:
+    """Order causes that the server lists by chance."""
+    if all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
+        return sorted(causes, key=str)
+    return causes
 
 
 def _manager(entry: Json) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ from certwright.client.transport import Response
 from certwright.kube.errors import (
     ApiError,
     MethodNotAllowed,
+    NotAcceptable,
 )
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.listing import Page
-from certwright.testkit.apiserver.media import Form
+from certwright.testkit.apiserver.media import Form, wanted_kind
 from certwright.testkit.apiserver.refusals import (
     KindNotServed,
     NothingAcceptable,
@@ -87,6 +88,7 @@ def object_response(call: Call, record: Record, status: int = 200) -> Response:
     if form is Form.OBJECT:
         body = render(record, call.kind)
     elif form is Form.METADATA:
+        _check_plurality(call, is_list=False)
         body = orjson.dumps(metadata_of(view(record, call.kind)))
     else:
         include = call.query.get("includeObject", "")
@@ -128,6 +130,7 @@ def list_response(call: Call, page: Page) -> Response:
         table = table_of(kind, objects, call.query.get("includeObject", ""), call.clock.now())
         return json_response(200, orjson.dumps({**table, "metadata": metadata}), call.warnings)
     if form is Form.METADATA:
+        _check_plurality(call, is_list=True)
         head = {"kind": "PartialObjectMetadataList", "apiVersion": _META, "metadata": metadata}
         items = [orjson.dumps(metadata_of(view(record, kind))) for record in page.records]
         if not items and not kind.custom:
@@ -153,6 +156,18 @@ def _item(record: Record, kind: ServedKind) -> bytes:
     prefix = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'
     assert encoded.startswith(prefix.encode())
     return b"{" + encoded[len(prefix) :]
+
+
+def _check_plurality(call: Call, *, is_list: bool) -> None:
+    """Refuse the metadata of one when many were asked for, and the other way round."""
+    asked = wanted_kind(call.headers.get("accept", ""))
+    if asked.endswith("List") is is_list:
+        return
+    resource = call.kind.resource
+    package = "unstructured" if call.kind.custom else resource.group.partition(".")[0] or "core"
+    name = "Unstructured" if call.kind.custom else resource.kind
+    found = f"a list (*{package}.{name}List)" if is_list else f"not a list (*{package}.{name})"
+    raise NotAcceptable(f"you requested {asked}, but the requested object is {found}")
 
 
 def metadata_of(obj: JsonObject) -> JsonObject:

@@ -1,6 +1,7 @@
 """Reading request bodies: JSON, or YAML where the API accepts it; bounded in size and depth."""
 
-from typing import Any
+import re
+from typing import Any, ClassVar
 
 import orjson
 import yaml
@@ -102,13 +103,25 @@ def parse_yaml(body: bytes) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as the API server reads it: timestamps stay strings."""
+    """YAML as the API server reads it: timestamps stay strings, and so do all keys."""
+
+    bool_values: ClassVar = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002  # as inherited
+        self.flatten_mapping(node)
+        found = {}
+        for key_node, value_node in node.value:
+            key = self.construct_object(key_node, deep=True)
+            key = key if isinstance(key, str) else orjson.dumps(key).decode()
+            found[key] = self.construct_object(value_node, deep=deep)
+        return found
 
 
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), list("yYnN"))
 
 
 def go_type(value: Any) -> str:

@@ -85,7 +85,8 @@ class Call:
     @property
     def form(self) -> Form:
         """The shape in which the client wants objects."""
-        return accepted_form(self.headers.get("accept", ""))
+        streams = self.verb in {"list", "watch"}
+        return accepted_form(self.headers.get("accept", ""), streams=streams)
 
     @property
     def attributes(self) -> Attributes:
@@ -149,7 +150,7 @@ def parse_call(
         MethodNotAllowed: the kind does not support the verb.
     """
     kind = registry.find(address.group, address.version, address.plural)
-    if kind is None and not registry.has_group(address.group):
+    if kind is None and not registry.has_built_in_group(address.group):
         raise PathNotServed("404 page not found")
     if kind is None or not _is_at(kind, address):
         raise KindNotServed

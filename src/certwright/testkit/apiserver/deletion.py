@@ -101,14 +101,7 @@ class Deletion:
             self._set_collection_finalizers(record.kind, obj["metadata"], options)
             record = self._store(record, obj, dry_run=options.dry_run)
             return Deleted(record, is_gone=False)
-        if finalizers:
-            raise conflict(
-                record.kind.resource,
-                record.name,
-                "The system is ensuring all content is removed from this namespace.  Upon "
-                "completion, this namespace will automatically be purged by the system.",
-            )
-        if record.metadata.get("finalizers"):
+        if finalizers or record.metadata.get("finalizers"):
             return Deleted(record, is_gone=False)
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
 
@@ -224,6 +217,12 @@ def set_condition(
 def check_preconditions(kind: ServedKind, record: Record, options: DeleteOptions) -> None:
     """Refuse to delete another object than the one the client means."""
     resource = kind.resource
+    if resource.qualified == "namespaces" and options.uid not in {None, record.uid}:
+        why = (
+            f"Precondition failed: UID in precondition: {options.uid}, "
+            f"UID in object meta: {record.uid}"
+        )
+        raise conflict(resource, record.name, why)
     qualified = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
     details = {"name": record.name, "group": resource.group, "kind": resource.kind}
     version = record.metadata["resourceVersion"]

@@ -11,7 +11,7 @@ from certwright.testkit.apiserver.answers import json_response
 from certwright.testkit.apiserver.calls import lower_headers
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.media import media_ranges
-from certwright.testkit.apiserver.refusals import PathNotServed
+from certwright.testkit.apiserver.refusals import KindNotServed, PathNotServed
 from certwright.testkit.apiserver.registry import Registry
 from certwright.testkit.apiserver.subresources import SubresourceKind, subresource_kinds
 
@@ -38,6 +38,10 @@ _GROUPS: Final = (
     "discovery.k8s.io",
 )  # fmt: skip
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_CUSTOM_VERBS: Final = (
+    "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+)  # fmt: skip
+"""In the order in which custom resources are listed."""
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz", "/livez/ping", "/readyz/ping"})
 
 
@@ -55,7 +59,11 @@ class Discovery:
         """
         path = request.path.rstrip("/") or "/"
         if path in _HEALTH:
-            return Response(200, {"content-type": "text/plain; charset=utf-8"}, b"ok")
+            headers = {
+                "content-type": "text/plain; charset=utf-8",
+                "cache-control": "no-cache, private",
+            }
+            return Response(200, headers, b"ok")
         if path in {"/api", "/apis"} and _wants_aggregated(request):
             document = self._aggregated("" if path == "/api" else None)
             return json_response(200, document, headers={"content-type": _AGGREGATED})
@@ -79,6 +87,10 @@ class Discovery:
                 return self._resources("", version)
             case ["apis", group, version] if self._registry.has_group_version(group, version):
                 return self._resources(group, version)
+            case ["api", _]:
+                raise KindNotServed
+            case ["apis", group, _] if group in self._groups():
+                raise KindNotServed
         raise PathNotServed("404 page not found")
 
     def _paths(self) -> list[str]:
@@ -119,8 +131,10 @@ class Discovery:
         resources: list[JsonObject] = []
         for kind in self._kinds(group, version):
             resources.append(_legacy(kind))
-            resources += [_legacy_subresource(kind, sub) for sub in subresource_kinds(kind)]
-        resources.sort(key=lambda resource: str(resource["name"]))
+            parts = subresource_kinds(kind)
+            if kind.custom:  # status before scale
+                parts.reverse()
+            resources += [_legacy_subresource(kind, sub) for sub in parts]
         return {
             "kind": "APIResourceList",
             "apiVersion": "v1",
@@ -193,7 +207,7 @@ def _legacy(kind: ServedKind) -> JsonObject:
         "singularName": kind.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": sorted(kind.verbs),
+        "verbs": _CUSTOM_VERBS if kind.custom else sorted(kind.verbs),
     }
     return {**entry, **_names(kind)}
 
@@ -214,7 +228,7 @@ def _aggregated(kind: ServedKind) -> JsonObject:
     resource = kind.resource
     entry: JsonObject = {
         "resource": resource.plural,
-        "responseKind": _gvk(resource.group, resource.version, resource.kind),
+        "responseKind": _response_kind(kind, SubresourceKind("", resource.kind)),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": sorted(kind.verbs),
@@ -233,7 +247,9 @@ def _aggregated(kind: ServedKind) -> JsonObject:
 
 def _response_kind(kind: ServedKind, sub: SubresourceKind) -> JsonObject:
     if not sub.group_version:
-        return _gvk(kind.resource.group, kind.resource.version, sub.kind)
+        # Built-in kinds leave out what the list around them says.
+        own = (kind.resource.group, kind.resource.version) if kind.custom else ("", "")
+        return _gvk(*own, sub.kind)
     group, _, version = sub.group_version.rpartition("/")
     return _gvk(group, version, sub.kind)
 

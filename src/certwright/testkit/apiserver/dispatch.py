@@ -7,6 +7,7 @@ from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.bodies import parse_object
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.deletion import Deletion
+from certwright.testkit.apiserver.media import Form
 from certwright.testkit.apiserver.patching import Patches
 from certwright.testkit.apiserver.refusals import forbidden, method_not_allowed
 from certwright.testkit.apiserver.reviews import Reviews
@@ -35,7 +36,12 @@ class Dispatch:
         self._reviews = Reviews(authorizer, tokens)
 
     def __call__(self, call: Call) -> Response:
-        """Carry out a call."""
+        """Carry out a call.
+
+        Raises:
+            NotAcceptable: the client takes no answer the server could give.
+        """
+        assert call.form in Form
         if call.subresource == "scale":
             return self._scales.answer(call)
         match call.verb:

@@ -20,7 +20,7 @@ _FORMS = {
     "PartialObjectMetadataList": Form.METADATA,
     "Table": Form.TABLE,
 }
-_JSON = {"application/json", "application/*", "*/*"}
+_JSON = {"application/json", "*/*"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +42,36 @@ def media_ranges(accept: str) -> list[MediaRange]:
     return ranges
 
 
-def accepted_form(accept: str) -> Form:
-    """Return the first form of an Accept header that the server can produce."""
+def accepted_form(accept: str, *, streams: bool = False) -> Form:
+    """Return the first form of an Accept header that the server can produce.
+
+    *streams* says whether the answer may be a watch, for the refusal lists what there is.
+
+    Raises:
+        NotAcceptable: there is none.
+    """
     if not accept or accept in _JSON:
         return Form.OBJECT
     candidates = [media for media in media_ranges(accept) if media.type in _JSON]
     if not candidates:
-        raise NothingAcceptable
+        raise NothingAcceptable(streams=streams)
     for media in candidates:
         wanted = media.parameters.get("as")
         if wanted is None:
             return Form.OBJECT
         form = _FORMS.get(wanted)
-        known = media.parameters.get("g", "meta.k8s.io") == "meta.k8s.io"
-        if form and known and media.parameters.get("v", "v1") == "v1":
+        group_version = (media.parameters.get("g"), media.parameters.get("v"))
+        if form and group_version == ("meta.k8s.io", "v1"):
             return form
     raise NotAcceptable(
         "only the following media types are accepted: application/json, application/yaml, "
         "application/vnd.kubernetes.protobuf"
     )
+
+
+def wanted_kind(accept: str) -> str:
+    """Return the kind in which an Accept header first asks for other forms of objects."""
+    return next((m.parameters["as"] for m in media_ranges(accept) if "as" in m.parameters), "")
 
 
 def body_media_type(content_type: str) -> str:

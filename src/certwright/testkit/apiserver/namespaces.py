@@ -7,6 +7,7 @@ from certwright.kube.errors import Cause, Forbidden, NotFound
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.deletion import Deletion, set_condition
+from certwright.testkit.apiserver.fieldmanager import update as record_owner
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.options import DeleteOptions
 from certwright.testkit.apiserver.refusals import forbidden
@@ -14,6 +15,7 @@ from certwright.testkit.apiserver.storage import Change, ChangeType, Record
 
 _NAMESPACES: Final = ("", "namespaces")
 _FINALIZER: Final = "kubernetes"
+_MANAGER: Final = "kube-controller-manager"
 
 
 def check_namespace(backend: Backend, kind: ServedKind, metadata: JsonObject) -> None:
@@ -77,10 +79,8 @@ class NamespaceController:
         record = self._backend.storage.collection(*_NAMESPACES).get(namespace)
         if record is None:
             return
-        obj = record.copy()
-        if remaining:
-            self._set_conditions(obj, remaining)
-        else:
+        obj = self._with_conditions(record, remaining)
+        if not remaining:
             spec = obj.get("spec") or {}
             kept = [name for name in spec.get("finalizers") or () if name != _FINALIZER]
             obj["spec"] = {"finalizers": kept} if kept else {}
@@ -97,9 +97,20 @@ class NamespaceController:
             for record in collection.records(f"{namespace}/")
         ]
 
-    def _set_conditions(self, obj: JsonObject, remaining: list[Record]) -> None:
+    def _with_conditions(self, record: Record, remaining: list[Record]) -> JsonObject:
+        obj, now = record.copy(), self._backend.now()
         for type_, status, reason, message in _conditions(remaining):
-            set_condition(obj, type_, status, (reason, message), self._backend.now())
+            set_condition(obj, type_, status, (reason, message), now)
+        if obj == record.obj:
+            return obj
+        return record_owner(
+            record.obj,
+            obj,
+            kind=record.kind,
+            manager=_MANAGER,
+            time=now,
+            subresource="status",
+        )
 
 
 def _conditions(remaining: list[Record]) -> list[tuple[str, str, str, str]]:
@@ -127,6 +138,11 @@ def _conditions(remaining: list[Record]) -> list[tuple[str, str, str, str]]:
         (
             "NamespaceContentRemaining", "True", "SomeResourcesRemain",
             f"Some resources are remaining: {left}",
+        )
+        if left
+        else (
+            "NamespaceContentRemaining", "False", "ContentRemoved",
+            "All content successfully removed",
         ),
         (
             "NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain",

@@ -1,5 +1,6 @@
 """PATCH in its four dialects: JSON patch, merge patch, strategic merge, apply."""
 
+import re
 from dataclasses import replace
 from typing import Any, Final
 
@@ -129,7 +130,7 @@ def _decode_merged(call: Call, obj: JsonObject) -> None:
     try:
         call.kind.decode(obj)
     except BadRequest as error:
-        where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        where = f"/{metadata.get('name', '')}"
         target = f"{resource.group}/{resource.version}, Kind={resource.kind}"
         why = error.message.partition(f" cannot be handled as a {resource.kind}: ")[2]
         raise Failed(
@@ -206,7 +207,10 @@ def _decoded(call: Call, patched: JsonObject, options: WriteOptions) -> list[str
     shown = orjson.dumps(patched, option=sorting).decode()
     try:
         check_type(patched, call.kind)
-        return decode(patched, call.kind, call.request.body, options)
+        warnings = decode(patched, call.kind, call.request.body, options)
+        if _dialect(call) == JSON_PATCH:
+            return [re.sub("^duplicate", "json patch duplicate", text) for text in warnings]
+        return warnings
     except BadRequest as error:
         prefix = f'{resource.kind} in version "{resource.version}" cannot be handled as a '
         why = error.message.removeprefix(prefix).removeprefix(f"{resource.kind}: ")

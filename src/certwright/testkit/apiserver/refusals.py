@@ -121,12 +121,12 @@ class UnknownPatch(UnsupportedMediaType):
 class NothingAcceptable(NotAcceptable):
     """The client accepts no media type the server can write."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "406: Not Acceptable\n\nAvailable representations: application/json, "
-            "application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "
-            "application/vnd.kubernetes.protobuf;stream=watch"
-        )
+    def __init__(self, *, streams: bool) -> None:
+        found = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        if streams:
+            found += ", application/json;stream=watch"
+            found += ", application/vnd.kubernetes.protobuf;stream=watch"
+        super().__init__(f"406: Not Acceptable\n\nAvailable representations: {found}")
 
 
 class Failed(ApiError):

@@ -1,15 +1,18 @@
 """The scale subresource: how many replicas, without knowing the kind."""
 
+import orjson
+
 from certwright.client.transport import Response
-from certwright.kube.errors import BadRequest, Cause, InternalError
+from certwright.kube.errors import BadRequest, Cause, InternalError, Invalid
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
 from certwright.testkit.apiserver.answers import document_response
 from certwright.testkit.apiserver.backend import Backend
-from certwright.testkit.apiserver.bodies import parse_object
+from certwright.testkit.apiserver.bodies import go_type, parse_object
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.metadata import check_name
 from certwright.testkit.apiserver.options import write_options
 from certwright.testkit.apiserver.patching import patched_document
 from certwright.testkit.apiserver.refusals import conflict, invalid
@@ -35,7 +38,8 @@ class Scales:
             return document_response(call, scale)
         if call.verb == "update":
             body = call.request.body
-            wanted = parse_object(body, call.headers.get("content-type", ""))
+            wanted = parse_object(body, call.headers.get("content-type", ""), "Scale")
+            _check_identity(call, wanted)
         else:
             wanted = patched_document(call, scale)
         return document_response(call, self._store(call, record, scale, wanted))
@@ -50,10 +54,14 @@ class Scales:
             raise conflict(call.kind.resource, call.name)
         replicas = (wanted.get("spec") or {}).get("replicas") or 0
         if not isinstance(replicas, int):
-            raise BadRequest(
-                'Scale in version "v1" cannot be handled as a Scale: json: cannot '
-                "unmarshal into Go struct field ScaleSpec.spec.replicas of type int32"
+            why = (
+                f"json: cannot unmarshal {go_type(replicas)} into Go struct field "
+                "ScaleSpec.spec.replicas of type int32"
             )
+            if call.verb == "update":
+                raise BadRequest(f'Scale in version "v1" cannot be handled as a Scale: {why}')
+            cause = invalid_value("patch", orjson.dumps(wanted).decode(), why)
+            raise Invalid(f' "" is invalid: patch: {cause.message}', causes=[cause])
         if replicas < 0 and not call.kind.custom:
             why = "must be greater than or equal to 0"
             cause = invalid_value("spec.replicas", replicas, why)
@@ -62,6 +70,17 @@ class Scales:
         assign_at(obj, call.kind.scale_paths[0], replicas)
         stored = self._writes.update(call.kind, record, obj, options, "scale")
         return scale_of(stored, call)
+
+
+def _check_identity(call: Call, wanted: JsonObject) -> None:
+    kind = wanted.get("kind") or "Scale"
+    if kind != "Scale":
+        version = str(wanted.get("apiVersion")).rpartition("/")[2]
+        raise BadRequest(
+            f'{kind} in version "{version}" cannot be handled as a Scale: converting '
+            f"({version}.{kind}) to (autoscaling.Scale): unknown conversion"
+        )
+    check_name(wanted.get("metadata") or {}, call.name)
 
 
 def _check_replicas(obj: JsonObject, kind: ServedKind) -> None:

@@ -37,7 +37,10 @@ def table_of(
 ) -> JsonObject:
     """Return a ``Table`` of objects; *include* is None, Metadata (default) or Object."""
     if include not in {"", "None", "Metadata", "Object"}:
-        raise BadRequest(f'unrecognized includeObject value: "{include}"')
+        raise BadRequest(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
     columns = columns_of(kind)
     return {
         "kind": "Table",

@@ -71,6 +71,15 @@ def complete_namespace(obj: JsonObject) -> None:
     obj["status"].setdefault("phase", "Active")
 
 
+def validate_namespace(new: JsonObject, old: JsonObject | None) -> list[Cause]:
+    """The phase says whether a namespace is being deleted, and nothing else."""
+    phase = (new.get("status") or {}).get("phase")
+    if old is None or new["metadata"].get("deletionTimestamp") or phase in {None, "Active"}:
+        return []
+    why = "may only be 'Active' if `deletionTimestamp` is empty"
+    return [invalid_value("status.Phase", phase, why)]
+
+
 def prepare_namespace(new: JsonObject, old: JsonObject | None) -> None:
     """The server holds every namespace until its contents are gone."""
     if old is None:

@@ -60,7 +60,9 @@ class Rules:
 _RULES: Final = {
     "configmaps": Rules(validate=config.validate_config_map),
     "secrets": Rules(config.complete_secret, validate=config.validate_secret),
-    "namespaces": Rules(config.complete_namespace, config.prepare_namespace),
+    "namespaces": Rules(
+        config.complete_namespace, config.prepare_namespace, config.validate_namespace
+    ),
     "events": Rules(validate=coordination.validate_core_event),
     "events.events.k8s.io": Rules(validate=coordination.validate_event),
     "limitranges": Rules(storage.complete_limit_range),
