@@ -5,8 +5,7 @@ from typing import Any
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.causes import invalid_value
-from certwright.testkit.apiserver.gotext import type_name
-from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.gotext import plain, type_name
 
 
 def value_at(obj: JsonObject, path: str) -> Any:
@@ -25,20 +24,24 @@ def assign_at(obj: JsonObject, path: str, value: Any) -> None:
     obj[last] = value
 
 
-def scale_causes(obj: JsonObject, kind: ServedKind) -> list[Cause]:
-    """Return why a custom resource cannot be scaled: its replicas are no number."""
-    if not kind.custom or "scale" not in kind.subresources:
-        return []
-    path = kind.scale_paths[0]
+def replica_causes(obj: JsonObject, path: str) -> list[Cause]:
+    """Return why a custom resource with replicas at a path cannot be scaled."""
     field, value = f".{path.removeprefix('.')}", value_at(obj, path)
+    parent = value_at(obj, path.rpartition(".")[0])
+    if parent is not None and not isinstance(parent, dict):
+        return [_inaccessible(field, parent, "map[string]interface{}")]
     if value is None:
         return []
     if isinstance(value, bool) or not isinstance(value, int):
-        why = f"{field} accessor error: {value} is of the type {type_name(value)}, expected int64"
-        return [invalid_value(field, 0, why)]
+        return [_inaccessible(field, value, "int64")]
     if value < 0:
         return [invalid_value(field, value, "should be a non-negative integer")]
     return []
+
+
+def _inaccessible(field: str, value: Any, expected: str) -> Cause:
+    found = f"{plain(value)} is of the type {type_name(value)}"
+    return invalid_value(field, 0, f"{field} accessor error: {found}, expected {expected}")
 
 
 def _parts(path: str) -> list[str]:

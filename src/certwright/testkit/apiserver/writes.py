@@ -37,7 +37,6 @@ from certwright.testkit.apiserver.refusals import (
     invalid,
     invalid_object,
 )
-from certwright.testkit.apiserver.scalepaths import scale_causes
 from certwright.testkit.apiserver.shape import fill_defaults
 from certwright.testkit.apiserver.signingrequests import is_signing_request, restrict_request
 from certwright.testkit.apiserver.storage import Record, storage_key
@@ -112,7 +111,7 @@ class Writes:
             metadata["generation"] = 1
         kind.prepare(obj, None)
         name = metadata.get("name", "")
-        rules = [*kind.validate(obj, None), *scale_causes(obj, kind)]
+        rules = kind.validate(obj, None)
         causes = _in_order(metadata_causes(metadata, kind), rules) or segment_causes(metadata)
         if causes:
             raise invalid_object(resource, name, causes)
@@ -183,7 +182,7 @@ class Writes:
         # The server checks metadata for all kinds, and again with the rules of each kind.
         again = update_causes(metadata, before)
         first = metadata_causes(metadata, kind)
-        rules = [*kind.validate(new, old), *scale_causes(new, kind)]
+        rules = kind.validate(new, old)
         if subresource == "status" and kind.custom:
             rules = _within_status(rules)
         causes = [*first, *again, *_in_order(again, rules)]

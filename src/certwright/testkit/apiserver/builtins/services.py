@@ -53,7 +53,7 @@ class ServiceAllocator:
     def prepare(self, new: JsonObject, old: JsonObject | None) -> None:
         """Keep or allocate addresses and node ports; drop what another type had."""
         spec, before = new["spec"], (old or {}).get("spec") or {}
-        if spec.get("clusterIP") and not spec.get("clusterIPs") and not before:
+        if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
         if spec.get("type") == "ExternalName":
             if before.get("type") not in {None, "ExternalName"}:
@@ -147,10 +147,11 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     """Ports, addresses and the type must fit together."""
     spec = new["spec"]
     headless = spec.get("clusterIP") == "None"
-    if old is None and (refused := _refused_addresses(spec)):
+    before = (old or {}).get("spec") or {}
+    if refused := _refused_addresses(spec):
         return refused  # the allocator has the first word
     causes = _status_causes(new, old)
-    causes += _address_update_causes(spec, (old or {}).get("spec") or {})
+    causes += _address_update_causes(spec, before)
     if not spec.get("ports") and not headless and spec["type"] != "ExternalName":
         causes.append(required("spec.ports"))
     if spec["type"] == "LoadBalancer" and headless:
@@ -160,7 +161,7 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         why = "may not be set to 'None' for NodePort services"
         causes.append(invalid_value("spec.clusterIPs[0]", "None", why))
     if spec["type"] == "ExternalName":
-        causes += _external_name_causes(spec)
+        causes += _external_name_causes(spec, before)
     causes += _port_causes(spec.get("ports") or [])
     causes += label_causes(spec.get("selector") or {}, "spec.selector")
     causes += one_of(spec["sessionAffinity"], ("ClientIP", "None"), "spec.sessionAffinity")
@@ -197,9 +198,23 @@ def _cluster_ip_causes(spec: JsonObject) -> list[Cause]:
 
 def _refused_addresses(spec: JsonObject) -> list[Cause]:
     if spec["type"] == "ExternalName":
-        why = "may not be set for ExternalName services"
-        return [forbidden_value("spec.clusterIPs", why)] if spec.get("clusterIPs") else []
-    return _unreadable_addresses(spec)
+        return []
+    return _unreadable_addresses(spec) or _family_causes(spec)
+
+
+def _family_causes(spec: JsonObject) -> list[Cause]:
+    """There is IPv4 only, except for what has no address and finds no pods by itself."""
+    if spec.get("clusterIP") == "None" and not spec.get("selector"):
+        return []
+    causes: list[Cause] = []
+    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+        why = "this cluster is not configured for dual-stack services"
+        causes.append(invalid_value("spec.ipFamilyPolicy", "RequireDualStack", why))
+    return causes + [
+        invalid_value(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
+        for index, family in enumerate(spec.get("ipFamilies") or ())
+        if family != "IPv4"
+    ]
 
 
 def _unreadable_addresses(spec: JsonObject) -> list[Cause]:
@@ -237,11 +252,11 @@ def warnings(new: JsonObject) -> list[str]:
     return []
 
 
-def _external_name_causes(spec: JsonObject) -> list[Cause]:
+def _external_name_causes(spec: JsonObject, before: JsonObject) -> list[Cause]:
     name = (spec.get("externalName") or "").removesuffix(".")
     causes: list[Cause] = []
-    if spec.get("clusterIP") not in {None, "", "None"}:
-        why = "may not be set when `type` is 'ExternalName'"
+    if spec.get("clusterIPs") and before.get("type") in {None, "ExternalName"}:
+        why = "may not be set for ExternalName services"
         causes.append(forbidden_value("spec.clusterIPs", why))
     if not name:
         causes.append(required("spec.externalName"))

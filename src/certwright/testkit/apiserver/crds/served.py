@@ -16,6 +16,7 @@ from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.constraints import validate
 from certwright.testkit.apiserver.crds.parse import parse
 from certwright.testkit.apiserver.kinds import Column, ServedKind
+from certwright.testkit.apiserver.scalepaths import replica_causes
 from certwright.testkit.apiserver.schema import Schema
 from certwright.testkit.apiserver.structural import prune
 
@@ -73,7 +74,7 @@ def _served(crd: JsonObject, version: JsonObject) -> ServedKind:
         ),
         columns=_columns(version),
         decode=_Decoder(schema, resource),
-        validate=_Validator(declared, resource),
+        validate=_Validator(declared, resource, _dotted(scale.get("specReplicasPath"))),
     )
 
 
@@ -139,14 +140,17 @@ class _Decoder:
 class _Validator:
     """Checks the schema first, and the rules written in CEL only on objects that fit it."""
 
-    def __init__(self, schema: Schema, resource: Resource) -> None:
+    def __init__(self, schema: Schema, resource: Resource, replicas: str) -> None:
         self._schema = schema
         self._kind = resource.kind
+        self._replicas = replicas
         self._rules = cel.compile_rules(schema)
 
     def __call__(self, new: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes = name_causes(self._kind, new["metadata"]) if old is None else []
         causes += validate(new, self._schema, old=old)
+        if self._replicas:
+            causes += replica_causes(new, self._replicas)
         if not any(cause.reason in _BLOCKING for cause in causes):
             return causes + self._rules.evaluate(new, old)
         return [*causes, _UNCHECKED] if self._rules else causes
