@@ -8,8 +8,8 @@ works once its own stores are complete and this replica leads. A kind that canno
 Standbys keep their caches and queues warm: taking over needs no list.
 
 Shutdown: `Manager.stop` lets what is under way end within the grace period, cancels the rest,
-gives the lease away, writes the last events and ends. Cancelling `Manager.run` is a crash: nothing is
-tidied up.
+gives the lease away, writes the last events and ends. Cancelling `Manager.run` is a crash:
+nothing is tidied up.
 """
 
 import asyncio
@@ -30,13 +30,14 @@ from certwright.runtime.assembly import Running, assemble
 from certwright.runtime.backoff import Rng, new_rng
 from certwright.runtime.cache import Cache
 from certwright.runtime.controller import Controller
+from certwright.runtime.flight import Flight
 from certwright.runtime.leader import Elector, LeaderElection
 from certwright.runtime.metrics import Metrics, Reading
 from certwright.runtime.pool import CpuPool
 from certwright.runtime.probes import Address, Probes
 from certwright.runtime.stalls import StallMonitor
 from certwright.runtime.watchstate import WatchState
-from certwright.runtime.workers import Flight, Workers
+from certwright.runtime.workers import Workers
 
 _log = structlog.get_logger()
 _UNWATCHABLE = (WatchState.MISSING, WatchState.FORBIDDEN)

@@ -9,7 +9,6 @@ import asyncio
 import logging
 from enum import StrEnum
 from types import TracebackType
-from typing import Any
 
 import structlog
 
@@ -20,6 +19,7 @@ from certwright.runtime.context import Context, Surroundings
 from certwright.runtime.controller import Controller
 from certwright.runtime.entry import Entry
 from certwright.runtime.errors import DeadlineExceeded
+from certwright.runtime.flight import Flight, Stop
 from certwright.runtime.metrics import ControllerMetrics
 from certwright.runtime.outcome import Outcome
 from certwright.runtime.queue import Priority, Queue, QueueShutDown
@@ -36,42 +36,6 @@ CUT_OFF_SECONDS = 1.0
 
 KEYS_PER_TURN = 1000
 """How many keys a resync queues before the rest of the event loop has a turn."""
-
-
-class Stop(StrEnum):
-    """Why the runtime cancelled a reconcile."""
-
-    DEADLINE = "deadline"
-    PAUSE = "pause"
-
-
-class Flight:
-    """One reconcile under way."""
-
-    __slots__ = ("controller", "key", "lost", "replaced", "started", "stopped", "task")
-
-    def __init__(self, controller: str, key: Key, started: float) -> None:
-        self.controller = controller
-        self.key = key
-        self.started = started
-        self.task: asyncio.Task[Any] | None = asyncio.current_task()
-        self.stopped: Stop | None = None
-        self.lost = False
-        self.replaced = False
-
-    def __str__(self) -> str:
-        return f"{self.controller} {self.key}"
-
-    def stop(self, why: Stop) -> None:
-        """Cancel the reconcile, unless that was done before."""
-        if self.stopped is None and self.task is not None:
-            self.stopped = why
-            self.task.cancel()
-
-    def land(self) -> None:
-        """Take the cancellation back: the worker goes on after its reconcile has ended."""
-        if self.stopped is not None and self.task is not None:
-            self.task.uncancel()
 
 
 class Workers:
