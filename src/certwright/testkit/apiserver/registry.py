@@ -44,18 +44,11 @@ class Registry:
         """Whether anything is served under a group and version."""
         return any(address[:2] == (group, version) for address in self._by_address)
 
-    def has_group(self, group: str) -> bool:
-        """Whether anything is served under a group."""
-        return any(address[0] == group for address in self._by_address)
-
-    def api_versions(self, kind: ServedKind) -> list[str]:
-        """Return the group versions in which the objects of a kind are served."""
-        kept = self._place(kind.resource)
-        return [
-            served.resource.api_version
-            for served in self._by_address.values()
-            if self._place(served.resource) == kept
-        ]
+    def has_built_in_group(self, group: str) -> bool:
+        """Whether a built-in kind is served under a group."""
+        return any(
+            address[0] == group and not kind.custom for address, kind in self._by_address.items()
+        )
 
     def storage_kind(self, kind: ServedKind) -> ServedKind:
         """Return the version in which objects of a kind are stored."""
