@@ -1,0 +1,215 @@
+from datetime import timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from certwright.pki import (
+    AlternativeNames,
+    MalformedPem,
+    MalformedRequest,
+    RequestRefused,
+    RequestTerms,
+    TooLarge,
+    UnsupportedKey,
+    build_request,
+    check_request,
+    distinguished_name,
+    parse_name,
+    parse_usages,
+    read_request,
+    request_violations,
+    write_block,
+    write_request,
+)
+
+TLS = parse_usages(["digital signature", "key encipherment", "server auth", "client auth"])
+
+
+def violations(request, **terms):
+    return {one.name: one.message for one in request_violations(request, RequestTerms(**terms))}
+
+
+@pytest.mark.parametrize("algorithm", ["RSA", "ECDSA", "Ed25519"])
+def test_a_request_says_what_it_was_built_with(key_of, algorithm):
+    key = key_of(algorithm, 2048 if algorithm == "RSA" else 0)
+    names = AlternativeNames(dns=("a.example",), uris=("spiffe://x/y",))
+    csr = build_request(key, parse_name("CN=a,O=b"), names, is_ca=True, usages=TLS)
+    request = read_request(write_request(csr))
+    assert request.subject == parse_name("CN=a,O=b")
+    assert request.names == names
+    assert request.usages == TLS
+    assert request.is_ca is True
+    assert request.public_key == key.public_key()
+
+
+def test_a_bare_request_leaves_everything_else_open(request_for):
+    request = request_for("a.example")
+    assert (request.is_ca, request.usages, request.name_constraints) == (None, None, None)
+    assert violations(request) == {}
+    assert violations(request, is_ca=True, usages=TLS) == {}
+
+
+@pytest.mark.parametrize(("subject", "critical"), [("", True), ("CN=a", False)])
+def test_names_are_critical_where_there_is_no_subject(request_for, subject, critical):
+    request = request_for("a.example", subject=parse_name(subject))
+    found = request.csr.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    assert found.critical is critical
+
+
+def test_ca_must_agree(request_for):
+    request = request_for("a.example", is_ca=True)
+    assert violations(request) == {
+        "CaMismatch": "encoded CSR error: IsCA true does not match expected value false"
+    }
+    assert violations(request, is_ca=True) == {}
+
+
+def test_usages_must_agree_in_order(request_for):
+    request = request_for("a.example", usages=TLS)
+    assert violations(request, usages=TLS) == {}
+    swapped = parse_usages(["digital signature", "key encipherment", "client auth", "server auth"])
+    assert violations(request, usages=swapped) == {
+        "ExtendedKeyUsageMismatch": "encoded CSR error: the ExtKeyUsages ['server auth', 'client auth']"
+        " do not match the expected ExtKeyUsages ['client auth', 'server auth']"
+    }
+    assert violations(request)["ExtendedKeyUsageMismatch"].endswith("expected ExtKeyUsages []")
+    assert violations(request, usages=parse_usages(["signing", "server auth", "client auth"])) == {
+        "KeyUsageMismatch": "encoded CSR error: the KeyUsages ['digital signature', 'key encipherment']"
+        " do not match the expected KeyUsages ['digital signature']"
+    }
+
+
+def test_somebody_must_be_named(request_for):
+    assert set(violations(request_for(subject=parse_name("")))) == {"NothingNamed"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a..b",
+        ".a",
+        "a.",
+        "-a.b",
+        "a-.b",
+        "*",
+        "a.*.b",
+        "*.*.b",
+        "a b",
+        "a/b",
+        "x" * 64 + ".b",
+        ".".join(["x" * 50] * 6),
+    ],
+)
+def test_dns_names_must_be_dns_names(request_for, name):
+    request = request_for("a.example", names=AlternativeNames(dns=("good.example", name)))
+    assert set(violations(request)) == {"DnsNameMalformed"}
+    assert "good" not in violations(request)["DnsNameMalformed"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a", "A.b-c.example", "*.example", "_srv.example", "x" * 63 + ".b", "xn--bcher-kva.example"],
+)
+def test_dns_names_of_every_good_kind(request_for, name):
+    assert violations(request_for("a.example", names=AlternativeNames(dns=(name,)))) == {}
+
+
+def test_nul_in_names_is_found(request_for):
+    request = request_for(subject=distinguished_name("bank.example\0.evil.example"))
+    assert violations(request) == {
+        "ControlCharacter": r"names hold control characters: 'bank.example\x00.evil.example'"
+    }
+
+
+def test_a_violation_refuses_the_request(request_for):
+    check_request(request_for("a.example"), RequestTerms())
+    with pytest.raises(RequestRefused) as caught:
+        check_request(request_for("a..b", is_ca=True), RequestTerms())
+    assert [one.name for one in caught.value.violations] == ["DnsNameMalformed", "CaMismatch"]
+    assert str(caught.value).startswith("no DNS names: 'a..b'; encoded CSR error")
+    assert caught.value.reason == "RequestRefused"
+
+
+def test_terms_default_to_what_cert_manager_means():
+    assert RequestTerms() == RequestTerms(
+        timedelta(hours=2160),
+        is_ca=False,
+        usages=parse_usages(["digital signature", "key encipherment"]),
+    )
+
+
+def signed(key, digest=None, names=("a.example",)):
+    builder = x509.CertificateSigningRequestBuilder().subject_name(parse_name("CN=a"))
+    builder = builder.add_extension(
+        x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False
+    )
+    return builder.sign(key, digest or hashes.SHA256())
+
+
+def test_a_forged_signature_is_refused(key_of):
+    der = bytearray(signed(key_of()).public_bytes(Encoding.DER))
+    place = der.index(b"a.example")
+    der[place] = ord("b")
+    with pytest.raises(RequestRefused) as caught:
+        read_request(write_block("CERTIFICATE REQUEST", bytes(der)))
+    assert [one.name for one in caught.value.violations] == ["BadSignature"]
+
+
+def test_weak_hashes_are_refused(key_of):
+    vectors = pytest.importorskip("cryptography_vectors")
+    with vectors.open_vector_file("x509/requests/rsa_sha1.pem", "rb") as file:
+        text = file.read()
+    with pytest.raises(RequestRefused) as caught:
+        read_request(text)
+    assert str(caught.value) == "the request is signed with SHA1"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ec.generate_private_key(ec.SECP256K1()), "curve secp256k1"),
+        (lambda: rsa.generate_private_key(65_537, 1024), "RSA 1024"),
+    ],
+)
+def test_keys_that_are_not_accepted_are_refused(make, message):
+    with pytest.raises(UnsupportedKey, match=message):
+        read_request(write_request(signed(make())))
+
+
+def test_a_thousand_names_and_no_more(key_of):
+    names = [f"{number}.example" for number in range(1_000)]
+    assert len(read_request(write_request(signed(key_of(), names=names))).names) == 1_000
+    with pytest.raises(TooLarge, match="1001 alternative names are more than 1000"):
+        read_request(write_request(signed(key_of(), names=[*names, "x.example"])))
+
+
+def test_size_is_checked_first():
+    with pytest.raises(TooLarge, match="maximum of 65536"):
+        read_request(b"-" * 65_537)
+
+
+def test_exactly_one_request(key_of):
+    text = write_request(signed(key_of()))
+    assert read_request(b"comment\n" + text.replace(b"\n", b"\r\n")).names.dns == ("a.example",)
+    for bad, message in ((b"", "found 0"), (text + text, "found 2")):
+        with pytest.raises(
+            MalformedPem, match=f"expected one PEM block CERTIFICATE REQUEST, {message}"
+        ):
+            read_request(bad)
+
+
+def test_the_old_label_is_read(key_of):
+    text = write_request(signed(key_of())).replace(
+        b"CERTIFICATE REQUEST", b"NEW CERTIFICATE REQUEST"
+    )
+    assert read_request(text).names.dns == ("a.example",)
+
+
+def test_truncation_is_named(key_of):
+    der = signed(key_of()).public_bytes(Encoding.DER)
+    for length in range(0, len(der), 7):
+        with pytest.raises(MalformedRequest, match="does not parse"):
+            read_request(write_block("CERTIFICATE REQUEST", der[:length]))
