@@ -9,7 +9,6 @@ Results share unchanged parts with the arguments: do not change either in place.
 """
 
 import unicodedata
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from certwright.kube.errors import BadRequest, InternalError
@@ -82,13 +81,12 @@ def apply(
     force: bool,
     time: str,
     subresource: str = "",
-    served: Collection[str] = (),
 ) -> JsonObject:
     """Merge a configuration into the live object on behalf of *manager*.
 
-    *live* is None when the apply creates the object. *served* are the API versions whose
-    entries are kept; empty means all. Fields that only this manager owned and no longer
-    mentions are removed. Returns the live object itself when nothing changes, owners included.
+    *live* is None when the apply creates the object. Fields that only this manager owned and
+    no longer mentions are removed. Returns the live object itself when nothing changes, owners
+    included.
 
     Raises:
         Conflict: other managers own changed fields and *force* is off; the causes name them.
@@ -96,7 +94,7 @@ def apply(
         InternalError: it does not fit the schema (the server's own choice of status).
     """
     _check_applied(applied, kind)
-    target = _Target.of(kind, subresource, served)
+    target = _Target.of(kind, subresource)
     base = without_entries(live) if live else blank(kind)
     managed = read(live)
     try:
@@ -126,7 +124,6 @@ def update(
     manager: str,
     time: str,
     subresource: str = "",
-    served: Collection[str] = (),
 ) -> JsonObject:
     """Record in *new* that *manager* wrote it in place of *old*; None means it was created.
 
@@ -140,7 +137,7 @@ def update(
     fresh = without_entries(new)
     managed = _requested_entries(old, None if subresource else new)
     if managed or old is None:
-        target = _Target.of(kind, subresource, served)
+        target = _Target.of(kind, subresource)
         try:
             managed = cap(_track(base, fresh, managed, target, manager, time))
         except TypeMismatch:
@@ -167,16 +164,14 @@ class _Target:
     api_version: str
     subresource: str
     ignored: FieldSet
-    served: Collection[str]
 
     @classmethod
-    def of(cls, kind: ServedKind, subresource: str, served: Collection[str]) -> "_Target":
+    def of(cls, kind: ServedKind, subresource: str) -> "_Target":
         return cls(
             kind.schema,
             kind.resource.api_version,
             subresource,
             ignored_fields(kind, subresource),
-            served,
         )
 
 
@@ -308,11 +303,9 @@ def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet
 
 
 def _reconciled(managed: Managed, target: _Target) -> Managed:
-    """Return the owners of versions still served, after changes of the schema."""
+    """Return the owners after changes of the schema."""
     out: Managed = {}
     for manager, entry in managed.items():
-        if target.served and entry.api_version not in target.served:
-            continue
         fields = reconcile(entry.fields, target.schema)
         out[manager] = (
             entry if fields is entry.fields else Entry(fields, entry.api_version, entry.time)

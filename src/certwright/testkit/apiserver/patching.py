@@ -87,7 +87,6 @@ class Patches:
             force=bool(options.force),
             time=self._backend.now(),
             subresource=call.subresource,
-            served=self._backend.registry.api_versions(call.kind),
         )
         call.warnings += _duplicates(call, applied, options)
         merged.setdefault("metadata", {})

@@ -157,7 +157,6 @@ class Writes:
             manager=options.field_manager,
             time=self._backend.now(),
             subresource=subresource,
-            served=self._backend.registry.api_versions(kind),
         )
         return self.replace(kind, record, new, options, subresource)
 

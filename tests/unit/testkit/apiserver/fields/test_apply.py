@@ -322,15 +322,6 @@ def test_a_stored_object_that_no_longer_fits_cannot_be_applied_to(apply: Apply) 
     )
 
 
-def test_entries_of_versions_no_longer_served_are_dropped(apply: Apply) -> None:
-    live = apply(None, {"replicas": 1}, time=EARLIER)
-    live["metadata"]["managedFields"][0]["apiVersion"] = "example.dev/v1alpha1"
-
-    applied = apply(live, {"replicas": 2}, "two", served={"example.dev/v1"})
-
-    assert applied["metadata"]["managedFields"] == [entry("two", {"f:replicas": {}})]
-
-
 def test_an_applier_that_moves_to_another_version_keeps_its_entry(apply: Apply) -> None:
     live = apply(None, {"replicas": 1, "title": "a"}, time=EARLIER)
     live["metadata"]["managedFields"][0]["apiVersion"] = "example.dev/v1alpha1"
