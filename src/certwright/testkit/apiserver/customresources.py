@@ -40,6 +40,7 @@ class CustomResources:
         record = self._backend.storage.collection(*DEFINITIONS).get(name)
         if record is None:
             self._stop_serving(name)
+            self._recheck_names(name)
         elif record.metadata.get("deletionTimestamp"):
             self._terminate(record)
         else:
@@ -47,9 +48,10 @@ class CustomResources:
 
     def _serve(self, record: Record) -> None:
         obj = record.copy()
-        accept(obj, self._backend.now())
+        accept(obj, self._backend.now(), self._group_of(record.name))
         if obj != record.obj:
-            record = self._writes.update(record.kind, record, obj, _AS_SERVER, "status")
+            record = self._update_status(record, obj)
+            self._recheck_names(record.name)  # names may have become free
         spec = record.obj["spec"]
         if self._served.get(record.name) == spec or not _is_established(record.obj):
             return
@@ -62,6 +64,19 @@ class CustomResources:
             registry.add(kind)
         self._served[record.name] = spec
 
+    def _group_of(self, name: str) -> list[JsonObject]:
+        """Return the definitions of the same group."""
+        group = name.partition(".")[2]
+        records = self._backend.storage.collection(*DEFINITIONS).records()
+        return [record.obj for record in records if record.obj["spec"]["group"] == group]
+
+    def _recheck_names(self, name: str) -> None:
+        """Look again at definitions that still wait for names."""
+        for other in self._group_of(name):
+            accepted = (other.get("status") or {}).get("acceptedNames")
+            if other["metadata"]["name"] != name and accepted != other["spec"]["names"]:
+                self.sync(other["metadata"]["name"])
+
     def _terminate(self, record: Record) -> None:
         if CLEANUP not in (record.metadata.get("finalizers") or ()):
             return
@@ -70,23 +85,32 @@ class CustomResources:
         for instance in list(collection.records()):
             if not instance.metadata.get("deletionTimestamp"):
                 self._deletion.delete(instance, DeleteOptions())
-        obj = record.copy()
         if len(collection):
-            reason, message = "InstanceDeletionInProgress", "CustomResource deletion is in progress"
-            set_condition(obj, "Terminating", "True", (reason, message), self._backend.now())
-            if obj != record.obj:
-                self._put(record, obj)
+            reason = "InstanceDeletionInProgress", "CustomResource deletion is in progress"
+            self._set_terminating(record, "True", reason)
             return
-        message = "removed all instances"
-        reason = "InstanceDeletionCompleted"
-        set_condition(obj, "Terminating", "False", (reason, message), self._backend.now())
+        if _is_established(record.obj):
+            reason = "InstanceDeletionCompleted", "removed all instances"
+        else:
+            reason = "NeverEstablished", "resource was never established"
+        record = self._set_terminating(record, "False", reason)
+        obj = record.copy()
         obj["metadata"]["finalizers"] = [
             each for each in obj["metadata"]["finalizers"] if each != CLEANUP
         ]
         if obj["metadata"]["finalizers"]:
-            self._put(record, obj)
+            collection = self._backend.storage.collection(*DEFINITIONS)
+            self._backend.storage.put(collection, record.key, record.kind, obj)
         else:
             self._deletion.finish(record, obj, record.kind, dry_run=False)
+
+    def _set_terminating(self, record: Record, status: str, reason: tuple[str, str]) -> Record:
+        obj = record.copy()
+        set_condition(obj, "Terminating", status, reason, self._backend.now())
+        return self._update_status(record, obj)
+
+    def _update_status(self, record: Record, obj: JsonObject) -> Record:
+        return self._writes.update(record.kind, record, obj, _AS_SERVER, "status")
 
     def _stop_serving(self, name: str) -> None:
         spec = self._served.pop(name, None)
@@ -98,10 +122,6 @@ class CustomResources:
     def _collection(self, definition: JsonObject) -> Collection:
         spec = definition["spec"]
         return self._backend.storage.collection(spec["group"], spec["names"]["plural"])
-
-    def _put(self, record: Record, obj: JsonObject) -> Record:
-        collection = self._backend.storage.collection(*DEFINITIONS)
-        return self._backend.storage.put(collection, record.key, record.kind, obj)
 
 
 def _is_established(definition: JsonObject) -> bool:

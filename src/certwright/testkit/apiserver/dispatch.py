@@ -78,4 +78,7 @@ class Dispatch:
             "apiextensions.k8s.io", "customresourcedefinitions"
         )
         record = definitions.get(call.kind.resource.qualified)
-        return record is not None and bool(record.metadata.get("deletionTimestamp"))
+        conditions = record.obj["status"]["conditions"] if record is not None else ()
+        return any(
+            each["type"] == "Terminating" and each["status"] == "True" for each in conditions
+        )

@@ -18,6 +18,8 @@ FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 
 _STANDARD_FINALIZERS: Final = frozenset({"kubernetes", FOREGROUND, ORPHAN})
+_EXTENSIONS: Final = "apiextensions.k8s.io"
+"""Definitions are held to the rules of what they define."""
 _UNQUALIFIED: Final = "name is neither a standard finalizer name nor is it fully qualified"
 _SERVER_OWNED: Final = (
     "creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
@@ -114,7 +116,7 @@ def metadata_causes(metadata: JsonObject, kind: ServedKind) -> list[Cause]:
     causes += _map_causes(metadata)
     finalizers = metadata.get("finalizers") or []
     causes += _finalizer_causes(finalizers)
-    if not kind.custom:
+    if not kind.custom and kind.resource.group != _EXTENSIONS:
         causes += [
             invalid_value(f"metadata.finalizers[{index}]", name, _UNQUALIFIED)
             for index, name in enumerate(finalizers)

@@ -22,6 +22,7 @@ def to_storage(obj: JsonObject, kind: ServedKind, stored: ServedKind) -> JsonObj
         return to_core(obj)
     renamed = _renamed(obj, stored)
     stored.decode(renamed)
+    fill_defaults(renamed, stored)
     return renamed
 
 

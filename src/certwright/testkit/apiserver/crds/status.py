@@ -1,11 +1,19 @@
 """Defaults and status of CustomResourceDefinitions."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from certwright.kube.objects import JsonObject
 
-_NAMED: Final = ("plural", "singular", "kind", "listKind")
+_REASONS: Final = {
+    "plural": "PluralConflict",
+    "singular": "SingularConflict",
+    "shortNames": "ShortNamesConflict",
+    "kind": "KindConflict",
+    "listKind": "ListKindConflict",
+}
+"""The names a kind has, and what it is called when one is taken. The last one counts."""
+_OF_KINDS: Final = ("kind", "listKind")
 
 
 def complete(obj: JsonObject) -> None:
@@ -36,26 +44,31 @@ def prepare(new: JsonObject, old: JsonObject | None) -> None:
 def accept(crd: JsonObject, now: str, others: Iterable[JsonObject] = ()) -> None:
     """Fill in the status as the server does after looking at the names, in place.
 
-    *others* are the definitions of the same group: names they were given are taken.
+    *others* are the definitions of the same group: names they were given are taken. Names that
+    are free are accepted even if others are not.
     """
     names, status = crd["spec"]["names"], crd["status"]
-    accepted = status.get("acceptedNames") or {}
-    taken: set[str] = set()
-    for other in others:
-        if other["metadata"]["name"] != crd["metadata"]["name"]:
-            given = other["status"].get("acceptedNames") or {}
-            taken |= {given.get(part) or "" for part in _NAMED} | set(given.get("shortNames") or ())
-    wanted = {names.get(part) or "" for part in _NAMED} | set(names.get("shortNames") or ())
-    conflicts = sorted(wanted & taken - {""})
+    taken = _taken([each for each in others if each["metadata"]["name"] != crd["metadata"]["name"]])
+    accepted = dict(status.get("acceptedNames") or {})
+    conflict: tuple[str, str] | None = None
+    for part, reason in _REASONS.items():
+        wanted = names.get(part)
+        if clashes := _clashes(wanted, accepted.get(part), taken[part in _OF_KINDS]):
+            conflict = reason, clashes
+        elif wanted:
+            accepted[part] = wanted
+        else:
+            accepted.pop(part, None)
+    accepted.pop("categories", None)
+    if names.get("categories"):
+        accepted["categories"] = names["categories"]
     conditions = {c["type"]: c for c in status.get("conditions") or ()}
-    if conflicts:
-        _set(conditions, now, "NamesAccepted", "False", _reason(names, conflicts[0]),
-             f'"{conflicts[0]}" is already in use')  # fmt: skip
+    if conflict is not None:
+        _set(conditions, now, "NamesAccepted", "False", *conflict)
         if "Established" not in conditions:
             _set(conditions, now, "Established", "False", "NotAccepted",
                  "not all names are accepted")  # fmt: skip
     else:
-        accepted = dict(names)
         _set(conditions, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
         _set(conditions, now, "Established", "True", "InitialNamesAccepted",
              "the initial names have been accepted")  # fmt: skip
@@ -63,11 +76,28 @@ def accept(crd: JsonObject, now: str, others: Iterable[JsonObject] = ()) -> None
     status["conditions"] = list(conditions.values())
 
 
-def _reason(names: JsonObject, conflict: str) -> str:
-    for part in _NAMED:
-        if names.get(part) == conflict:
-            return f"{part[0].upper()}{part[1:]}Conflict"
-    return "ShortNamesConflict"
+def _taken(others: Iterable[JsonObject]) -> tuple[set[str], set[str]]:
+    """Return the names of resources, and those of kinds, that others were given."""
+    resources: set[str] = set()
+    kinds: set[str] = set()
+    for other in others:
+        given = (other.get("status") or {}).get("acceptedNames") or {}
+        for part in _REASONS:
+            names = given.get(part) or ()
+            (kinds if part in _OF_KINDS else resources).update(
+                [names] if isinstance(names, str) else names
+            )
+    return resources, kinds
+
+
+def _clashes(wanted: str | list[str] | None, accepted: Any, taken: set[str]) -> str:
+    """Say which of the names wanted is taken; empty if none, or if it was given before."""
+    if isinstance(wanted, list):
+        clashes = [name for name in wanted if name in taken and name not in (accepted or ())]
+    else:
+        clashes = [wanted] if wanted in taken and wanted != accepted else []
+    said = [f'"{name}" is already in use' for name in clashes]
+    return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
 
 
 def _set(
