@@ -69,6 +69,7 @@ def assemble(controller: Controller, process: Process) -> Running:
         applier=Applier(writes, stores),
         events=recorder,
         pool=process.pool,
+        rng=process.rng,
     )
     counters = QueueCounters(process.metrics, controller.name)
     queue: Queue[Key] = Queue(backoff=Backoff(rng=process.rng), metrics=counters)

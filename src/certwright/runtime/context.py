@@ -25,6 +25,7 @@ from certwright.kube import (
     resource_of,
 )
 from certwright.runtime.apply import Applier, Effect, render
+from certwright.runtime.backoff import Rng
 from certwright.runtime.entry import Entry
 from certwright.runtime.events import EventRecorder, EventType
 from certwright.runtime.finalizers import (
@@ -55,6 +56,7 @@ class Surroundings(Struct, frozen=True, eq=False):
     applier: Applier
     events: EventRecorder
     pool: CpuPool
+    rng: Rng
 
 
 class Context:

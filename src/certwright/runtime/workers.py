@@ -7,6 +7,7 @@ on, the other keys are worked on, and the damage is visible in logs, metrics and
 
 import asyncio
 import logging
+from contextlib import suppress
 from enum import StrEnum
 from types import TracebackType
 
@@ -34,6 +35,9 @@ PATIENCE_SECONDS = 10.0
 CUT_OFF_SECONDS = 1.0
 """How long a reconcile cancelled by a shutdown may take to end."""
 
+CRASHES = (Exception, SystemExit, BaseExceptionGroup)
+"""What somebody else's code may raise without taking the process down."""
+
 KEYS_PER_TURN = 1000
 """How many keys a resync queues before the rest of the event loop has a turn."""
 
@@ -58,6 +62,7 @@ class Workers:
         self._primary = surroundings.stores[controller.resource]
         self._deadline = controller.deadline.total_seconds()
         self._open = asyncio.Event()
+        self._everybody = asyncio.Event()  # every object is to be looked at
         self._conflicts: dict[Key, int] = {}
         self._crashes: dict[Key, str] = {}  # a traceback is worth its lines once
         self._replacements = 0
@@ -89,8 +94,8 @@ class Workers:
             self._group = group
             for source in self.controller.sources:
                 group.create_task(self._pump(source))
-            if (period := self.controller.resync) is not None:
-                group.create_task(self._resync(period.total_seconds()))
+            period = self.controller.resync
+            group.create_task(self._resync(period.total_seconds() if period else None))
             for _ in range(self.controller.workers):
                 group.create_task(self._work())
 
@@ -135,12 +140,12 @@ class Workers:
             try:
                 for key in trigger.keys(old, new):
                     add(key, priority)
-            except Exception as error:  # noqa: BLE001 - somebody else's mapper or predicate
+            except CRASHES as error:  # somebody else's mapper or predicate
                 self._mapper_failed(trigger, new or old, error)
 
         return on_change
 
-    def _mapper_failed(self, trigger: Trigger, changed: Entry | None, error: Exception) -> None:
+    def _mapper_failed(self, trigger: Trigger, changed: Entry | None, error: BaseException) -> None:
         """Lose nothing: whom the change concerns is unknown, so it concerns everybody."""
         self._metrics.mapper_errors.inc()
         self._log.error(
@@ -149,13 +154,15 @@ class Workers:
             changed=str(changed.key) if changed else "",
             exc_info=error,
         )
-        for entry in self._primary.items():
-            self.queue.add(entry.key, Priority.RESYNC)
+        self._everybody.set()  # once for all changes of a burst
 
-    async def _resync(self, seconds: float) -> None:
-        """Look at everything every now and then, though nothing is known to have changed."""
+    async def _resync(self, period_seconds: float | None) -> None:
+        """Look at everything: when asked to, and every now and then if there is a period."""
         while True:
-            await asyncio.sleep(seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(period_seconds):
+                    await self._everybody.wait()
+            self._everybody.clear()
             for number, entry in enumerate(self._primary.items(), start=1):
                 self.queue.add(entry.key, Priority.RESYNC)
                 if not number % KEYS_PER_TURN:
@@ -163,14 +170,16 @@ class Workers:
 
     async def _pump(self, source: Source) -> None:
         """Queue what a source yields; start it again, later each time, when it fails."""
-        backoff, failures = Backoff(1.0, 300.0), 0
+        backoff, failures = Backoff(1.0, 300.0, rng=self._around.rng), 0
         while True:
             try:
                 async for key in source(Context(self._around)):
                     self.queue.add(key)
                     failures = 0
                 return
-            except Exception as error:  # noqa: BLE001 - somebody else's source
+            except (*CRASHES, asyncio.CancelledError) as error:
+                if _is_cancelled():
+                    raise
                 failures += 1
                 self._metrics.mapper_errors.inc()
                 self._log.error("source failed, starting it again", exc_info=error)
@@ -242,7 +251,7 @@ class Workers:
             if flight.stopped is Stop.PAUSE:
                 return None
             return DeadlineExceeded(f"no result within {self._deadline:g} s")
-        except (Exception, SystemExit, BaseExceptionGroup) as error:  # noqa: BLE001
+        except CRASHES as error:
             flight.land()
             return error
 
@@ -334,6 +343,12 @@ class Workers:
             metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.uid}
             obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
             self._around.events.record(obj, "Warning", reason, note)
+
+
+def _is_cancelled() -> bool:
+    """Tell whether somebody cancelled the running task; its code may just claim so."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 class _Worker(StrEnum):

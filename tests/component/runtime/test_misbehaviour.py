@@ -236,6 +236,68 @@ async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(world, met
         assert metric(manager, "certwright_mapper_errors_total", controller="secret") == 1
 
 
+async def test_a_burst_of_failures_of_a_mapper_costs_one_look_at_everybody(world):
+    async def reconcile(_ctx, _key):
+        return DONE
+
+    def broken(_entry):
+        raise LookupError("no such index")
+
+    await world.secrets("a", "b")
+    for n in range(50):
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+        await world.cluster.create({**lease, "metadata": {"name": f"l-{n}"}})
+    controller = Controller(Secret, reconcile, watches=[mapped(Lease, broken)])
+    looks = []
+    with capture_logs():
+        async with world.running(controller) as manager:
+            await asyncio.sleep(0)
+            store = manager.workers[0]._primary
+            items = store.items
+            store.items = lambda: looks.append(1) or items()
+            await world.rest(1)
+    assert len(looks) <= 2
+
+
+@pytest.mark.parametrize("crash", CRASHES.values(), ids=CRASHES)
+async def test_a_source_may_raise_anything(world, crash):
+    starts = []
+
+    async def reconcile(_ctx, _key):
+        return DONE
+
+    async def source(_ctx):
+        starts.append(1)
+        crash()
+        yield Key("default", "never")
+
+    with capture_logs():
+        async with world.running(Controller(Secret, reconcile, sources=[source])):
+            await world.rest(30)
+    assert 3 <= len(starts) <= 8
+
+
+async def test_a_mapper_may_ask_to_exit(world):
+    woken = []
+
+    async def reconcile(_ctx, key):
+        woken.append(key.name)
+        return DONE
+
+    def exiting(_entry):
+        raise SystemExit
+
+    await world.secrets("a")
+    controller = Controller(Secret, reconcile, watches=[mapped(Lease, exiting)])
+    with capture_logs():
+        async with world.running(controller):
+            await world.rest(1)
+            lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+            await world.cluster.create({**lease, "metadata": {"name": "l"}})
+            await world.rest(1)
+    assert woken == ["a", "a"]
+
+
 async def test_a_source_queues_keys_and_is_started_again_when_it_fails(world):
     woken, starts = [], []
 
