@@ -9,9 +9,10 @@ ALLOWED = {
     "pki": set(),
     "api": {"kube"},
     "client": {"kube", "clock"},
+    "apply": {"client", "kube", "clock"},
     "runtime": {"client", "kube", "clock"},
-    "testkit": {"runtime", "client", "api", "kube", "clock"},
-    "cli": {"testkit", "runtime", "client", "api", "kube", "clock"},
+    "testkit": {"apply", "runtime", "client", "api", "kube", "clock"},
+    "cli": {"testkit", "apply", "runtime", "client", "api", "kube", "clock"},
 }
 
 THIRD_PARTY = {
@@ -22,6 +23,7 @@ THIRD_PARTY = {
         "certwright.runtime.probes",
         "certwright.testkit.apiserver.front",
     },
+    "brotli": {"certwright.apply.compression"},
     "cel": {"certwright.testkit.apiserver.cel."},
     "cryptography": {"certwright.pki.", "certwright.testkit.certs"},
     "prometheus_client": {"certwright.runtime.metrics"},
@@ -30,7 +32,12 @@ THIRD_PARTY = {
     "structlog": {"certwright.runtime.", "certwright.cli."},
     "typer": {"certwright.cli."},
     "uvloop": {"certwright.cli."},
-    "yaml": {"certwright.client.kubeconfig", "certwright.cli.", "certwright.testkit."},
+    "yaml": {
+        "certwright.apply.yamldocument",
+        "certwright.client.kubeconfig",
+        "certwright.cli.",
+        "certwright.testkit.",
+    },
 }
 EVERYWHERE = {"certwright", "msgspec", "orjson"}
 

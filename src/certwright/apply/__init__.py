@@ -1,0 +1,1 @@
+"""Bring objects to a cluster and keep them as declared."""
