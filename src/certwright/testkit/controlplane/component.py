@@ -14,25 +14,38 @@ _STOP_SECONDS = 10
 
 
 class Component:
-    """A running process. It ends with its context, and at the latest with this process."""
+    """A process that ends with its context, and at the latest with this process."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path) -> None:
+    def __init__(self, name: str, command: Sequence[str | Path], log: Path) -> None:
         self.name = name
         self.log = log
-        self._process = process
+        self._command = [str(word) for word in command]
+        self._process: asyncio.subprocess.Process | None = None
 
     @property
     def has_ended(self) -> bool:
         """Whether the process is gone."""
-        return self._process.returncode is not None
+        return self._process is None or self._process.returncode is not None
 
     def failure(self, what: str) -> ComponentFailed:
         """Describe a failure of this component with the end of its log."""
         tail = "\n  ".join(self.log.read_text("utf-8", "replace").splitlines()[-8:])
         return ComponentFailed(f"{self.name} {what}; its log is {self.log}\n  {tail}")
 
+    async def start(self) -> None:
+        """Start the process, the first time or again."""
+        assert self.has_ended, f"{self.name} runs already"
+        with self.log.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", str(_GUARD), *self._command,
+                stdin=asyncio.subprocess.PIPE, stdout=output, stderr=output,
+                start_new_session=True,  # Ctrl-C reaches us first; we end our processes in order
+            )  # fmt: skip
+
     async def stop(self) -> None:
-        """End the process and wait for it."""
+        """End the process, if it runs, and wait for it."""
+        if self._process is None:
+            return
         assert self._process.stdin is not None
         self._process.stdin.close()  # the guard takes the end of its input as the order to stop
         try:
@@ -46,14 +59,9 @@ class Component:
 @asynccontextmanager
 async def running(name: str, command: Sequence[str | Path], log: Path) -> AsyncIterator[Component]:
     """Run a command for the duration of the context."""
-    with log.open("ab") as output:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", str(_GUARD), *map(str, command),
-            stdin=asyncio.subprocess.PIPE, stdout=output, stderr=output,
-            start_new_session=True,  # Ctrl-C reaches us first; we end our processes in order
-        )  # fmt: skip
-    component = Component(name, process, log)
+    component = Component(name, command, log)
     try:
+        await component.start()
         yield component
     finally:
         await component.stop()
