@@ -5,8 +5,11 @@ however late the watch is.
 
 A write with a precondition that the server refused would be refused again until the cache
 has caught up. Until then, or for a few seconds, it is refused here: a watch that lags costs
-no calls. The event that ends the lag wakes the key, so nobody waits longer than necessary.
+no calls. The event that ends the lag wakes the key, so nobody waits longer than necessary. If
+it has not come by then, it was lost, and the object is read once to put the cache right.
 """
+
+from typing import NamedTuple
 
 import orjson
 
@@ -21,6 +24,15 @@ STALE_SECONDS = 5.0
 MAX_REFUSED = 1024
 
 
+class _Version(NamedTuple):
+    """The state of an object that a write was decided on."""
+
+    resource: Resource
+    key: Key
+    uid: str
+    number: str
+
+
 class Writes:
     """Sends writes and notes what the API server made of them."""
 
@@ -30,7 +42,7 @@ class Writes:
         self._cache = cache
         self._clock = clock
         self._options = WriteOptions(field_manager)
-        self._refused: dict[tuple[Resource, Key, str], float] = {}  # until when
+        self._refused: dict[_Version, float] = {}  # until when
 
     async def apply(self, resource: Resource, desired: JsonObject) -> JsonObject:
         """Server-side apply, forced; return the object as stored."""
@@ -48,8 +60,9 @@ class Writes:
         asked = request.patch(
             resource, key, patch, self._options, content_type=MERGE_PATCH, subresource=subresource
         )
-        version = patch["metadata"]["resourceVersion"]
-        return self._note(resource, await self._send((resource, key, version), asked))
+        metadata = patch["metadata"]
+        version = _Version(resource, key, metadata["uid"], metadata["resourceVersion"])
+        return self._note(resource, await self._send(version, asked))
 
     async def delete(
         self,
@@ -68,28 +81,43 @@ class Writes:
         options = DeleteOptions(uid, resource_version, propagation)
         asked = request.delete(resource, key, options)
         try:
-            answer = await self._send((resource, key, resource_version), asked)
+            answer = await self._send(_Version(resource, key, uid, resource_version), asked)
         except NotFound:
-            self._cache.note_delete(resource, key, uid)
             return
-        if orjson.loads(answer.body).get("kind") == resource.kind:
+        left = orjson.loads(answer.body)
+        if left.get("kind") == resource.kind and left["metadata"].get("deletionTimestamp"):
             self._cache.note_write(resource, answer.body)  # finalizers or grace hold it
         else:
             self._cache.note_delete(resource, key, uid)
 
-    async def _send(self, version: tuple[Resource, Key, str], asked: Request) -> Response:
+    async def _send(self, version: _Version, asked: Request) -> Response:
         """Send a write that is meant for one version of an object."""
         now = self._clock.monotonic()
-        if self._refused.get(version, now) > now:
-            resource, key, _ = version
-            raise Conflict(f"{resource.kind} {key} changed; the change has not arrived here yet")
+        refused_until = self._refused.get(version)
+        if refused_until is not None and refused_until > now:
+            kind, key = version.resource.kind, version.key
+            raise Conflict(f"{kind} {key} changed; the change has not arrived here yet")
         try:
             return await self._client.send(asked)
+        except NotFound:
+            self._cache.note_delete(version.resource, version.key, version.uid)
+            raise
         except Conflict:
             self._refused = {v: until for v, until in self._refused.items() if until > now}
             if len(self._refused) < MAX_REFUSED:
                 self._refused[version] = now + STALE_SECONDS
+            if refused_until is not None:
+                await self._read(version)
             raise
+
+    async def _read(self, version: _Version) -> None:
+        """Put the cache right about an object whose change it never heard of."""
+        try:
+            answer = await self._client.send(request.get(version.resource, version.key))
+        except NotFound:
+            self._cache.note_delete(version.resource, version.key, version.uid)
+        else:
+            self._cache.note_write(version.resource, answer.body)
 
     def _note(self, resource: Resource, answer: Response) -> JsonObject:
         self._cache.note_write(resource, answer.body)

@@ -1,13 +1,15 @@
 """What a controller does on a server: write what differs, once, and nothing else."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 from msgspec import Struct
 
+from certwright.client import Client
 from certwright.kube import Key, Object
-from certwright.kube.kinds import ConfigMap, Deployment, Secret
-from certwright.runtime import DONE, Controller, Effect, mapped
+from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
+from certwright.runtime import DONE, Controller, Effect, Manager, again, mapped
 
 
 @pytest.fixture
@@ -253,6 +255,83 @@ async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric)
         assert metric(manager, "rest_client_requests_total", **refused) == 1
         await world.rest(20)
         assert metric(manager, "rest_client_requests_total", **refused) > 1, "not believed forever"
+
+
+@pytest.mark.parametrize("lost", ["MODIFIED", "DELETED"])
+async def test_an_event_that_was_lost_is_made_up_for_when_a_write_runs_into_it(world, lost):
+    """The connection lives on, so nothing but the refusal tells that the cache is wrong."""
+    seen = []
+
+    async def reconcile(ctx, key):
+        found = ctx.get(Secret, key)
+        labels = {} if found is None else found["metadata"].get("labels") or {}
+        seen.append("gone" if found is None else labels.get("touched", "no"))
+        if found is not None and ctx.clock.monotonic() - started > 2:
+            await ctx.hold(found, "demo.certwright.dev/f")
+        return again(after=3)
+
+    await world.secrets("a")
+    started = world.clock.monotonic()
+    client = Client(Forgetful(world.server.transport(), lost), clock=world.clock)
+    manager = Manager(client, [Controller(Secret, reconcile)], clock=world.clock)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        await world.rest(1)
+        key = Key("default", "a")
+        if lost == "MODIFIED":
+            await world.cluster.client.patch(
+                Secret, key, {"metadata": {"labels": {"touched": "yes"}}}
+            )
+        else:
+            await world.cluster.client.delete(Secret, key)
+        await world.rest(30)
+        manager.stop()
+    assert seen[-1] == ("yes" if lost == "MODIFIED" else "gone")
+    assert "no" in seen, "the event was lost"
+
+
+async def test_what_was_deleted_is_not_read_any_more_whatever_the_server_returns(toybox, toy):
+    """Of some kinds the answer to a deletion is the object that is gone."""
+    left = []
+
+    async def reconcile(ctx, key):
+        account = ctx.get(ServiceAccount, key)
+        if account is not None and key.name == "robot":
+            await ctx.delete(account)
+            left.append(ctx.get(ServiceAccount, key))
+        return DONE
+
+    kind = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    await toybox.create({**kind, "metadata": {"name": "robot"}})
+    await toybox.settle(Controller(ServiceAccount, reconcile))
+    assert left == [None]
+    assert "robot" not in await toybox.names(ServiceAccount)
+
+
+class Forgetful:
+    """A transport whose watches lose the first event of a type."""
+
+    def __init__(self, transport, lost):
+        self._transport = transport
+        self._lost = lost.encode()
+        self.send = transport.send
+
+    @asynccontextmanager
+    async def stream(self, request):
+        async with self._transport.stream(request) as stream:
+            yield self._Stream(stream, self._lost)
+
+    class _Stream:
+        def __init__(self, stream, lost):
+            self.status, self.headers = stream.status, stream.headers
+            self._stream, self._lost = stream, lost
+
+        async def chunks(self):
+            async for chunk in self._stream.chunks():
+                lines = chunk.splitlines(keepends=True)
+                if any(line.startswith(b'{"type":"' + self._lost) for line in lines):
+                    self._lost, lines = b"nothing more", []
+                yield b"".join(lines)
 
 
 async def test_the_status_may_follow_an_apply_to_the_same_object(toybox, toy):
