@@ -6,6 +6,7 @@ plugins tell people what to do.
 """
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -20,10 +21,12 @@ from certwright.client.errors import CredentialError
 from certwright.client.login import Login, bearer
 from certwright.clock import Clock
 
+_log = logging.getLogger("certwright.client")
+
 OUTPUT_LIMIT = 2**20
 PATIENCE = timedelta(seconds=60)
 """How long a plugin may take; some wait for a person with a browser."""
-_RENEWAL_PAUSE_SECONDS = 10.0
+_RENEWAL_PAUSE = timedelta(seconds=10)
 _HINT_LIMIT = 300
 
 
@@ -129,8 +132,8 @@ def parse(plugin: ExecPlugin, name: str, printed: bytes) -> ExecCredential:
 class ExecCredentials:
     """Logins from a plugin; run again shortly before they expire, and after a 401.
 
-    However many requests wait, the plugin runs once. A server that rejects everything does
-    not become a fork loop: after a rejection the plugin rests for ten seconds.
+    However many requests wait, the plugin runs once. Neither a server that rejects everything
+    nor a plugin that prints expired logins becomes a fork loop: it rests for ten seconds.
     """
 
     def __init__(
@@ -151,17 +154,30 @@ class ExecCredentials:
         if held is not None and not self._is_due():
             return held.login
         async with self._running:
-            if self._held is None or self._is_due():
+            if self._held is None:
                 await self._run()
+            elif self._is_due():
+                await self._run_early(self._held)
             assert self._held is not None
             return self._held.login
+
+    async def _run_early(self, held: ExecCredential) -> None:
+        """Replace a login before it expires; as long as it has not, a failure can wait."""
+        try:
+            await self._run()
+        except CredentialError as error:
+            now = self._clock.now()
+            if held.expires is None or held.expires <= now:
+                raise
+            self._due = now + _RENEWAL_PAUSE
+            _log.warning("login not renewed yet, the old one is used meanwhile: %s", error)
 
     async def renew(self, rejected: Login) -> bool:
         """Run the plugin for a fresh login, unless it ran a moment ago."""
         async with self._running:
             if self._held is not None and self._held.login is not rejected:
                 return True
-            if self._clock.monotonic() - self._ran_at < _RENEWAL_PAUSE_SECONDS:
+            if self._clock.monotonic() - self._ran_at < _RENEWAL_PAUSE.total_seconds():
                 return False
             await self._run()
             return True
@@ -174,7 +190,10 @@ class ExecCredentials:
         now = self._clock.now()
         self._held = found
         self._ran_at = self._clock.monotonic()
-        self._due = None if found.expires is None else renewal_time(found.expires, now)
+        if found.expires is None:
+            self._due = None
+        else:  # one that is expired already, by our clock, is not asked for with every request
+            self._due = max(renewal_time(found.expires, now), now + _RENEWAL_PAUSE)
 
 
 def renewal_time(expires: datetime, now: datetime) -> datetime:

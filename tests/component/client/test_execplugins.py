@@ -70,6 +70,48 @@ async def test_a_plugin_runs_again_when_the_token_expires(
     assert gate.seen == ["t1", "t1", "t2"]
 
 
+async def test_a_login_that_cannot_be_renewed_yet_is_used_until_it_expires(
+    serve, client_of, plugin, clock, gate_for
+):
+    expires = (clock.now() + timedelta(hours=1)).isoformat()
+    gate = gate_for("t1", "t3")
+    code = f"show(token=f't{{run}}', expirationTimestamp={expires!r}) if run != 2 else sys.exit('down')"
+    client = client_of(Config(await serve(gate), user=User(exec=plugin(code))), clock=clock)
+    await client.get(ConfigMap, KEY)
+    clock.time += timedelta(minutes=59)
+    await client.get(ConfigMap, KEY)
+    await client.get(ConfigMap, KEY)
+    assert plugin.runs() == 2, "not with every request"
+    clock.time += timedelta(seconds=11)
+    await client.get(ConfigMap, KEY)
+    assert gate.seen == ["t1", "t1", "t1", "t3"]
+
+
+async def test_an_expired_login_whose_plugin_fails_is_no_login(
+    serve, client_of, plugin, clock, gate_for
+):
+    expires = (clock.now() + timedelta(hours=1)).isoformat()
+    code = f"show(token='t', expirationTimestamp={expires!r}) if run == 1 else sys.exit('down')"
+    user = User(exec=plugin(code))
+    client = client_of(Config(await serve(gate_for("t")), user=user), clock=clock)
+    await client.get(ConfigMap, KEY)
+    clock.time += timedelta(hours=2)
+    with pytest.raises(CredentialError, match="down"):
+        await client.get(ConfigMap, KEY)
+
+
+async def test_a_plugin_that_prints_expired_logins_is_no_fork_loop(
+    serve, client_of, plugin, clock, gate_for
+):
+    expired = (clock.now() - timedelta(hours=1)).isoformat()
+    user = User(exec=plugin(f"show(token='t', expirationTimestamp={expired!r})"))
+    client = client_of(Config(await serve(gate_for("t")), user=user), clock=clock)
+    for _ in range(5):
+        await client.get(ConfigMap, KEY)
+        clock.time += timedelta(seconds=1)
+    assert plugin.runs() == 1
+
+
 async def test_a_rejected_token_makes_the_plugin_run_once_more(
     serve, client_of, plugin, clock, gate_for
 ):
