@@ -88,34 +88,51 @@ def bounded(data: bytes | str, limit: int) -> bytes:
 
 
 def _blocks(data: bytes) -> Iterator[Block]:
-    label: bytes | None = None
-    body: list[bytes] = []
-    for raw_line in data.splitlines():
-        line = raw_line.strip()
-        if label is None:
-            if line.startswith(_BEGIN) and line.endswith(_DASHES):
-                label, body = line[len(_BEGIN) : -len(_DASHES)], []
-        elif line.startswith(_END):
-            if line != _END + label + _DASHES:
-                raise MalformedPem(f"PEM block {_shown(label)} is closed under another label")
-            yield Block(_shown(label), _decoded(label, body))
-            label = None
-        elif line.startswith(_DASHES):
-            break  # a new block inside this one: the end is missing
-        else:
-            body.append(line)
-    if label is not None:
+    """Jump from marker to marker: lines between blocks are never looked at."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    place = data.find(_BEGIN)
+    while place >= 0:
+        body = _end_of_line(data, place)
+        line = data[place:body].rstrip()
+        if not _starts_a_line(data, place) or not line.endswith(_DASHES):
+            place = data.find(_BEGIN, place + len(_BEGIN))
+            continue
+        label = line[len(_BEGIN) : -len(_DASHES)]
+        end = data.find(_DASHES, body)
+        place = _check_end(data, end, label)
+        yield Block(_shown(label), _decoded(label, data[body:end]))
+        place = data.find(_BEGIN, place)
+
+
+def _check_end(data: bytes, place: int, label: bytes) -> int:
+    """Check the marker that closes a block and return where it ends."""
+    if place < 0 or not data.startswith(_END, place) or not _starts_a_line(data, place):
         raise MalformedPem(f"PEM block {_shown(label)} is not closed")
+    end = _end_of_line(data, place)
+    if data[place:end].rstrip() != _END + label + _DASHES:
+        raise MalformedPem(f"PEM block {_shown(label)} is closed under another label")
+    return end
 
 
-def _decoded(label: bytes, body: list[bytes]) -> bytes:
-    if body and b":" in body[0]:  # RFC 1421 headers end at the first blank line
-        blank = body.index(b"") if b"" in body else len(body)
-        if any(b"ENCRYPTED" in line for line in body[:blank]):
+def _end_of_line(data: bytes, place: int) -> int:
+    end = data.find(b"\n", place)
+    return len(data) if end < 0 else end
+
+
+def _starts_a_line(data: bytes, place: int) -> bool:
+    while place and data[place - 1] in b" \t":
+        place -= 1
+    return place == 0 or data[place - 1] == ord("\n")
+
+
+def _decoded(label: bytes, body: bytes) -> bytes:
+    if b":" in body:  # RFC 1421 headers end at the first blank line
+        headers, _, body = body.strip().partition(b"\n\n")
+        if b"ENCRYPTED" in headers:
             raise MalformedPem(f"PEM block {_shown(label)} is encrypted")
-        body = body[blank:]
     try:
-        return base64.b64decode(b"".join(body), validate=True)
+        return base64.b64decode(b"".join(body.split()), validate=True)
     except binascii.Error as error:
         raise MalformedPem(f"PEM block {_shown(label)} holds broken base64") from error
 

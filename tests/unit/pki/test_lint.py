@@ -134,11 +134,11 @@ TEMPLATES = {
     "intermediate with path length": lambda signer, key, now: signer.issue(
         authority_template(parse_name("CN=Between"), key.public_key(), DAY, path_length=0), now
     ),
-    "root": lambda signer, key, now: create_root(SUBJECT, key, 3650 * DAY, now).certificate,
-    "root until 2060": lambda signer, key, now: create_root(
+    "root": lambda _, key, now: create_root(SUBJECT, key, 3650 * DAY, now).certificate,
+    "root until 2060": lambda _, key, now: create_root(
         SUBJECT, key, 29 * 365 * DAY, now, path_length=1
     ).certificate,
-    "self-signed server": lambda signer, key, now: self_sign(
+    "self-signed server": lambda _, key, now: self_sign(
         server_template(SUBJECT, key.public_key(), DAY, NAMES), key, now
     ),
     "request with cert-manager's defaults": lambda signer, key, now: request_certificate(

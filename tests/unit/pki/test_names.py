@@ -141,7 +141,7 @@ def test_alternative_names_survive_as_extension():
 
 
 def test_names_that_certificates_cannot_carry_are_refused():
-    with pytest.raises(MalformedName, match="A-label|no alternative names"):
+    with pytest.raises(MalformedName, match="no alternative names can hold"):
         AlternativeNames(dns=("bücher.example",)).to_extension()
 
 

@@ -27,8 +27,19 @@ def test_it_is_written_in_lines_of_64():
         "-----BEGIN X-----\nA\nAE\nC\n-----END X-----",
         "-----BEGIN X-----\nProc-Type: 4,MIC-ONLY\nComment: y\n\nAAEC\n-----END X-----",
         "-----END X-----\n-----BEGIN X-----\nAAEC\n-----END X-----",
+        "-----BEGIN X-----\rAAEC\r-----END X-----\r",
+        "see -----BEGIN X----- below\n-----BEGIN X-----\nAAEC\n-----END X-----",
     ],
-    ids=["crlf", "comments", "indented", "odd lines", "headers", "stray end"],
+    ids=[
+        "crlf",
+        "comments",
+        "indented",
+        "odd lines",
+        "headers",
+        "stray end",
+        "cr",
+        "quoted marker",
+    ],
 )
 def test_what_people_paste_is_read(text):
     assert read_blocks(text, limit=1_000) == [Block("X", b"\0\1\2")]

@@ -171,7 +171,7 @@ def test_weak_hashes_are_refused(key_of):
     ("make", "message"),
     [
         (lambda: ec.generate_private_key(ec.SECP256K1()), "curve secp256k1"),
-        (lambda: rsa.generate_private_key(65_537, 1024), "RSA 1024"),
+        (lambda: rsa.generate_private_key(65_537, 1024), "RSA 1024"),  # noqa: S505
     ],
 )
 def test_keys_that_are_not_accepted_are_refused(make, message):
