@@ -8,6 +8,9 @@ import random
 from dataclasses import dataclass, field
 from typing import Protocol
 
+LONGEST_WAIT_SECONDS = 300.0
+"""What a server or a proxy may ask for at most: one that says "in a year" is broken."""
+
 
 class Rng(Protocol):
     """A source of randomness; `random.Random` is one."""

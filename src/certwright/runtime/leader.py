@@ -25,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from math import ceil
 
 import structlog
 from msgspec import Struct
@@ -197,7 +198,7 @@ class Elector:
         record, now = self._record, format_micro_time(self._clock.now())
         mine: JsonObject = {
             "holderIdentity": self._election.identity,
-            "leaseDurationSeconds": int(self._election.lease_duration.total_seconds()),
+            "leaseDurationSeconds": ceil(self._election.lease_duration.total_seconds()),
             "renewTime": now,
         }
         match decide(record, unchanged, self._election.identity):

@@ -88,6 +88,7 @@ class Manager:
         self._elector: Elector | None = None
         if leader_election is not None:
             self._elector = Elector(client, leader_election, clock, self._lead, self.rng)
+            self.metrics.leading.labels(leader_election.name).set(0)
         for controller in controllers:
             self.add(controller)
 

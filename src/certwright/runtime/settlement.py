@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from certwright.client import TransportError
 from certwright.kube import ApiError, Conflict
+from certwright.runtime.backoff import LONGEST_WAIT_SECONDS
 from certwright.runtime.errors import DeadlineExceeded, Pending, TerminalError
 from certwright.runtime.outcome import Outcome
 
@@ -107,6 +108,7 @@ def _fault(error: BaseException) -> Fault:
 
 
 def _retry_after(leaves: tuple[BaseException, ...]) -> float:
-    """Return how long the API server asked us to stay away, at most."""
+    """Return how long the API server asked us to stay away, within reason."""
     waits = (leaf.retry_after for leaf in leaves if isinstance(leaf, ApiError))
-    return max((wait for wait in waits if wait is not None), default=0.0)
+    longest = max((wait for wait in waits if wait is not None), default=0.0)
+    return min(longest, LONGEST_WAIT_SECONDS)

@@ -17,10 +17,9 @@ from typing import NamedTuple, TypeAlias
 from certwright.client import TransportError
 from certwright.kube.errors import ApiError, BadRequest, Forbidden, Gone, Invalid, NotFound
 from certwright.kube.identity import Resource
+from certwright.runtime.backoff import LONGEST_WAIT_SECONDS
 from certwright.runtime.intake import BrokenJson
 
-LONGEST_WAIT_SECONDS = 300.0
-"""What a server or a proxy may ask for at most: one that says "in a year" is broken."""
 RELIST_AFTER = 3
 """Failures in a row of the same resumption, after which the version itself is in doubt."""
 

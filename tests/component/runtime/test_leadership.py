@@ -277,3 +277,26 @@ async def test_the_lease_is_not_given_away_while_work_goes_on(world, stubborn):
         await world.rest(8)
         lease = await world.cluster.client.get(Lease, LEASE)
         assert lease["spec"]["holderIdentity"] == ("one" if stubborn else "")
+
+
+async def test_a_lease_lasts_no_shorter_than_its_holder_believes(world, group):
+    """The API knows whole seconds only: cut down, others would start before we stop."""
+    short = LeaderElection(
+        name="toys",
+        namespace="default",
+        identity="first",
+        lease_duration=timedelta(seconds=2.9),
+        renew_deadline=timedelta(seconds=2.5),
+        retry_period=timedelta(seconds=1),
+    )
+    elector = Elector(Client(world.server.transport(), clock=world.clock), short, world.clock)
+    group.start(elector.run())
+    await world.rest(1)
+    lease = await world.cluster.client.get(Lease, LEASE)
+    assert lease["spec"]["leaseDurationSeconds"] == 3
+
+
+async def test_a_standby_says_that_it_does_not_lead(world, metric):
+    async with world.running(leader_election=election("one")) as manager:
+        text = (await manager.exposition()).decode()
+        assert 'leader_election_master_status{name="toys"} 0.0' in text

@@ -77,6 +77,11 @@ def test_what_happens_next(case):
     )
 
 
+def test_a_server_that_asks_for_a_year_gets_five_minutes():
+    refusal = TooManyRequests("x", retry_after=31_536_000)
+    assert settle(refusal, 0).after == 300
+
+
 def test_conflicts_are_retried_at_once_only_a_few_times():
     nexts = [settle(Conflict("x"), failures).next for failures in range(5)]
     assert nexts == [Next.NOW, Next.NOW, Next.NOW, Next.BACKOFF, Next.BACKOFF]
