@@ -104,10 +104,10 @@ class HttpTransport:
         """Send a request whose answer is read as it arrives; leaving the context ends it."""
         login = await self._credentials.current()
         answer = await self._open(request, login)
-        if answer.status == 401 and await self._credentials.renew(login):
-            answer.close()
-            answer = await self._open(request, await self._credentials.current())
         try:
+            if answer.status == 401 and await self._credentials.renew(login):
+                answer.close()
+                answer = await self._open(request, await self._credentials.current())
             self._check(request, answer)
             if answer.status == 401:
                 yield Refusal(self._explained(_headers(answer)))

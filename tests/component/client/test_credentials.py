@@ -231,3 +231,27 @@ async def test_a_server_that_does_not_accept_the_certificate(
             group.create_task(asyncio.to_thread(reject))
             with pytest.raises(TlsFailed, match="check the client certificate"):
                 await client.get(ConfigMap, KEY)
+
+
+async def test_a_watch_whose_login_cannot_be_renewed_gives_its_connection_back(
+    serve, client_of, tmp_path
+):
+    token = tmp_path / "token"
+    token.write_text("old")
+
+    async def reject(request):
+        token.write_text("")
+        refusal = web.StreamResponse(status=401)
+        await refusal.prepare(request)
+        await refusal.write(b"to be continued")
+        await gone.wait()
+        return refusal
+
+    gone = asyncio.Event()
+    client = client_of(Config(await serve(reject), user=User(token_file=str(token))))
+    with pytest.raises(CredentialError, match="the token is empty"):
+        async with client.watch(ConfigMap):
+            pass
+    _, watches = client.transport._sessions
+    assert not watches.connector._acquired
+    gone.set()
