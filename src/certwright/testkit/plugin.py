@@ -163,10 +163,28 @@ async def cluster(request: pytest.FixtureRequest) -> "AsyncIterator[Cluster]":
         yield made
 
 
+_LOGS = pytest.StashKey[Path]()
+
+
 @pytest.fixture(scope="session")
-def control_plane_kubeconfig() -> Iterator[Path]:
-    """Start the real control plane once per session and return an administrator's kubeconfig."""
+def control_plane_kubeconfig(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Start the real control plane once per session and return an administrator's kubeconfig.
+
+    When a test failed, the logs of its processes are kept.
+    """
     from certwright.testkit.real import shared_control_plane
 
     with shared_control_plane() as plane:
         yield plane.kubeconfig
+        if request.session.testsfailed:
+            kept = request.config.rootpath / ".pytest_cache" / "control-plane-logs"
+            plane.keep_logs(kept)
+            request.config.stash[_LOGS] = kept
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say where the logs of the real control plane are, if they were kept."""
+    if kept := config.stash.get(_LOGS, None):
+        terminalreporter.write_line(f"logs of the real control plane are in {kept}")

@@ -49,7 +49,14 @@ class ControlPlane:
     """A kubeconfig of a member of system:masters, readable by this user only."""
     assets: Assets
     authority: TestAuthority
-    components: tuple[Component, ...]
+    components: tuple[Component, Component, Component]
+    """etcd, the API server and the controller manager."""
+
+    def keep_logs(self, folder: Path) -> None:
+        """Copy the logs of all components to a folder that outlives the control plane."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for log in self.folder.glob("*.log"):
+            shutil.copy(log, folder)
 
     def kubeconfig_for(self, user: str, groups: Sequence[str] = ()) -> Path:
         """Write a kubeconfig for another user, who may do what RBAC grants."""
@@ -59,6 +66,16 @@ class ControlPlane:
         _write_private(path, text.encode())
         return path
 
+    async def restart_apiserver(self) -> None:
+        """Stop the API server, start it again, and return when it is ready.
+
+        Only from the event loop the control plane was started in.
+        """
+        etcd, apiserver, _ = self.components
+        await apiserver.stop()
+        await apiserver.start()
+        await _ready(self.kubeconfig, (etcd, apiserver))
+
 
 @asynccontextmanager
 async def control_plane(
@@ -66,25 +83,16 @@ async def control_plane(
     assets: Assets | None = None,
     controllers: Sequence[str] = CONTROLLERS,
     apiserver_flags: Sequence[str] = (),
-    keep_logs: Path | None = None,
 ) -> AsyncIterator[ControlPlane]:
     """Run a control plane for the duration of the context.
 
-    Missing binaries are built first, which takes minutes once. With *keep_logs*, the logs of
-    all components are copied there when the context is left by an exception.
+    Missing binaries are built first, which takes minutes once.
     """
     if assets is None:
         assets = await asyncio.to_thread(obtain_assets)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="certwright-")))
-        try:
-            yield await _start(stack, folder, assets, controllers, apiserver_flags)
-        except BaseException:
-            if keep_logs is not None:
-                keep_logs.mkdir(parents=True, exist_ok=True)
-                for log in folder.glob("*.log"):
-                    shutil.copy(log, keep_logs)
-            raise
+        yield await _start(stack, folder, assets, controllers, apiserver_flags)
 
 
 async def _start(
