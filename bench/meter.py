@@ -29,6 +29,7 @@ class Task(msgspec.Struct, frozen=True):
     last_version: int = 0
     keep: bool = False
     stalls: bool = False
+    collect: bool = True
 
 
 def task() -> Task:
