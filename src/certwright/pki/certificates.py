@@ -121,11 +121,10 @@ def extension(
     certificate: x509.Certificate | x509.CertificateSigningRequest, kind: type[ExtensionT]
 ) -> ExtensionT | None:
     """Return the value of an extension, or None."""
-    found = certificate.extensions
-    try:
-        return found.get_extension_for_class(kind).value
-    except x509.ExtensionNotFound:
-        return None
+    for found in certificate.extensions:
+        if isinstance(found.value, kind):
+            return found.value
+    return None
 
 
 def alternative_names(certificate: x509.Certificate) -> AlternativeNames:

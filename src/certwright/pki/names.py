@@ -42,6 +42,7 @@ _OIDS = {
 _KEYWORDS = {oid: keyword for keyword, oid in _OIDS.items()}
 _DOTTED = re.compile(r"[0-2](\.(0|[1-9][0-9]{0,9})){1,20}")
 _SPECIAL = frozenset('"+,;<>\\')
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HEX = frozenset("0123456789abcdefABCDEF")
 
 
@@ -183,7 +184,7 @@ def control_characters(name: x509.Name, alternatives: AlternativeNames) -> list[
         attribute.value for attribute in name if isinstance(attribute.value, str)
     ]  # bytes are bit strings, which nobody prints
     values += [*alternatives.dns, *alternatives.emails, *alternatives.uris]
-    return [value for value in values if any(ord(char) < 32 or ord(char) == 127 for char in value)]
+    return [value for value in values if _CONTROL.search(value)]
 
 
 def _atoms(text: str) -> list[list[str]]:

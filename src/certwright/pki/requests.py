@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from certwright.pki.certificates import extension
 from certwright.pki.errors import (
     PARSE_ERRORS,
     MalformedRequest,
@@ -172,10 +172,11 @@ def _verify_signature(csr: x509.CertificateSigningRequest) -> None:
 
 
 def _taken_apart(csr: x509.CertificateSigningRequest, public_key: PublicKey) -> SigningRequest:
-    names = extension(csr, x509.SubjectAlternativeName)
-    constraints = extension(csr, x509.BasicConstraints)
-    key_usage = extension(csr, x509.KeyUsage)
-    extended = extension(csr, x509.ExtendedKeyUsage)
+    carried: dict[type, Any] = {type(one.value): one for one in csr.extensions}
+    values: dict[type, Any] = {kind: one.value for kind, one in carried.items()}
+    names = values.get(x509.SubjectAlternativeName)
+    constraints = values.get(x509.BasicConstraints)
+    key_usage, extended = values.get(x509.KeyUsage), values.get(x509.ExtendedKeyUsage)
     carries_usages = key_usage is not None or extended is not None
     return SigningRequest(
         csr=csr,
@@ -183,19 +184,10 @@ def _taken_apart(csr: x509.CertificateSigningRequest, public_key: PublicKey) -> 
         subject=csr.subject,
         names=AlternativeNames() if names is None else AlternativeNames.of_extension(names),
         names_extension=names,
-        name_constraints=_name_constraints(csr),
+        name_constraints=carried.get(x509.NameConstraints),
         is_ca=None if constraints is None else constraints.ca,
         usages=Usages.of_extensions(key_usage, extended) if carries_usages else None,
     )
-
-
-def _name_constraints(
-    csr: x509.CertificateSigningRequest,
-) -> x509.Extension[x509.NameConstraints] | None:
-    try:
-        return csr.extensions.get_extension_for_class(x509.NameConstraints)
-    except x509.ExtensionNotFound:
-        return None
 
 
 def _usage_violations(carried: Usages, expected: Usages) -> list[Violation]:
