@@ -3,11 +3,12 @@
 Pure reading; must run on the event loop, because watches tell their age by its clock.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from certwright.clock import Clock
-from certwright.kube import JsonObject
+from certwright.kube import JsonObject, Key
 from certwright.runtime.cache import Cache
 from certwright.runtime.leader import Elector
 from certwright.runtime.metrics import Reading
@@ -17,6 +18,8 @@ from certwright.runtime.workers import Workers
 
 SILENCE_SECONDS = 2 * STALL_SECONDS
 """A watch that heard nothing for so long was not revived: readers get old news."""
+
+SHOWN_KEYS = 100
 
 
 class Check(NamedTuple):
@@ -110,7 +113,10 @@ def readings(cache: Cache, workers: Sequence[Workers], clock: Clock) -> Iterator
 def dump(
     cache: Cache, workers: Sequence[Workers], elector: Elector | None, clock: Clock
 ) -> JsonObject:
-    """Return the internal state as JSON: what is queued, under way, watched, and who leads."""
+    """Return the internal state as JSON: what is queued, under way, watched, and who leads.
+
+    Of queues only the first keys are shown, and all are counted.
+    """
     now = clock.monotonic()
     return {
         "time": clock.now().isoformat(),
@@ -122,7 +128,9 @@ def dump(
                 "paused": worker.paused,
                 "queued": len(worker.queue),
                 "delayed": worker.queue.delayed,
-                "retrying": {str(k): n for k, n in list(worker.queue.retrying.items())[:100]},
+                "waitingSeconds": _some(worker.queue.waiting),
+                "dueInSeconds": _some(worker.queue.due),
+                "failures": _some(worker.queue.retrying),
                 "lost": worker.lost,
                 "underWay": [
                     {
@@ -137,3 +145,7 @@ def dump(
         },
         "watches": {str(feed.view): feed.watch.status()._asdict() for feed in cache.feeds},
     }
+
+
+def _some(numbers: Mapping[Key, float]) -> JsonObject:
+    return {str(key): round(number, 3) for key, number in islice(numbers.items(), SHOWN_KEYS)}

@@ -111,6 +111,18 @@ class Queue(Generic[K]):
         return len(self._delays)
 
     @property
+    def waiting(self) -> dict[K, float]:
+        """The keys that wait for a worker, and for how many seconds each."""
+        now = self._now() if self._queued else 0.0
+        return {key: now - since for key, (_, since) in self._queued.items()}
+
+    @property
+    def due(self) -> dict[K, float]:
+        """The keys that wait for their time, and in how many seconds it comes."""
+        now = self._now() if len(self._delays) else 0.0
+        return {key: at - now for key, at in self._delays.times().items()}
+
+    @property
     def working(self) -> dict[K, float]:
         """The keys workers have, and for how many seconds each."""
         now = self._now() if self._working else 0.0
@@ -120,10 +132,6 @@ class Queue(Generic[K]):
     def retrying(self) -> dict[K, int]:
         """The keys whose work failed last, and how many times in a row."""
         return dict(self._failures)
-
-    def next_due(self) -> float | None:
-        """Return the loop time of the earliest delayed key, or None when there is none."""
-        return self._delays.next_due()
 
     def add(self, key: K, priority: Priority = Priority.FRESH) -> None:
         """Queue a key. One that waits already keeps its place, or moves up to a better priority."""
@@ -300,8 +308,8 @@ class _Delays(Generic[K]):
     def __len__(self) -> int:
         return len(self._due)
 
-    def next_due(self) -> float | None:
-        return min((due for due, _ in self._due.values()), default=None)
+    def times(self) -> dict[K, float]:
+        return {key: due for key, (due, _) in self._due.items()}
 
     def put(self, key: K, due: float, priority: Priority) -> None:
         known = self._due.get(key)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.client import Client, ConnectFailed
+from certwright.client import Client, ConnectFailed, TransportError
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Controller, Manager, again, select
@@ -152,6 +152,29 @@ async def test_the_dump_shows_what_is_under_way(world):
         assert shown["watches"]["Secret"]["state"] == "watching"
         assert shown["leader"] is None
         release.set()
+
+
+async def test_the_dump_shows_who_waits_and_who_failed(world):
+    async def reconcile(_ctx, key):
+        match key.name:
+            case "bad":
+                raise TransportError("not today")
+            case "later":
+                return again(after=60)
+        await asyncio.sleep(50)
+        return DONE
+
+    await world.secrets("bad", "later", "long", "waits")
+    async with world.running(
+        Controller(Secret, reconcile, workers=1), grace=timedelta(0)
+    ) as manager:
+        await world.rest(10)
+        shown = json.loads(json.dumps(manager.dump()))["controllers"]["secret"]
+        assert set(shown["waitingSeconds"]) == {"default/waits", "default/bad"}
+        assert 9 < shown["waitingSeconds"]["default/waits"] < 11
+        assert shown["dueInSeconds"] == {"default/later": pytest.approx(50, abs=1)}
+        assert shown["failures"] == {"default/bad": 1}
+        assert (shown["queued"], shown["delayed"]) == (2, 1)
 
 
 async def test_the_metrics_bear_the_names_dashboards_ask_for(world):

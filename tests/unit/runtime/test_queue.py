@@ -100,7 +100,7 @@ async def test_a_delay_is_kept_and_the_earliest_wins(
     queue.add_after(A, 10)
     queue.add_after(A, 30)
     assert queue.delayed == 1
-    assert queue.next_due() == 10
+    assert queue.due == {A: 10}
     assert queue.idle
     assert await take(queue, 1) == [A]
     assert virtual_loop.time() == 10
