@@ -48,7 +48,7 @@ async def test_names(api: Conversation) -> None:
 
 
 @contract
-async def test_end(api: Conversation) -> None:
+async def test_end_and_new_beginning(api: Conversation) -> None:
     await make(api)
     await api.post(f"{WITHIN}/configmaps", config_map("a"), recorded=False)
     await api.post(f"{WITHIN}/secrets", secret("a"), recorded=False)
@@ -58,6 +58,9 @@ async def test_end(api: Conversation) -> None:
     await api.get(f"{WITHIN}/configmaps")
     await api.get(f"{WITHIN}/secrets/a")
     await api.post(f"{WITHIN}/secrets", secret("a"))
+    await make(api)
+    await api.get(f"{WITHIN}/secrets")
+    await api.delete(WITHIN, recorded=False)
 
 
 @contract
@@ -74,17 +77,6 @@ async def test_ending_namespaces_take_nothing_new(api: Conversation) -> None:
     )
     await api.merge(f"{WITHIN}/secrets/held", {"metadata": {"labels": {"a": "b"}}})
     api.note(found.status)
-    await api.until(WITHIN, holds_back)
-    await api.merge(f"{WITHIN}/secrets/held", {"metadata": {"finalizers": None}}, recorded=False)
-    await api.until(WITHIN, is_gone)
-
-
-@contract
-async def test_deleting_twice(api: Conversation) -> None:
-    await make(api)
-    held = secret("held", {"finalizers": ["example.com/a"]})
-    await api.post(f"{WITHIN}/secrets", held, recorded=False)
-    await api.delete(WITHIN, recorded=False)
     await api.until(WITHIN, holds_back)
     await api.delete(WITHIN)
     await api.merge(f"{WITHIN}/secrets/held", {"metadata": {"finalizers": None}}, recorded=False)
@@ -120,17 +112,6 @@ async def test_spec_and_status(api: Conversation) -> None:
     await api.merge(NAMESPACE, {"spec": {"finalizers": []}})
     await api.merge(f"{NAMESPACE}/status", {"status": {"phase": "Terminating"}})
     await api.get(NAMESPACE)
-
-
-@contract
-async def test_names_return(api: Conversation) -> None:
-    await make(api)
-    await api.post(f"{WITHIN}/secrets", secret("a"), recorded=False)
-    await api.delete(WITHIN, recorded=False)
-    await api.until(WITHIN, is_gone)
-    await make(api)
-    await api.get(f"{WITHIN}/secrets")
-    await api.delete(WITHIN, recorded=False)
 
 
 @contract

@@ -21,6 +21,7 @@ from certwright.client import Request, Transport
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 QUOTED_VERSION = re.compile(r'(?<=resourceVersion\\":\\")\d+|(?<="resourceVersion":")\d+')
 ASKED_VERSION = re.compile(r"(?<=resourceVersion=)\d{2,}|(?<=continue=)[\w-]{20,}")
+AGE = re.compile(r"^\d+s$")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 COMPARED_HEADERS = ("allow", "cache-control", "content-type", "location", "retry-after", "warning")
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -56,23 +57,33 @@ class Symbols:
                 elif _is_collection(value):
                     value = _at_no_moment(value)
                 return {self.text(k): self.clean(v, k) for k, v in sorted(value.items())}
-            case list() if key == "causes":
-                return _settled([self.clean(item) for item in value])
-            case list() if key == "columnDefinitions":  # known difference: not described
-                return [self.clean({**column, "description": ""}) for column in value]
-            case list() if key == "managedFields":
-                return sorted((self.clean(item) for item in value), key=_manager)
             case list():
-                return [self.clean(item, key) for item in value]
-            case str() if key == "resourceVersion" and value not in {"", "0", "<now>"}:
-                return self.of("version", value)
-            case str() if key == "ca.crt":
-                return "<authority>"
-            case str() if key == "continue" and value:
-                return "<continue>"
+                return self._clean_list(value, key)
             case str():
-                return self.text(value)
+                return self._clean_text(value, key)
         return value
+
+    def _clean_list(self, value: list[Any], key: str) -> list[Any]:
+        match key:
+            case "columnDefinitions":  # known difference: not described
+                return [self.clean({**column, "description": ""}) for column in value]
+            case "causes":
+                return _settled([self.clean(item) for item in value])
+            case "managedFields":
+                return sorted((self.clean(item) for item in value), key=_manager)
+        return [self.clean(item, key) for item in value]
+
+    def _clean_text(self, value: str, key: str) -> str:
+        match key:
+            case "resourceVersion" if value not in {"", "0", "<now>"}:
+                return self.of("version", value)
+            case "ca.crt":
+                return "<authority>"
+            case "continue" if value:
+                return "<continue>"
+            case "cells":
+                return AGE.sub("<age>", self.text(value))
+        return self.text(value)
 
 
 def _at_no_moment(value: Json) -> Json:
