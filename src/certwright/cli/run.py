@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -66,7 +67,7 @@ async def _run(
     address: Address | None,
     dump_to: Path | None,
 ) -> None:
-    metrics = Metrics()
+    metrics = Metrics(urlsplit(config.server).netloc)
     async with Client(HttpTransport(config), observers=[metrics]) as client:
         manager = Manager(
             client, controllers, leader_election=election, probes=address, metrics=metrics

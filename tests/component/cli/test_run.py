@@ -90,7 +90,9 @@ async def test_a_controller_works_as_soon_as_its_definition_is_there(
             assert answer.status == 200
             assert "Greeting.v1.demo.certwright.dev: ok" in await answer.text()
         async with session.get("/metrics") as answer:
-            assert "controller_runtime_reconcile_total" in await answer.text()
+            text = await answer.text()
+        assert "controller_runtime_reconcile_total" in text
+        assert 'rest_client_requests_total{code="200",host="127.0.0.1:' in text
     assert await run.end(signal.SIGTERM) == 0
     assert "Traceback" not in run.text
 
