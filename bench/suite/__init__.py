@@ -9,6 +9,7 @@ from bench.suite import (
     list_watch,
     memory,
     pipeline,
+    pki,
     simulation,
     status_writes,
 )
@@ -21,4 +22,5 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "idle": idle.run,
     "embedded-server": embedded.run,
     "simulation": simulation.run,
+    "pki": pki.run,
 }

@@ -213,3 +213,41 @@ def test_truncation_is_named(key_of):
     for length in range(0, len(der), 7):
         with pytest.raises(MalformedRequest, match="does not parse"):
             read_request(write_block("CERTIFICATE REQUEST", der[:length]))
+
+
+def rewritten(csr, change):
+    """The signing request with other bytes; the signature no longer matters."""
+    return write_block("CERTIFICATE REQUEST", change(csr.public_bytes(Encoding.DER)))
+
+
+def test_indefinite_lengths_are_refused(key_of):
+    """BER is no DER: two encodings of one request would be two requests."""
+    text = rewritten(signed(key_of()), lambda der: b"\x30\x80" + der[4:] + b"\0\0")
+    with pytest.raises(MalformedRequest, match="does not parse"):
+        read_request(text)
+
+
+def test_trailing_bytes_are_refused(key_of):
+    with pytest.raises(MalformedRequest, match="does not parse"):
+        read_request(rewritten(signed(key_of()), lambda der: der + b"\0"))
+
+
+def test_repeated_extensions_are_refused(key_of):
+    """Subject alternative names twice: one for the check, one for the certificate."""
+    builder = x509.CertificateSigningRequestBuilder().subject_name(parse_name("CN=a"))
+    names = x509.SubjectAlternativeName([x509.DNSName("a.example")])
+    other = x509.UnrecognizedExtension(x509.ObjectIdentifier("2.5.29.99"), names.public_bytes())
+    csr = (
+        builder.add_extension(names, False)
+        .add_extension(other, False)
+        .sign(key_of(), hashes.SHA256())
+    )
+    tbs = csr.tbs_certrequest_bytes
+    at = tbs.index(b"\x06\x03\x55\x1d\x63")
+    resigned = tbs[: at + 4] + b"\x11" + tbs[at + 5 :]
+    signature = key_of().sign(resigned, ec.ECDSA(hashes.SHA256()))
+    algorithm = b"\x30\x0a\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"
+    body = resigned + algorithm + b"\x03" + bytes([len(signature) + 1]) + b"\0" + signature
+    der = b"\x30\x82" + len(body).to_bytes(2) + body
+    with pytest.raises(MalformedRequest, match=r"(?i)duplicate"):
+        read_request(write_block("CERTIFICATE REQUEST", der))
