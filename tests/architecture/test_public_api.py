@@ -9,6 +9,8 @@ FACADES = (
     "certwright.client",
     "certwright.pki",
     "certwright.runtime",
+    "certwright.apply",
+    "certwright.apply.health",
     "certwright.testkit",
     "certwright.testkit.actors",
     "certwright.testkit.apiserver",

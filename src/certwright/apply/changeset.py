@@ -1,0 +1,172 @@
+"""What became of each object, and why: the result of an apply, a diff or a deletion."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from certwright.apply.diff import ABSENT, Diff, render
+from certwright.apply.refs import ObjectRef
+from certwright.kube import FieldSet, JsonObject
+
+_LONGEST_REASON: Final = 1000
+
+
+class Action(StrEnum):
+    """What happened to an object, or would happen."""
+
+    CREATED = "created"
+    CONFIGURED = "configured"
+    UNCHANGED = "unchanged"
+    RECREATED = "recreated"
+    DELETED = "deleted"
+    KEPT = "kept"
+    """It is no longer wanted, and stays because somebody said so."""
+    BLOCKED = "blocked"
+    """It waits: for a finalizer, for another object, for a confirmation."""
+    FAILED = "failed"
+
+
+_CHANGES: Final = frozenset({Action.CREATED, Action.CONFIGURED, Action.RECREATED, Action.DELETED})
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who else wrote to an object: a field manager, and when."""
+
+    manager: str
+    operation: str
+    time: str
+
+    def __str__(self) -> str:
+        return f"{self.manager} at {self.time}" if self.time else self.manager
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object of a change set."""
+
+    ref: ObjectRef
+    action: Action
+    reason: str = ""
+    diff: Diff = field(default_factory=Diff)
+    writer: Writer | None = None
+    """Who wrote last besides us, where that explains the difference."""
+
+    def __str__(self) -> str:
+        reason = f": {_one_line(self.reason)}" if self.reason else ""
+        writer = f" (last written by {self.writer})" if self.writer else ""
+        return f"{self.ref} {self.action}{reason}{writer}"
+
+    def to_json(self) -> JsonObject:
+        """Return the entry for programs; empty parts are left out."""
+        written: dict[str, Any] = {
+            "apiVersion": self.ref.api_version,
+            "kind": self.ref.kind,
+            "namespace": self.ref.namespace,
+            "name": self.ref.name,
+            "action": self.action.value,
+            "reason": self.reason,
+            "changes": [_change_to_json(change) for change in self.diff.changes],
+            "omittedChanges": self.diff.omitted,
+        }
+        if self.writer:
+            written["lastWriter"] = {
+                "manager": self.writer.manager,
+                "operation": self.writer.operation,
+                "time": self.writer.time,
+            }
+        return {name: value for name, value in written.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """Entries in the order in which things happened. Prints one line per object."""
+
+    entries: tuple[Entry, ...] = ()
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> "ChangeSet":
+        """Collect entries."""
+        return cls(tuple(entries))
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything in the cluster became different, or would."""
+        return any(entry.action in _CHANGES for entry in self.entries)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is as wanted: nothing failed, nothing waits."""
+        return not any(e.action in {Action.FAILED, Action.BLOCKED} for e in self.entries)
+
+    def with_action(self, *actions: Action) -> list[Entry]:
+        """Return the entries with one of these actions."""
+        return [entry for entry in self.entries if entry.action in actions]
+
+    def summary(self) -> str:
+        """Return the counts: ``2 created, 1 unchanged``."""
+        counts = Counter(entry.action for entry in self.entries)
+        told = [f"{counts[action]} {action}" for action in Action if counts[action]]
+        return ", ".join(told) or "nothing to do"
+
+    def render(self) -> str:
+        """Return the lines of all objects, each followed by its difference."""
+        return "\n".join(_with_diff(self.entries))
+
+    def to_json(self) -> JsonObject:
+        """Return the change set for programs."""
+        return {"changes": [entry.to_json() for entry in self.entries]}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.entries))
+
+    def __or__(self, other: "ChangeSet") -> "ChangeSet":
+        return ChangeSet(self.entries + other.entries)
+
+
+def last_foreign_writer(
+    obj: JsonObject, ours: Collection[str], fields: FieldSet | None = None
+) -> Writer | None:
+    """Return who wrote to an object last, besides the field managers that are *ours*.
+
+    Status is not counted, since it is meant to be written by others. With *fields*, only those
+    who own one of these fields are asked.
+    """
+    metadata = obj.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    latest: Writer | None = None
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, dict) or entry.get("manager") in ours or entry.get("subresource"):
+            continue
+        if fields is not None and not _overlap(entry.get("fieldsV1"), fields):
+            continue
+        writer = Writer(*(str(entry.get(name) or "") for name in ("manager", "operation", "time")))
+        if latest is None or writer.time >= latest.time:
+            latest = writer
+    return latest
+
+
+def _overlap(owned: Any, fields: FieldSet) -> bool:
+    try:
+        return bool(FieldSet.parse(owned if isinstance(owned, dict) else {}) & fields)
+    except ValueError:
+        return False
+
+
+def _with_diff(entries: Iterable[Entry]) -> Iterator[str]:
+    for entry in entries:
+        yield str(entry)
+        if entry.diff:
+            yield from (f"    {line}" for line in render(entry.diff).splitlines())
+
+
+def _change_to_json(change: Any) -> JsonObject:
+    sides = {"old": change.old, "new": change.new}
+    return {"path": change.path, **{k: v for k, v in sides.items() if v is not ABSENT}}
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}…"

@@ -1,0 +1,120 @@
+"""Verdicts: what is said about one object, and about many.
+
+The wording is part of the interface: reasons are matched by clients, messages by people and
+sometimes by regular expressions.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from certwright.apply.refs import ObjectRef
+
+_MOST_NAMED: Final = 10
+
+
+class Health(StrEnum):
+    """How an object is, from worst to best."""
+
+    MISSING = "Missing"
+    ERROR = "Error"
+    """It could not be found out."""
+    UNHEALTHY = "Unhealthy"
+    PROGRESSING = "Progressing"
+    HEALTHY = "Healthy"
+
+
+WORST_FIRST: Final = (
+    Health.MISSING, Health.ERROR, Health.UNHEALTHY, Health.PROGRESSING, Health.HEALTHY,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one object is, with the reason and message for a condition."""
+
+    ref: ObjectRef
+    health: Health
+    reason: str = ""
+    message: str = ""
+
+    def __bool__(self) -> bool:
+        return self.health is Health.HEALTHY
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a condition says about all objects together."""
+
+    status: Literal["True", "False"]
+    reason: str
+    message: str
+
+
+def healthy(ref: ObjectRef) -> Verdict:
+    """All is well."""
+    return Verdict(ref, Health.HEALTHY)
+
+
+def missing(ref: ObjectRef, error: str = "") -> Verdict:
+    """Nothing is there; *error* tells if not even the kind is."""
+    message = f'Required {ref.kind} "{ref.name}" in namespace "{ref.namespace}" is missing'
+    if error:
+        message += f": {error}"
+    return Verdict(ref, Health.MISSING, f"{ref.kind}Missing", message)
+
+
+def unhealthy(ref: ObjectRef, problem: str) -> Verdict:
+    """The object exists and does not do what it should."""
+    message = f'{ref.kind} "{_place(ref)}" is unhealthy: {problem}'
+    return Verdict(ref, Health.UNHEALTHY, f"{ref.kind}Unhealthy", message)
+
+
+def progressing(ref: ObjectRef, description: str) -> Verdict:
+    """The object is on its way to what was asked for."""
+    message = f'{ref.kind} "{_place(ref)}" is progressing: {description}'
+    return Verdict(ref, Health.PROGRESSING, f"{ref.kind}Progressing", message)
+
+
+def check_failed(ref: ObjectRef, error: str) -> Verdict:
+    """It could not be found out how the object is."""
+    message = f'Error executing health check for {ref.kind} "{_place(ref)}": {error}'
+    return Verdict(ref, Health.ERROR, "HealthCheckError", message)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Health:
+    """Return the worst of all; nothing at all is healthy."""
+    found = {verdict.health for verdict in verdicts}
+    return next((health for health in WORST_FIRST if health in found), Health.HEALTHY)
+
+
+def summarize_health(verdicts: Sequence[Verdict]) -> Summary:
+    """Return what ``ResourcesHealthy`` says: the first failure is told, the others named."""
+    failures = [v for v in verdicts if v.health not in {Health.HEALTHY, Health.PROGRESSING}]
+    if not failures:
+        return Summary("True", "ResourcesHealthy", "All resources are healthy.")
+    return Summary("False", failures[0].reason, _message(failures, "unhealthy"))
+
+
+def summarize_progress(verdicts: Sequence[Verdict]) -> Summary:
+    """Return what ``ResourcesProgressing`` says; here False is good."""
+    moving = [verdict for verdict in verdicts if verdict.health is Health.PROGRESSING]
+    if not moving:
+        message = "All resources have been fully rolled out."
+        return Summary("False", "ResourcesRolledOut", message)
+    return Summary("True", moving[0].reason, _message(moving, "progressing"))
+
+
+def _message(verdicts: Sequence[Verdict], adjective: str) -> str:
+    first, *others = verdicts
+    if not others:
+        return first.message
+    named = [f'{verdict.ref.kind} "{_place(verdict.ref)}"' for verdict in others[:_MOST_NAMED]]
+    if len(others) > _MOST_NAMED:
+        named.append(f"{len(others) - _MOST_NAMED} more")
+    return f"{first.message}; also {adjective}: {', '.join(named)}"
+
+
+def _place(ref: ObjectRef) -> str:
+    return f"{ref.namespace}/{ref.name}"

@@ -1,0 +1,49 @@
+"""Secret values never leave: not in diffs, not in change sets, not in messages."""
+
+from typing import Any, Final
+
+from certwright.kube import JsonObject
+
+MASK: Final = "***"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""Where ``kubectl apply`` keeps a copy of the manifest, with the values in it."""
+
+_CONFIDENTIAL: Final = ("data", "stringData")
+
+
+def is_secret(obj: JsonObject) -> bool:
+    """Say whether an object is a Secret, in whatever version it is written."""
+    return obj.get("kind") == "Secret" and "/" not in str(obj.get("apiVersion") or "")
+
+
+def is_confidential(path: tuple[str | int, ...]) -> bool:
+    """Say whether a field of a Secret holds values, or something that repeats them."""
+    return path[:1] in {(name,) for name in _CONFIDENTIAL} or path == (
+        "metadata",
+        "annotations",
+        LAST_APPLIED,
+    )
+
+
+def masked(obj: JsonObject) -> JsonObject:
+    """Return an object that may be shown: a copy without values if it is a Secret.
+
+    The names of the keys stay. Lists of Secrets are masked item by item.
+    """
+    items = obj.get("items")
+    if isinstance(items, list):
+        return obj | {"items": [masked(i) if isinstance(i, dict) else i for i in items]}
+    if not is_secret(obj):
+        return obj
+    shown = {name: _hidden(part) if name in _CONFIDENTIAL else part for name, part in obj.items()}
+    metadata = obj.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if isinstance(metadata, dict) and isinstance(annotations, dict) and LAST_APPLIED in annotations:
+        shown["metadata"] = metadata | {"annotations": annotations | {LAST_APPLIED: MASK}}
+    return shown
+
+
+def _hidden(values: Any) -> Any:
+    if isinstance(values, dict):
+        return dict.fromkeys(values, MASK)
+    return None if values is None else MASK

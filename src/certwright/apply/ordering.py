@@ -1,0 +1,98 @@
+"""In which order objects are applied and deleted.
+
+Applying goes from what others need to what needs others: policies of a namespace before what
+they govern, identities and configuration before the pods that use them, definitions before
+custom resources, webhooks last of the built-in kinds so that they do not judge their own
+installation. Deleting goes the other way, so custom resources are gone before the definition
+that would take them along, and pods before the configuration they still hold.
+"""
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Final
+
+from certwright.apply.refs import ObjectRef
+from certwright.kube import JsonObject
+
+_CORE: Final = ("",)
+_APPS: Final = ("apps", "extensions")
+_RBAC: Final = ("rbac.authorization.k8s.io",)
+_WEBHOOKS: Final = ("admissionregistration.k8s.io",)
+
+APPLY_ORDER: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("PriorityClass", ("scheduling.k8s.io",)),
+    ("Namespace", _CORE),
+    ("NetworkPolicy", ("networking.k8s.io", "extensions")),
+    ("ResourceQuota", _CORE),
+    ("LimitRange", _CORE),
+    ("PodSecurityPolicy", ("policy", "extensions")),
+    ("PodDisruptionBudget", ("policy",)),
+    ("ServiceAccount", _CORE),
+    ("Secret", _CORE),
+    ("ConfigMap", _CORE),
+    ("StorageClass", ("storage.k8s.io",)),
+    ("PersistentVolume", _CORE),
+    ("PersistentVolumeClaim", _CORE),
+    ("CustomResourceDefinition", ("apiextensions.k8s.io",)),
+    ("ClusterRole", _RBAC),
+    ("ClusterRoleBinding", _RBAC),
+    ("Role", _RBAC),
+    ("RoleBinding", _RBAC),
+    ("Service", _CORE),
+    ("DaemonSet", _APPS),
+    ("Pod", _CORE),
+    ("ReplicationController", _CORE),
+    ("ReplicaSet", _APPS),
+    ("Deployment", _APPS),
+    ("HorizontalPodAutoscaler", ("autoscaling",)),
+    ("StatefulSet", _APPS),
+    ("Job", ("batch",)),
+    ("CronJob", ("batch",)),
+    ("IngressClass", ("networking.k8s.io",)),
+    ("Ingress", ("networking.k8s.io", "extensions")),
+    ("APIService", ("apiregistration.k8s.io",)),
+    ("MutatingWebhookConfiguration", _WEBHOOKS),
+    ("ValidatingWebhookConfiguration", _WEBHOOKS),
+)
+"""Kinds and their groups, first to last. All other kinds, custom resources too, come after."""
+
+_RANKS: Final = {
+    (group, kind): rank for rank, (kind, groups) in enumerate(APPLY_ORDER) for group in groups
+}
+_LAST: Final = len(APPLY_ORDER)
+
+_AWAITED: Final = frozenset(
+    {("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
+)
+
+
+def order_key(ref: ObjectRef) -> tuple[int, str, str, str, str]:
+    """Return what to sort by for applying: by kind, then name, whatever the namespace."""
+    rank = _RANKS.get((ref.group, ref.kind), _LAST)
+    kind = ref.kind if rank == _LAST else ""
+    return (rank, kind, ref.name, ref.namespace, ref.group)
+
+
+def in_apply_order(objects: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return objects in the order in which they are applied."""
+    return sorted(objects, key=lambda obj: order_key(ObjectRef.of(obj)))
+
+
+def in_delete_order(refs: Iterable[ObjectRef]) -> list[ObjectRef]:
+    """Return objects in the order in which they are deleted."""
+    return sorted(refs, key=order_key, reverse=True)
+
+
+def stages(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
+    """Group objects that may be applied at the same time; one group after the other.
+
+    Deleting takes the groups from the last to the first. Kinds that are not in the order make
+    one group: nobody knows what they need.
+    """
+    ordered = sorted(refs, key=order_key)
+    return [list(group) for _, group in groupby(ordered, key=lambda ref: order_key(ref)[0])]
+
+
+def is_awaited(ref: ObjectRef) -> bool:
+    """Say whether what follows needs the object to be ready: definitions and namespaces."""
+    return (ref.group, ref.kind) in _AWAITED

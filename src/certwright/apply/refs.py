@@ -1,0 +1,55 @@
+"""Which object is meant: kind, namespace and name, as inventories and messages spell them."""
+
+from dataclasses import dataclass
+
+from certwright.kube import GroupVersionKind, JsonObject, Key
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """Points at one object of a cluster, whether it exists or not."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, obj: JsonObject) -> "ObjectRef":
+        """Return what points at *obj*; what a careless manifest leaves out is empty."""
+        metadata = obj.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        parts = (
+            obj.get("apiVersion"),
+            obj.get("kind"),
+            metadata.get("namespace"),
+            metadata.get("name"),
+        )
+        return cls(*("" if part is None else str(part) for part in parts))
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind.
+
+        Raises:
+            ValueError: ``apiVersion`` or ``kind`` is missing or malformed.
+        """
+        return GroupVersionKind.parse(self.api_version, self.kind)
+
+    @property
+    def key(self) -> Key:
+        """Where the object lives."""
+        return Key(self.namespace, self.name)
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What stays the same when an object is written in another version of its group."""
+        return (self.group, self.kind, self.namespace, self.name)
+
+    def __str__(self) -> str:
+        return f"{self.kind or 'object without kind'} {self.key}".rstrip()
