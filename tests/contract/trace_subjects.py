@@ -172,7 +172,6 @@ SERVICES = Subject(
         {"spec": {"sessionAffinity": "ClientIP"}},
         {"spec": {"sessionAffinity": "None"}},
         {"spec": {"clusterIP": "None"}},
-        {"spec": {"type": "ExternalName", "externalName": "a.example.com"}},
         {"spec": {"publishNotReadyAddresses": True}},
     ),
     (
@@ -191,7 +190,6 @@ SERVICES = Subject(
         {"spec": {"selector": None}},
         {"spec": {"ports": None}},
         {"spec": {"sessionAffinity": None}},
-        {"spec": {"type": None, "externalName": None}},
     ),
     (
         *_METADATA_EDITS,

@@ -6,6 +6,7 @@ code than reads JSON, with other words for what does not fit.
 
 from typing import Any
 
+from certwright.testkit.apiserver.builtins.decode import Unreadable, read_bytes
 from certwright.testkit.apiserver.schema import Schema
 
 _KINDS = {dict: "map", list: "slice", str: "string", bool: "bool", int: "int64", float: "float64"}
@@ -41,8 +42,10 @@ def _in_object(value: Any, schema: Schema) -> str:
 
 
 def _in_scalar(value: Any, schema: Schema) -> str:
-    if schema.int_or_string or schema.format in {"quantity", "date-time", "byte"}:
+    if schema.int_or_string or schema.format in {"quantity", "date-time"}:
         return ""  # these read themselves, and say so in their own words
+    if schema.format == "byte" and isinstance(value, str):
+        return _in_bytes(value)
     wanted = _GO_KINDS.get(schema.type, schema.format)
     found = _KINDS[type(value)]
     if found == wanted or (found == "int64" and wanted in {"int32", "float64"}):
@@ -51,3 +54,11 @@ def _in_scalar(value: Any, schema: Schema) -> str:
     if (found, wanted) == ("int64", "string") or (found in numbers and wanted in numbers):
         return f"cannot convert {found} to {wanted}"
     return f"unrecognized type: {wanted}"
+
+
+def _in_bytes(value: str) -> str:
+    try:
+        read_bytes(value)
+    except Unreadable as error:
+        return f"error decoding from json: {error}"
+    return ""

@@ -2,7 +2,8 @@
 
 The server tracks them on the Scale object, a kind of its own, and carries the result over to
 the scaled object. The detour shows: such entries have no time, nobody becomes owner of replicas
-that had none, and an updater's claim to them moves to an entry by itself.
+that had none nor of zero replicas, which are not written out, and an updater's claim to them
+moves to an entry by itself.
 """
 
 from certwright.kube.objects import JsonObject
@@ -17,6 +18,7 @@ from certwright.testkit.apiserver.managedfields import (
     write,
 )
 from certwright.testkit.apiserver.merge import compare
+from certwright.testkit.apiserver.scalepaths import value_at
 
 _SCALE_VERSION = "autoscaling/v1"
 
@@ -39,7 +41,7 @@ def scaled(old: JsonObject, new: JsonObject, *, kind: ServedKind, manager: str) 
         if not changes.set:
             moved = owner._replace(api_version=_SCALE_VERSION)
             managed[moved] = Entry(replicas, kind.resource.api_version)
-    if owners and changes.set:
+    if owners and changes.set and value_at(fresh, kind.scale_paths[0]):
         me = Manager.updater(manager, _SCALE_VERSION, "scale")
         managed[me] = Entry(replicas, kind.resource.api_version)
     return with_entries(fresh, write(managed))

@@ -169,7 +169,7 @@ def _string(value: Any, node: Schema, where: _Where, struct: str) -> Any:
     if node.format == "date-time":
         return _time(value, micro=node.name.endswith("MicroTime"))
     if node.format == "byte":
-        return _bytes(value)
+        return read_bytes(value)
     return value
 
 
@@ -202,7 +202,12 @@ def _time(value: str, *, micro: bool) -> str | None:
     raise Unreadable(f'parsing time "{value}" as "{layout}": cannot parse {problem}')
 
 
-def _bytes(value: str) -> str:
+def read_bytes(value: str) -> str:
+    """Return base64 as Go would write it.
+
+    Raises:
+        Unreadable: it is none.
+    """
     compact = value.replace("\n", "").replace("\r", "")
     try:
         decoded = base64.b64decode(compact, validate=True)

@@ -247,7 +247,8 @@ def _status_causes(new: JsonObject, old: JsonObject | None) -> list[Cause]:
 def warnings(new: JsonObject) -> list[str]:
     """Say which wishes do nothing."""
     spec = new["spec"]
-    if spec.get("clusterIP") == "None" and spec["sessionAffinity"] != "None":
+    headless = spec.get("clusterIP") == "None" and spec["type"] != "ExternalName"
+    if headless and spec["sessionAffinity"] != "None":
         return ["spec.SessionAffinity is ignored for headless services"]
     return []
 
