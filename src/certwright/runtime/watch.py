@@ -13,11 +13,12 @@ how far it is, because a watch from a version it has not reached is not refused 
 import asyncio
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack, aclosing, suppress
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import structlog
 
-from certwright.client import Client, Selection, TransportError, WatchOptions
+from certwright.client import Client, ConnectFailed, Selection, TransportError, WatchOptions
 from certwright.kube.errors import Unauthorized
 from certwright.runtime.backoff import Backoff, spread
 from certwright.runtime.entry import Entry
@@ -41,6 +42,9 @@ HEALTHY_SECONDS = 10.0
 """A connection that was alive this long ends the count of failures: its end is no trouble."""
 RENEWAL_SECONDS = (300.0, 600.0)
 """When we ask the server to end a watch: spread, so that not all are renewed at once."""
+UNREACHED_SECONDS = 5.0
+"""The longest pause while nothing reaches the server: attempts cost it nothing, and when it is
+back everybody waits for us."""
 TURN_BYTES = 400_000
 """How much is taken in before the rest of the event loop has a turn: about 2 ms."""
 EVENT_BYTES = 2_000
@@ -86,6 +90,8 @@ class Watch:
         self.last_error = ""
         self._client = client
         self._backoff = backoff or Backoff(base_seconds=0.1, cap_seconds=30.0)
+        cap = min(self._backoff.cap_seconds, UNREACHED_SECONDS)
+        self._unreached = replace(self._backoff, cap_seconds=cap)
         self._version = ""  # where to go on; empty when a list is due
         self._highest = 0  # the highest version ever seen, lists or not
         self._in_doubt = False  # whether the server has reached that version at all
@@ -146,7 +152,8 @@ class Watch:
                 self._failures += 1
             wait = 0.0 if failure is None else self._settle(failure)
             self._staged = None
-            await self._pause(max(wait, self._backoff.delay(max(1, self._failures))))
+            backoff = self._unreached if isinstance(failure, ConnectFailed) else self._backoff
+            await self._pause(max(wait, backoff.delay(max(1, self._failures))))
 
     def _was_healthy(self, now: float, failure: WatchFailure | None) -> bool:
         """Tell whether the connection that just ended watched for a while.
@@ -167,7 +174,7 @@ class Watch:
         remedy = judge(failure, resource, streaming=streaming, failures=self._failures)
         if remedy.relist:
             self._version = ""
-        self._in_doubt = remedy.verify
+        self._in_doubt = self._in_doubt or remedy.verify
         self._pages_only = self._pages_only or remedy.use_pages
         if (remedy.state, remedy.message) != (self.state, self.last_error):
             human = remedy.state in {WatchState.MISSING, WatchState.FORBIDDEN}
@@ -184,7 +191,7 @@ class Watch:
 
     async def _connect(self) -> None:
         """List if need be, then watch until the server ends the connection."""
-        if self._in_doubt:
+        if self._in_doubt and self._version:
             await self._verify()
         if not self._version and self._pages_only:
             await self._list_pages()
