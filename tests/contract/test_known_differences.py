@@ -4,15 +4,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from samples import (
-    CONFIG_MAPS,
-    GADGETS,
-    PODS,
-    config_map,
-    gadget,
-    install_gadgets,
-    pod,
-)
+from samples import CONFIG_MAPS, PODS, config_map, pod
 from transcript import Conversation, difference
 
 TABLE = Path(__file__).parents[2] / "docs" / "reference" / "embedded-server.md"
@@ -67,14 +59,6 @@ async def addresses(api: Conversation) -> None:
     await api.merge(f"{PODS}/a/status", {"status": {"podIP": "10.1.2.3"}})
 
 
-async def scale_to_zero(api: Conversation) -> None:
-    await install_gadgets(api)
-    await api.post(GADGETS, gadget("a", spec={"replicas": 2}))
-    await api.merge(f"{GADGETS}/a/scale", {"spec": {"replicas": 3}})
-    await api.merge(f"{GADGETS}/a/scale", {"spec": {"replicas": 0}})
-    await api.get(f"{GADGETS}/a")
-
-
 KNOWN: dict[str, Body] = {
     "words of malformed selectors": selectors,
     "words of syntax errors": syntax,
@@ -86,7 +70,6 @@ KNOWN: dict[str, Body] = {
     "maps given twice": maps_twice,
     "times never set": times,
     "addresses of pods": addresses,
-    "owners of a scale to zero": scale_to_zero,
 }
 
 

@@ -114,6 +114,15 @@ async def test_scale_of_custom_resources(api: Conversation) -> None:
 
 
 @contract
+async def test_scale_to_zero_owns_nothing(api: Conversation) -> None:
+    await install_gadgets(api)
+    await api.post(GADGETS, gadget("a", spec={"replicas": 2}))
+    await api.merge(f"{GADGETS}/a/scale", {"spec": {"replicas": 3}})
+    await api.merge(f"{GADGETS}/a/scale", {"spec": {"replicas": 0}})
+    await api.get(f"{GADGETS}/a")
+
+
+@contract
 async def test_scale_without_replicas(api: Conversation) -> None:
     await install_gadgets(api)
     await api.post(GADGETS, gadget("a"))
