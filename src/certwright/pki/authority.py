@@ -72,6 +72,7 @@ class Authority:
     _start: x509.CertificateBuilder = field(init=False, repr=False)
     _validity: Validity = field(init=False, repr=False)
     _constraints: x509.NameConstraints | None = field(init=False, repr=False)
+    _above: bytes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         usage = extension(self.certificate, x509.KeyUsage)
@@ -86,6 +87,7 @@ class Authority:
         object.__setattr__(self, "_validity", Validity.of(self.certificate))
         constraints = extension(self.certificate, x509.NameConstraints)
         object.__setattr__(self, "_constraints", constraints)
+        object.__setattr__(self, "_above", write_certificates(*self.intermediates))
 
     @property
     def is_slow(self) -> bool:
@@ -127,9 +129,7 @@ class Authority:
 
     def write_chain(self, leaf: x509.Certificate) -> bytes:
         """Write a certificate and the way to the root as PEM, leaf first, without the root."""
-        is_root = self.certificate.issuer == self.certificate.subject
-        between = () if is_root else (self.certificate, *self.chain)
-        return write_certificates(leaf, *between)
+        return write_certificates(leaf) + self._above
 
     def revocation_list(
         self, revoked: Iterable[Revocation], *, number: int, now: datetime, lifetime: timedelta
@@ -154,6 +154,12 @@ class Authority:
         for entry in revoked:
             builder = builder.add_revoked_certificate(_revoked(entry))
         return builder.sign(self.key, self._hash)
+
+    @property
+    def intermediates(self) -> tuple[x509.Certificate, ...]:
+        """What stands between a certificate of this authority and the root, lowest first."""
+        is_root = self.certificate.issuer == self.certificate.subject
+        return () if is_root else (self.certificate, *self.chain)
 
     def _below(self, template: Template) -> Template:
         constraints = extension(self.certificate, x509.BasicConstraints)
@@ -234,9 +240,7 @@ def create_intermediate(
     """
     public_key = accepted_public_key(key.public_key())
     certificate = parent.issue(authority_template(subject, public_key, lifetime), now)
-    is_root = parent.certificate.issuer == parent.certificate.subject
-    chain = () if is_root else (parent.certificate, *parent.chain)
-    return Authority(certificate, key, chain)
+    return Authority(certificate, key, parent.intermediates)
 
 
 def self_sign(template: Template, key: PrivateKey, now: datetime) -> x509.Certificate:

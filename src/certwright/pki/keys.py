@@ -8,7 +8,7 @@ Elliptic keys take microseconds and may be used where one stands.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -132,8 +132,7 @@ def accepted_public_key(key: object) -> PublicKey:
         UnsupportedKey: it is of a kind that is not accepted.
     """
     key_spec(key)
-    assert isinstance(key, PublicKey)
-    return key
+    return cast("PublicKey", key)
 
 
 def read_key(data: bytes | str) -> PrivateKey:

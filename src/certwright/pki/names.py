@@ -180,10 +180,9 @@ class AlternativeNames:
 
 def control_characters(name: x509.Name, alternatives: AlternativeNames) -> list[str]:
     """Return the values with NUL or other control characters: two readers may see two names."""
-    values = [
-        attribute.value for attribute in name if isinstance(attribute.value, str)
-    ]  # bytes are bit strings, which nobody prints
-    values += [*alternatives.dns, *alternatives.emails, *alternatives.uris]
+    values = [*alternatives.dns, *alternatives.emails, *alternatives.uris]
+    for rdn in name.rdns:  # bytes are bit strings, which nobody prints
+        values += [one.value for one in rdn if isinstance(one.value, str)]
     return [value for value in values if _CONTROL.search(value)]
 
 
