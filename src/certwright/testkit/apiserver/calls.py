@@ -82,6 +82,14 @@ class Call:
         """The part of the object concerned; empty for all of it."""
         return self.address.subresource
 
+    def check_acceptable(self) -> None:
+        """Refuse a client that takes no answer the server could give, before anything is done.
+
+        Raises:
+            NotAcceptable: it does not.
+        """
+        _ = self.form
+
     @property
     def form(self) -> Form:
         """The shape in which the client wants objects."""

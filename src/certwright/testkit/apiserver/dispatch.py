@@ -7,7 +7,6 @@ from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.bodies import parse_object
 from certwright.testkit.apiserver.calls import Call
 from certwright.testkit.apiserver.deletion import Deletion
-from certwright.testkit.apiserver.media import Form
 from certwright.testkit.apiserver.patching import Patches
 from certwright.testkit.apiserver.refusals import forbidden, method_not_allowed
 from certwright.testkit.apiserver.reviews import Reviews
@@ -41,7 +40,7 @@ class Dispatch:
         Raises:
             NotAcceptable: the client takes no answer the server could give.
         """
-        assert call.form in Form
+        call.check_acceptable()
         if call.subresource == "scale":
             return self._scales.answer(call)
         match call.verb:
