@@ -80,30 +80,24 @@ def _documents(chunk: _Chunk, index: int, budget: Budget) -> Iterator[Document]:
         yield Document(index, max(chunk.line - 1, 1), problem=problem)
         return
     position = skip_space(chunk.text, 0)
+    line = chunk.line + chunk.text.count("\n", 0, position)
     objects = 0
     while chunk.text.startswith("{", position):
         try:
-            value, duplicates, end = read_json(chunk.text, position, budget)
+            value, duplicates, end = read_json(chunk.text, position, line, budget)
         except DocumentError as error:
             if objects < 2:
                 break  # a flow mapping that only looks like JSON
-            yield Document(index + objects, _line(chunk, error.line), problem=error.problem)
+            yield Document(index + objects, error.line, problem=error.problem)
             return
-        yield _json_document(chunk, index + objects, position, (value, duplicates))
+        yield Document(index + objects, line, value, duplicates=tuple(duplicates))
         objects += 1
-        position = skip_space(chunk.text, end)
+        end = skip_space(chunk.text, end)
+        line += chunk.text.count("\n", position, end)
+        position = end
         if position == len(chunk.text):
             return
     yield _yaml_document(chunk, index + objects, position if objects else 0, budget)
-
-
-def _json_document(
-    chunk: _Chunk, index: int, position: int, read: tuple[Any, list[Duplicate]]
-) -> Document:
-    value, duplicates = read
-    line = _line(chunk, chunk.text.count("\n", 0, position) + 1)
-    moved = tuple(Duplicate(twice.key, line) for twice in duplicates)
-    return Document(index, line, value, duplicates=moved)
 
 
 def _yaml_document(chunk: _Chunk, index: int, position: int, budget: Budget) -> Document:

@@ -15,8 +15,10 @@ _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_INTEGER: Final = 20
 
 
-def read_json(text: str, position: int, budget: Budget) -> tuple[Any, list[Duplicate], int]:
-    """Read the value at *position*; return it, its duplicate keys, and where it ends.
+def read_json(
+    text: str, position: int, line: int, budget: Budget
+) -> tuple[Any, list[Duplicate], int]:
+    """Read the value at *position*, on *line*; return it, its duplicate keys, and its end.
 
     Of two equal keys the last one counts; their line is that of the document, which is all a
     JSON parser tells.
@@ -24,7 +26,6 @@ def read_json(text: str, position: int, budget: Budget) -> tuple[Any, list[Dupli
     Raises:
         DocumentError: there is no JSON value at this place, or it is too much.
     """
-    line = text.count("\n", 0, position) + 1
     duplicates: list[Duplicate] = []
 
     def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -41,7 +42,8 @@ def read_json(text: str, position: int, budget: Budget) -> tuple[Any, list[Dupli
         value, end = decoder.raw_decode(text, position)
         _measure(value, budget, 1)
     except json.JSONDecodeError as error:
-        raise DocumentError(f"not JSON: {error.msg}", error.lineno) from error
+        at = line + text.count("\n", position, error.pos)
+        raise DocumentError(f"not JSON: {error.msg}", at) from error
     except RecursionError as error:
         raise DocumentError(f"nested more than {budget.limits.depth} levels deep", line) from error
     except ValueError as error:  # LimitExceeded is one
