@@ -11,8 +11,8 @@ ALLOWED = {
     "client": {"kube", "clock"},
     "apply": {"client", "kube", "clock"},
     "runtime": {"client", "kube", "clock"},
-    "testkit": {"apply", "runtime", "client", "api", "kube", "clock"},
-    "cli": {"testkit", "apply", "runtime", "client", "api", "kube", "clock"},
+    "testkit": {"apply", "runtime", "client", "api", "pki", "kube", "clock"},
+    "cli": {"testkit", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
 }
 
 THIRD_PARTY = {
@@ -25,7 +25,7 @@ THIRD_PARTY = {
     },
     "brotli": {"certwright.apply.compression"},
     "cel": {"certwright.testkit.apiserver.cel."},
-    "cryptography": {"certwright.pki.", "certwright.testkit.certs"},
+    "cryptography": {"certwright.pki."},
     "prometheus_client": {"certwright.runtime.metrics"},
     "pytest": {"certwright.testkit.plugin"},
     "pytest_asyncio": {"certwright.testkit.plugin"},
