@@ -288,8 +288,8 @@ def test_bombs_cost_little(bomb):
     data = BOMBS[bomb]()
     for target in TARGETS:
         run(target, data[:100])  # what is made once is not what is measured
-        best = min(cpu_seconds(target, data) for _ in range(3))
-        assert best < 0.1, f"{target} took {best:.3f} s"
+        # A busy machine makes anything slow once, not three times.
+        assert any(cpu_seconds(target, data) < 0.1 for _ in range(3)), target
         tracemalloc.start()
         try:
             run(target, data)

@@ -3,7 +3,7 @@ import ipaddress
 import pytest
 from cryptography import x509
 from cryptography.x509.oid import NameOID
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.pki import (
@@ -90,6 +90,7 @@ attributes = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.lists(attributes, min_size=1, max_size=3, unique_by=lambda one: one.oid), max_size=4

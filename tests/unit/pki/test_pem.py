@@ -1,10 +1,11 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.pki import Block, MalformedPem, TooLarge, read_blocks, write_block
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["CERTIFICATE", "X", "RSA PRIVATE KEY"]), st.binary())))
 def test_what_was_written_is_read_back(blocks):
     text = b"".join(write_block(label, der) for label, der in blocks)

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.pki import (
@@ -68,6 +68,7 @@ def test_jitter_delays_by_a_tenth_of_what_remains():
     assert renewal_time(days(90), jitter=1) == START + 63 * DAY
 
 
+@settings(deadline=None)
 @given(
     st.integers(5, 10**9),
     st.fractions(Fraction(1, 1000), Fraction(999, 1000)),
