@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from trace_subjects import DEFINITION, GADGETS, SUBJECTS, Json, Subject
-from traces import LAST, Operation, Player, TraceConversation, traces
+from trace_gadgets import DEFINITION, GADGETS
+from trace_player import LAST, Player, TraceConversation
+from trace_subjects import CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES, Json, Subject
+from traces import Operation, traces
 from transcript import difference
 
 from certwright.client import connect
@@ -21,6 +23,7 @@ from certwright.kube.ownership import FieldSet
 from certwright.testkit.apiserver import ApiServer
 
 NAMESPACE = "traces"
+SUBJECTS = (CONFIG_MAPS, SECRETS, SERVICES, DEPLOYMENTS, GADGETS)
 COMPARED = 210
 """Traces of each kind that both servers play."""
 ALONE = 40
@@ -50,10 +53,12 @@ def campaign(
     judge()
 
 
-async def furnish(api: TraceConversation) -> None:
-    """Make the namespace and the custom kind."""
+async def make_namespace(api: TraceConversation) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": api.namespace}}
     await api.post("/api/v1/namespaces", namespace)
+
+
+async def define_gadgets(api: TraceConversation) -> None:
     await api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
     await api.until(GADGETS.path, lambda answer: answer.status == 200)
 
@@ -63,7 +68,9 @@ async def play_embedded(
 ) -> tuple[TraceConversation, list[Json]]:
     """Play a trace on a server of its own."""
     api = TraceConversation(ApiServer().transport(), NAMESPACE)
-    await furnish(api)
+    await make_namespace(api)
+    if subject is GADGETS:
+        await define_gadgets(api)
     api.start()
     return api, await Player(api, subject).play(trace)
 
@@ -83,7 +90,8 @@ def real_server(
     async def begin() -> tuple[Callable, TraceConversation]:
         client = connect(kubeconfig=control_plane_kubeconfig)
         api = TraceConversation(client.transport, NAMESPACE)
-        await furnish(api)
+        await make_namespace(api)
+        await define_gadgets(api)
         return client.close, api
 
     close, api = loop.run(begin())

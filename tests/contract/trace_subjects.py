@@ -9,7 +9,6 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 
-GROUP: Final = "traces.example.com"
 _FINALIZER: Final = "example.com/a"
 
 
@@ -45,31 +44,31 @@ class Subject:
         return self.kind
 
 
-def _meta(**metadata: Any) -> Json:
+def meta(**metadata: Any) -> Json:
     return {"metadata": metadata}
 
 
-_METADATA = (
-    _meta(labels={"tier": "a"}),
-    _meta(labels={"tier": "b"}),
-    _meta(labels={"color": "red"}),
-    _meta(annotations={"note": "x"}),
-    _meta(finalizers=[_FINALIZER]),
+METADATA = (
+    meta(labels={"tier": "a"}),
+    meta(labels={"tier": "b"}),
+    meta(labels={"color": "red"}),
+    meta(annotations={"note": "x"}),
+    meta(finalizers=[_FINALIZER]),
 )
-_ODD_METADATA = (
-    _meta(labels={"tier": "-no-"}),
-    _meta(finalizers=["unqualified"]),
-    _meta(annotations={"note": 1}),
+ODD_METADATA = (
+    meta(labels={"tier": "-no-"}),
+    meta(finalizers=["unqualified"]),
+    meta(annotations={"note": 1}),
 )
-_METADATA_REMOVALS = (
-    _meta(labels=None),
-    _meta(labels={"tier": None, "color": "red"}),
-    _meta(annotations={"note": None}),
-    _meta(finalizers=None),
-    _meta(finalizers=None),
-    _meta(finalizers=None),
+METADATA_REMOVALS = (
+    meta(labels=None),
+    meta(labels={"tier": None, "color": "red"}),
+    meta(annotations={"note": None}),
+    meta(finalizers=None),
+    meta(finalizers=None),
+    meta(finalizers=None),
 )
-_METADATA_EDITS: tuple[list[Json], ...] = (
+METADATA_EDITS: tuple[list[Json], ...] = (
     [{"op": "add", "path": "/metadata/labels", "value": {"tier": "a"}}],
     [{"op": "replace", "path": "/metadata/labels/tier", "value": "b"}],
     [{"op": "remove", "path": "/metadata/labels/tier"}],
@@ -81,7 +80,7 @@ _METADATA_EDITS: tuple[list[Json], ...] = (
         {"op": "add", "path": "/metadata/labels/color", "value": "red"},
     ],
 )
-_DELETE_FINALIZER = _meta(**{"$deleteFromPrimitiveList/finalizers": [_FINALIZER]})
+DELETE_FINALIZER = meta(**{"$deleteFromPrimitiveList/finalizers": [_FINALIZER]})
 
 
 CONFIG_MAPS = Subject(
@@ -90,8 +89,8 @@ CONFIG_MAPS = Subject(
     "configmaps",
     {},
     (
-        *_METADATA,
-        _meta(finalizers=[]),
+        *METADATA,
+        meta(finalizers=[]),
         {"data": {"x": "1"}},
         {"data": {"x": "2"}},
         {"data": {"y": "1"}},
@@ -100,7 +99,7 @@ CONFIG_MAPS = Subject(
         {"immutable": True},
     ),
     (
-        *_ODD_METADATA,
+        *ODD_METADATA,
         {"data": {"no good": "1"}},
         {"data": {"x": 5}},
         {"data": "x"},
@@ -109,14 +108,14 @@ CONFIG_MAPS = Subject(
         {"extra": {"deep": 1}},
         {"immutable": False},
     ),
-    (*_METADATA_REMOVALS, {"data": {"x": None}}, {"data": None}, {"immutable": None}),
+    (*METADATA_REMOVALS, {"data": {"x": None}}, {"data": None}, {"immutable": None}),
     (
-        *_METADATA_EDITS,
+        *METADATA_EDITS,
         [{"op": "add", "path": "/data/x", "value": "1"}],
         [{"op": "remove", "path": "/data"}],
         [{"op": "replace", "path": "/data/y", "value": 7}],
     ),
-    strategic=(_DELETE_FINALIZER, {"data": {"$patch": "replace", "y": "1"}}),
+    strategic=(DELETE_FINALIZER, {"data": {"$patch": "replace", "y": "1"}}),
     ours="metadata.name!=kube-root-ca.crt",
 )
 
@@ -126,8 +125,8 @@ SECRETS = Subject(
     "secrets",
     {},
     (
-        *_METADATA,
-        _meta(finalizers=[]),
+        *METADATA,
+        meta(finalizers=[]),
         {"data": {"x": "MQ=="}},
         {"data": {"y": "MQ=="}},
         {"stringData": {"x": "1"}},
@@ -136,7 +135,7 @@ SECRETS = Subject(
         {"immutable": True},
     ),
     (
-        *_ODD_METADATA,
+        *ODD_METADATA,
         {"type": "kubernetes.io/tls"},
         {"type": "example.com/other"},
         {"data": {"x": "!"}},
@@ -144,14 +143,14 @@ SECRETS = Subject(
         {"stringData": {"x": True}},
         {"extra": 1},
     ),
-    (*_METADATA_REMOVALS, {"data": {"x": None}}, {"data": None}, {"type": None}),
+    (*METADATA_REMOVALS, {"data": {"x": None}}, {"data": None}, {"type": None}),
     (
-        *_METADATA_EDITS,
+        *METADATA_EDITS,
         [{"op": "add", "path": "/data/x", "value": "MQ=="}],
         [{"op": "add", "path": "/stringData", "value": {"y": "2"}}],
         [{"op": "remove", "path": "/data/x"}],
     ),
-    strategic=(_DELETE_FINALIZER, {"data": {"$patch": "delete"}}),
+    strategic=(DELETE_FINALIZER, {"data": {"$patch": "delete"}}),
     selectors=(*CONFIG_MAPS.selectors, "fieldSelector=type=Opaque"),
 )
 
@@ -164,7 +163,7 @@ SERVICES = Subject(
     "services",
     {"spec": {"ports": [_PORT]}},
     (
-        *_METADATA,
+        *METADATA,
         {"spec": {"selector": {"app": "a"}}},
         {"spec": {"selector": {"app": "b"}}},
         {"spec": {"ports": [_PORT, _OTHER_PORT]}},
@@ -175,7 +174,7 @@ SERVICES = Subject(
         {"spec": {"publishNotReadyAddresses": True}},
     ),
     (
-        *_ODD_METADATA,
+        *ODD_METADATA,
         {"spec": {"ports": [{"port": 0}]}},
         {"spec": {"ports": [_PORT, {"port": 82}]}},
         {"spec": {"ports": []}},
@@ -186,19 +185,19 @@ SERVICES = Subject(
         {"spec": {"extra": 1}},
     ),
     (
-        *_METADATA_REMOVALS,
+        *METADATA_REMOVALS,
         {"spec": {"selector": None}},
         {"spec": {"ports": None}},
         {"spec": {"sessionAffinity": None}},
     ),
     (
-        *_METADATA_EDITS,
+        *METADATA_EDITS,
         [{"op": "add", "path": "/spec/ports/-", "value": _OTHER_PORT}],
         [{"op": "remove", "path": "/spec/ports/1"}],
         [{"op": "replace", "path": "/spec/ports/0/targetPort", "value": "web"}],
     ),
     strategic=(
-        _DELETE_FINALIZER,
+        DELETE_FINALIZER,
         {"spec": {"ports": [_OTHER_PORT]}},
         {"spec": {"ports": [{"port": 80, "$patch": "delete"}]}},
         {"spec": {"ports": [{"$patch": "replace"}, _OTHER_PORT]}},
@@ -236,7 +235,7 @@ DEPLOYMENTS = Subject(
     "deployments",
     {"spec": {"selector": {"matchLabels": {"app": "a"}}, **_template(_MAIN)["spec"]}},
     (
-        *_METADATA,
+        *METADATA,
         {"spec": {"replicas": 0}},
         {"spec": {"replicas": 1}},
         {"spec": {"replicas": 2}},
@@ -249,7 +248,7 @@ DEPLOYMENTS = Subject(
         {"spec": {"paused": True}},
     ),
     (
-        *_ODD_METADATA,
+        *ODD_METADATA,
         {"spec": {"replicas": -1}},
         {"spec": {"replicas": "1"}},
         {"spec": {"selector": {"matchLabels": {"app": "b"}}}},
@@ -261,14 +260,14 @@ DEPLOYMENTS = Subject(
         {"spec": {"extra": [1]}},
     ),
     (
-        *_METADATA_REMOVALS,
+        *METADATA_REMOVALS,
         {"spec": {"replicas": None}},
         {"spec": {"strategy": None}},
         {"spec": {"paused": None}},
         {"spec": {"strategy": {"rollingUpdate": None, "type": "Recreate"}}},
     ),
     (
-        *_METADATA_EDITS,
+        *METADATA_EDITS,
         [{"op": "replace", "path": "/spec/replicas", "value": 2}],
         [{"op": "add", "path": "/spec/template/spec/containers/-", "value": _SIDE}],
         [{"op": "remove", "path": "/spec/template/spec/containers/1"}],
@@ -276,7 +275,7 @@ DEPLOYMENTS = Subject(
         [{"op": "copy", "from": "/metadata/labels", "path": "/spec/template/metadata/labels"}],
     ),
     strategic=(
-        _DELETE_FINALIZER,
+        DELETE_FINALIZER,
         {"spec": {"template": {"spec": {"containers": [_SIDE]}}}},
         {"spec": {"template": {"spec": {"containers": [{"name": "side", "$patch": "delete"}]}}}},
         {"spec": {"template": {"spec": {"containers": [{"name": "main", "env": _ENV[1:]}]}}}},
@@ -303,188 +302,3 @@ DEPLOYMENTS = Subject(
     ),
     scale=True,
 )
-
-_STRING: Final = {"type": "string"}
-_GADGET_SPEC: Final = {
-    "type": "object",
-    "properties": {
-        "size": {"type": "integer", "minimum": 0, "maximum": 10, "default": 1},
-        "limit": {"type": "integer"},
-        "title": {"type": "string", "maxLength": 5},
-        "mode": {
-            "type": "string",
-            "enum": ["fast", "slow"],
-            "default": "fast",
-            "x-kubernetes-validations": [
-                {"rule": "oldSelf != 'slow' || self == 'slow'", "message": "slow is for ever"}
-            ],
-        },
-        "ports": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["port", "protocol"],
-            "items": {
-                "type": "object",
-                "required": ["port"],
-                "properties": {
-                    "port": {"type": "integer"},
-                    "protocol": {"type": "string", "default": "TCP"},
-                    "note": _STRING,
-                },
-            },
-        },
-        "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": _STRING},
-        "steps": {"type": "array", "items": _STRING},
-        "labels": {"type": "object", "additionalProperties": _STRING},
-        "whole": {
-            "type": "object",
-            "x-kubernetes-map-type": "atomic",
-            "additionalProperties": {"x-kubernetes-int-or-string": True},
-        },
-        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-        "nothing": {"type": "string", "nullable": True},
-    },
-    "x-kubernetes-validations": [
-        {"rule": "!has(self.limit) || self.size <= self.limit", "message": "size over limit"}
-    ],
-}
-_GADGET_STATUS: Final = {
-    "type": "object",
-    "properties": {
-        "phase": {"type": "string", "enum": ["Up", "Down"]},
-        "size": {"type": "integer"},
-        "conditions": {
-            "type": "array",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["type"],
-            "items": {
-                "type": "object",
-                "required": ["type", "status"],
-                "properties": {"type": _STRING, "status": _STRING, "note": _STRING},
-            },
-        },
-    },
-}
-
-DEFINITION: Final = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": f"gadgets.{GROUP}"},
-    "spec": {
-        "group": GROUP,
-        "scope": "Namespaced",
-        "names": {
-            "plural": "gadgets",
-            "singular": "gadget",
-            "kind": "Gadget",
-            "listKind": "GadgetList",
-        },
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {"spec": _GADGET_SPEC, "status": _GADGET_STATUS},
-                    }
-                },
-                "subresources": {
-                    "status": {},
-                    "scale": {
-                        "specReplicasPath": ".spec.size",
-                        "statusReplicasPath": ".status.size",
-                    },
-                },
-                "selectableFields": [{"jsonPath": ".spec.mode"}],
-            }
-        ],
-    },
-}
-
-
-def _spec(**spec: Any) -> Json:
-    return {"spec": spec}
-
-
-GADGETS = Subject(
-    f"{GROUP}/v1",
-    "Gadget",
-    "gadgets",
-    {},
-    (
-        *_METADATA,
-        _spec(),
-        _spec(size=2),
-        _spec(size=3),
-        _spec(limit=2),
-        _spec(title="one"),
-        _spec(title="two"),
-        _spec(mode="slow"),
-        _spec(ports=[{"port": 1, "note": "x"}]),
-        _spec(ports=[{"port": 2}, {"port": 1, "protocol": "UDP"}]),
-        _spec(ports=[{"port": 1, "protocol": "TCP", "note": "y"}]),
-        _spec(tags=["a", "b"]),
-        _spec(tags=["c", "a"]),
-        _spec(steps=["a", "a"]),
-        _spec(steps=["b"]),
-        _spec(labels={"k": "1"}),
-        _spec(labels={"l": "1"}),
-        _spec(whole={"k": "1"}),
-        _spec(whole={"l": 2}),
-        _spec(free={"any": {"thing": [1, 2.5, None]}}),
-        _spec(nothing=None),
-        _spec(nothing="x"),
-    ),
-    (
-        *_ODD_METADATA,
-        _spec(size=11),
-        _spec(size="2"),
-        _spec(title="too long"),
-        _spec(title=None),
-        _spec(mode="odd"),
-        _spec(ports=[{"note": "x"}]),
-        _spec(ports=[{"port": 1}, {"port": 1}]),
-        _spec(tags=["a", "a"]),
-        _spec(labels={"k": 1}),
-        _spec(extra={"deep": 1}),
-        _spec(mode=None),
-        {"extra": 1},
-        {"spec": []},
-        {"spec": None},
-    ),
-    (
-        *_METADATA_REMOVALS,
-        _spec(size=None),
-        _spec(limit=None, mode=None),
-        _spec(ports=None, tags=None),
-        _spec(labels={"k": None}),
-        _spec(free={"any": None, "more": 1}),
-        _spec(nothing=None),
-        {"spec": None},
-    ),
-    (
-        *_METADATA_EDITS,
-        [{"op": "add", "path": "/spec/tags/-", "value": "z"}],
-        [{"op": "replace", "path": "/spec/size", "value": 2}],
-        [{"op": "remove", "path": "/spec/ports/0"}],
-        [{"op": "add", "path": "/spec/extra", "value": 1}],
-        [{"op": "remove", "path": "/spec"}],
-    ),
-    statuses=(
-        {"phase": "Up"},
-        {"phase": "Down", "size": 2},
-        {"conditions": [{"type": "Ready", "status": "True"}]},
-        {"conditions": [{"type": "Ready", "status": "False", "note": "x"}]},
-        {"conditions": [{"type": "Ready"}]},
-        {"phase": "Odd"},
-        {"phase": 1},
-        {"extra": 1},
-        {},
-    ),
-    scale=True,
-    selectors=(*CONFIG_MAPS.selectors, "fieldSelector=spec.mode=slow"),
-)
-
-SUBJECTS: Final = (CONFIG_MAPS, SECRETS, SERVICES, DEPLOYMENTS, GADGETS)
