@@ -240,3 +240,42 @@ def test_acting_in_a_group(api, maps):
 
 def test_without_rbac_everybody_may_do_everything(clock, api_of, maps):
     assert api_of(ApiServer(clock=clock), JANE).get(maps).status == 200
+
+
+def test_nobody_grants_more_than_they_have(jane, grant):
+    grant(
+        rule(["create"], ["roles"], ["rbac.authorization.k8s.io"]),
+        rule(["get"], ["configmaps"]),
+        namespace="default",
+    )
+    path = f"{RBAC}/namespaces/default/roles"
+
+    less = jane.create(path, {"metadata": {"name": "x"}, "rules": [rule(["get"], ["configmaps"])]})
+    more = jane.create(path, {"metadata": {"name": "y"}, "rules": [rule(["get"], ["secrets"])]})
+
+    assert less.status == 201
+    assert more.status == 403
+    assert more.message.endswith('{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}')
+
+
+def test_nobody_binds_what_they_do_not_have(jane, grant):
+    grant(
+        rule(["create"], ["rolebindings"], ["rbac.authorization.k8s.io"]),
+        rule(["bind"], ["clusterroles"], ["rbac.authorization.k8s.io"], resourceNames=["view"]),
+        namespace="default",
+    )
+
+    def bind(role):
+        reference = {"apiGroup": RBAC.split("/")[2], "kind": "ClusterRole", "name": role}
+        body = {"metadata": {"name": role}, "roleRef": reference, "subjects": []}
+        return jane.create(f"{RBAC}/namespaces/default/rolebindings", body).status
+
+    assert bind("view") == 201, "who may bind a role need not have its rights"
+    assert bind("edit") == 403
+
+
+def test_a_binding_to_nothing_is_named_in_refusals(jane, api, grant, maps):
+    grant(rule(["list"], ["secrets"]), namespace="default")
+    api.delete(f"{RBAC}/namespaces/default/roles/r")
+
+    assert jane.get(maps).message.endswith('RBAC: role.rbac.authorization.k8s.io "r" not found')

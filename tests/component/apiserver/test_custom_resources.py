@@ -167,3 +167,22 @@ def test_unqualified_finalizers_are_warned_about(api, widgets, widget):
     )
 
     assert "prefer a domain-qualified finalizer name" in created.headers["warning"]
+
+
+def test_names_taken_by_others_are_given_when_they_become_free(api, widgets, crd):
+    other = crd()
+    other["metadata"]["name"] = "gizmos.example.com"
+    other["spec"]["names"] = {"plural": "gizmos", "kind": "Widget", "singular": "gizmo"}
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    gizmos = "/apis/example.com/v1/namespaces/default/gizmos"
+
+    api.create(path, other)
+    status = api.get(f"{path}/gizmos.example.com").body["status"]
+    accepted = {each["type"]: each["status"] for each in status["conditions"]}
+    assert accepted == {"NamesAccepted": "False", "Established": "False"}
+    assert status["acceptedNames"]["plural"] == "gizmos", "what is free is given"
+    assert api.get(gizmos).status == 404
+
+    api.delete(f"{path}/widgets.example.com")
+
+    assert api.get(gizmos).status == 200
