@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from certwright.apply.diff import ABSENT, Diff, render
+import orjson
+
+from certwright.apply.diff import ABSENT, Diff, FieldChange, render
 from certwright.apply.refs import ObjectRef
 from certwright.kube import FieldSet, JsonObject
 
 _LONGEST_REASON: Final = 1000
+_LONGEST_VALUE: Final = 4096
 
 
 class Action(StrEnum):
@@ -162,9 +165,21 @@ def _with_diff(entries: Iterable[Entry]) -> Iterator[str]:
             yield from (f"    {line}" for line in render(entry.diff).splitlines())
 
 
-def _change_to_json(change: Any) -> JsonObject:
+def _change_to_json(change: FieldChange) -> JsonObject:
     sides = {"old": change.old, "new": change.new}
-    return {"path": change.path, **{k: v for k, v in sides.items() if v is not ABSENT}}
+    return {
+        "path": change.path,
+        **{name: _bounded(value) for name, value in sides.items() if value is not ABSENT},
+    }
+
+
+def _bounded(value: Any) -> Any:
+    """Return a value, or the beginning of its text where it is long."""
+    try:
+        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return "…"
+    return value if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
 def _one_line(text: str) -> str:

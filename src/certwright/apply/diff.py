@@ -25,6 +25,8 @@ MAX_CHANGES: Final = 200
 MAX_DEPTH: Final = 100
 LONGEST_VALUE: Final = 200
 MAX_LINES: Final = 200
+MOST_COMPARED: Final = 1000
+"""Lines of a text; finding what differs in more takes longer than anybody reads."""
 
 
 class _Absent:
@@ -186,24 +188,36 @@ def _text(path: Path) -> str:
 
 def _rendered(change: FieldChange) -> list[str]:
     old, new = change.old, change.new
-    if isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
+    if isinstance(old, str) and isinstance(new, str) and _are_lines(old, new):
         return [f"  {change.path}:", *_changed_lines(old, new)]
     sides = (("-", old), ("+", new))
     return [f"{sign} {change.path}: {_shown(v)}" for sign, v in sides if v is not ABSENT]
+
+
+def _are_lines(old: str, new: str) -> bool:
+    return 0 < max(old.count("\n"), new.count("\n")) <= MOST_COMPARED
 
 
 def _changed_lines(old: str, new: str) -> list[str]:
     """Return the lines that differ, each with a neighbour, and a gap where some are left out."""
     unified = list(difflib.unified_diff(old.split("\n"), new.split("\n"), lineterm="", n=1))
     # Two lines of file names and the position of the first hunk say nothing here.
-    return ["    …" if line.startswith("@@") else f"{line[0]}   {line[1:]}" for line in unified[3:]]
+    return [
+        "    …" if line.startswith("@@") else f"{line[0]}   {_cut(line[1:])}"
+        for line in unified[3:]
+    ]
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, str) and value and "\n" not in value and value.isprintable():
-        text = value
-    else:
-        text = orjson.dumps(value).decode()
-    return (
-        text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}… ({len(text)} characters)"
-    )
+        return _cut(value)
+    try:
+        return _cut(orjson.dumps(value).decode())
+    except orjson.JSONEncodeError:
+        return "… (too deep to show)"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_VALUE:
+        return text
+    return f"{text[:LONGEST_VALUE]}… ({len(text)} characters)"

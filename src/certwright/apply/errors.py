@@ -7,6 +7,10 @@
 """
 
 from dataclasses import dataclass
+from typing import Final
+
+LONGEST_PROBLEM: Final = 500
+"""Problems quote what was written, and that may be megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class ManifestError(ValueError):
     """
 
     def __init__(self, origin: Origin, problem: str) -> None:
+        if len(problem) > LONGEST_PROBLEM:
+            problem = f"{problem[:LONGEST_PROBLEM]}…"
         super().__init__(f"{origin}: {problem}")
         self.origin = origin
         self.problem = problem

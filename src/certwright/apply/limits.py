@@ -26,7 +26,7 @@ class Limits:
     """How many times larger than its input decompressed data may be, beyond the first MiB."""
     documents: int = 10_000
     depth: int = 100
-    nodes: int = 1_000_000
+    nodes: int = 500_000
     """Values of any kind, with what aliases unfold to."""
     aliases: int = 10_000
     expansion: int = 4 * 1024 * 1024

@@ -20,6 +20,9 @@ from certwright.kube import JsonObject
 
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 _COMPRESSED: Final = ".br"
+_MOST_REMARKS: Final = 20
+"""On one document; who made that many mistakes has a tool that makes them."""
+_LONGEST_KEY: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +173,9 @@ class _Reader:
         problem = document.problem
         if not problem and document.value is not None and not isinstance(document.value, dict):
             problem = f"{_noun(document.value)} instead of an object"
-        for twice in document.duplicates:
+        for twice in document.duplicates[:_MOST_REMARKS]:
             where = Origin(source, document.index, twice.line)
-            remark = f"key {twice.key!r} occurs twice"
+            remark = f"key {twice.key[:_LONGEST_KEY]!r} occurs twice"
             if self.allow_duplicates:
                 self.manifests.remarks.append(f"{where}: {remark}; the last one counts")
             else:

@@ -32,9 +32,13 @@ def masked(obj: JsonObject) -> JsonObject:
     """
     items = obj.get("items")
     if isinstance(items, list):
-        return obj | {"items": [masked(i) if isinstance(i, dict) else i for i in items]}
-    if not is_secret(obj):
-        return obj
+        # The items of a SecretList do not say what they are.
+        shown_item = _without_values if obj.get("kind") == "SecretList" else masked
+        return obj | {"items": [shown_item(i) if isinstance(i, dict) else i for i in items]}
+    return _without_values(obj) if is_secret(obj) else obj
+
+
+def _without_values(obj: JsonObject) -> JsonObject:
     shown = {name: _hidden(part) if name in _CONFIDENTIAL else part for name, part in obj.items()}
     metadata = obj.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None

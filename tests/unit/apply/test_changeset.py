@@ -79,6 +79,13 @@ def test_long_reasons_are_cut():
     assert len(str(Entry(WEB, Action.FAILED, "x" * 5000))) < 1100
 
 
+def test_long_values_are_cut():
+    entry = Entry(CONFIG, Action.CONFIGURED, diff=compare({"a": "x" * 9000}, {"a": ["y" * 9000]}))
+    (change,) = entry.to_json()["changes"]
+    assert change["old"] == "x" * 4096 + "…"
+    assert change["new"] == '["' + "y" * 4094 + "…"
+
+
 def managed(*entries):
     return {"metadata": {"managedFields": list(entries)}}
 

@@ -83,6 +83,10 @@ def test_rendering_is_bounded():
     many = render(compare({"a": "0\n" * 500}, {"a": "1\n" * 500}), lines=50)
     assert len(many.splitlines()) == 51
     assert many.endswith("more lines")
+    wide = render(compare({"a": "x\ny"}, {"a": "x\n" + "z" * 1000}))
+    assert wide.endswith(f"+   {'z' * 200}… (1000 characters)")
+    long = render(compare({"a": "0\n" * 5000}, {"a": "1\n" * 5000}))
+    assert len(long.splitlines()) == 2
 
 
 CANARY = "Y2FuYXJ5"
@@ -125,6 +129,11 @@ def test_values_of_secrets_are_never_told(old, new, paths):
 def test_of_secrets_the_difference_is_told():
     difference = compare(secret(data={"a": "1", "b": "1"}), secret(data={"a": "2", "b": "1"}))
     assert render(difference) == "- data.a: *** (before)\n+ data.a: *** (after)"
+
+
+def test_items_of_secret_lists_are_masked_though_they_do_not_say_what_they_are():
+    shown = masked({"kind": "SecretList", "items": [{"data": {"a": CANARY}}]})
+    assert shown == {"kind": "SecretList", "items": [{"data": {"a": "***"}}]}
 
 
 def test_masked_objects_show_keys_only():

@@ -157,6 +157,19 @@ def test_input_is_bounded(text, limits, problem):
     assert problems(read(text, limits=Limits(**limits))) == [f"web.yaml: {problem}"]
 
 
+def test_errors_and_remarks_stay_short_whatever_was_written():
+    long = "k" * 100_000
+    assert len(problems(read(f"{long}: 1\n{long}: 2"))[0]) < 300
+    assert len(problems(read(f"a: *{long}"))[0]) < 700
+    manifests = read("\n".join(["a: 1"] * 1000), allow_duplicates=True)
+    assert len(manifests.remarks) == 20
+
+
+def test_many_documents_of_json_are_read_in_linear_time():
+    manifests = read('{"a":1}\n' * 10_000 + "\n" * 2_000_000)
+    assert manifests.objects[-1].origin.line == 10_000
+
+
 def test_json_nested_beyond_every_stack_is_refused_and_survived():
     manifests = read('{"a":' * 100_000)
     assert problems(manifests) == [
