@@ -16,6 +16,7 @@ from certwright.apply.yamldocument import DocumentError, Duplicate, read_yaml
 
 _SEPARATOR: Final = re.compile(r"^---(.*)$", re.MULTILINE)
 _REMARK: Final = re.compile(r"\s*(#.*)?")
+_STATEMENT: Final = re.compile(r"^[ \t\r]*[^\s#]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def _documents(chunk: _Chunk, index: int, budget: Budget) -> Iterator[Document]:
     position = skip_space(chunk.text, 0)
     line = chunk.line + chunk.text.count("\n", 0, position)
     objects = 0
-    while chunk.text.startswith("{", position):
+    try_json = chunk.text.startswith("{", position) and _may_be_json(chunk.text, budget)
+    while try_json and chunk.text.startswith("{", position):
         try:
             value, duplicates, end = read_json(chunk.text, position, line, budget)
         except DocumentError as error:
@@ -113,10 +115,17 @@ def _yaml_document(chunk: _Chunk, index: int, position: int, budget: Budget) -> 
 
 def _first_line(text: str) -> int:
     """Return the line on which a document says something, past comments and blank lines."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if not _REMARK.fullmatch(line):
-            return number
-    return 1
+    match = _STATEMENT.search(text)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
+
+
+def _may_be_json(text: str, budget: Budget) -> bool:
+    """Say whether a document is worth a try as JSON.
+
+    A JSON parser counts nothing before everything is built. What has more brackets than values
+    are allowed is left to the one for YAML, which counts as it goes.
+    """
+    return text.count("[") + text.count("{") <= budget.limits.nodes
 
 
 def _line(chunk: _Chunk, line: int) -> int:

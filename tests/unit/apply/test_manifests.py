@@ -150,6 +150,7 @@ def test_a_kind_that_only_sounds_like_a_list_is_none():
         ("a: 1\n---\nb: 1\n---\nc: 1", {"documents": 2}, "document 3 (line 3): more than 2 documents"),
         ('{"a": [[[1]]]}', {"depth": 4}, "document 1 (line 1): nested more than 4 levels deep"),
         ('{"a":1}{"b":1}{"a":[[[1]]]}', {"depth": 4}, "document 3 (line 1): nested more than 4 levels deep"),
+        ('{"a": [[], [], []]}', {"nodes": 3}, "document 1 (line 1): more than 3 values"),
         ("a: [1, 2, 3]", {"nodes": 4}, "document 1 (line 1): more than 4 values"),
     ],
 )  # fmt: skip
