@@ -310,8 +310,7 @@ def main():
 
     target = sys.argv.pop(1)
     warnings.simplefilter("ignore")
-    atheris.instrument_all()
-    atheris.Setup(sys.argv, lambda data: run(target, data))
+    atheris.Setup(sys.argv, atheris.instrument_func(lambda data: run(target, data)))
     atheris.Fuzz()
 
 

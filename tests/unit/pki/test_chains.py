@@ -90,6 +90,18 @@ def test_gap_stranger_branch_and_nothing_are_refused(ladder, stranger, key_of, n
             order_chain(broken)
 
 
+def test_authorities_that_signed_each_other_are_no_chain(ladder, key_of, now):
+    one = create_root(parse_name("CN=one"), key_of(which="one"), 9 * DAY, now)
+    two = create_root(parse_name("CN=two"), key_of(which="two"), 9 * DAY, now)
+    crossed = [
+        create_intermediate(two, parse_name("CN=one"), key_of(which="one"), DAY, now).certificate,
+        create_intermediate(one, parse_name("CN=two"), key_of(which="two"), DAY, now).certificate,
+    ]
+    for broken in (crossed, [ladder[0], *crossed]):
+        with pytest.raises(BrokenChain):
+            order_chain(broken)
+
+
 def test_a_chain_is_read_with_comments_and_written_without_root(ladder):
     text = b"# chain\r\n" + b"noise\n".join(write_certificates(one) for one in reversed(ladder))
     assert read_chain(text).to_pem() == write_certificates(*ladder[:3])

@@ -16,6 +16,7 @@ from certwright.pki import (
     parse_name,
     verify_path,
 )
+from certwright.pki.paths import path_violations
 
 DAY = timedelta(days=1)
 
@@ -122,6 +123,16 @@ def test_ten_certificates_are_the_longest_path(key_of, now):
     leaf = more.issue(client_template(parse_name("CN=l"), key.public_key(), DAY), now)
     found = refusals(leaf, roots=roots, intermediates=[*between, more.certificate], now=now)
     assert found == ["NoPath"]
+
+
+def test_weak_signatures_count_below_the_root_only():
+    """The SHA-1 leaf of a real chain is named; a SHA-1 root is trusted for itself."""
+    vectors = pytest.importorskip("cryptography_vectors")
+    with vectors.open_vector_file("x509/custom/post2000utctime.pem", "rb") as file:
+        old = x509.load_pem_x509_certificate(file.read())
+    moment = old.not_valid_before_utc
+    assert "WeakSignature" not in [one.name for one in path_violations((old,), moment)]
+    assert "WeakSignature" in [one.name for one in path_violations((old, old), moment)]
 
 
 # The NIST suite. Left out: what needs revocation lists (sections 4.4, 4.5 in part, 4.7.4,
