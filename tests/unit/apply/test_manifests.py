@@ -134,6 +134,10 @@ def test_lists_are_replaced_by_their_items():
     ]
 
 
+def test_items_of_plain_lists_are_not_given_a_kind():
+    assert objects(read("kind: List\nitems: [{a: 1}]")) == [{"a": 1}]
+
+
 def test_a_kind_that_only_sounds_like_a_list_is_none():
     assert objects(read("kind: AllowList\nspec: {items: [1]}")) == [
         {"kind": "AllowList", "spec": {"items": [1]}}

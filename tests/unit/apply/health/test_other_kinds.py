@@ -115,7 +115,7 @@ def test_services_with_load_balancers_need_an_address():
         (MR, {"observedGeneration": 1}, "observed generation outdated (1/2)"),
         (("v1", "Pod"), {"phase": "Pending"}, ""),
         (("batch/v1", "Job"), {}, ""),
-        (CRD, {}, ""),
+        (CRD, conditions(("Reconciling", "True")), ""),
     ],
 )
 def test_progress(kind, status, description):
