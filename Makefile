@@ -49,7 +49,7 @@ test: $(READY) ## All tests that need no cluster
 .PHONY: test-real
 test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
-	@$(BIN)/python -m pytest --certwright-real -m "real or kubectl" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --certwright-real -m "real or kubectl" $(ARGS)
 
 .PHONY: go
 go: $(READY)

@@ -42,6 +42,10 @@ from certwright.testkit.process import Process
 T = TypeVar("T", bound=Object)
 
 
+PATIENCE_SECONDS = 30.0
+"""How long others may take for what they do on their own."""
+
+
 class DidNotSettle(AssertionError):
     """The controllers did not come to rest in time; the message says what still moves."""
 
@@ -115,6 +119,16 @@ class Cluster(ABC):
             return await self.get(kind, name)
         except NotFound:
             return None
+
+    async def gone(self, kind: type[Object] | Resource, name: str) -> None:
+        """Return when an object does not exist any more: garbage collectors take their time.
+
+        Raises:
+            TimeoutError: it is still there after half a minute.
+        """
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while await self.find(resource_of(kind), name) is not None:
+                await asyncio.sleep(0.05)
 
     async def patch(
         self,
@@ -259,7 +273,7 @@ class Cluster(ABC):
             resource = Resource(
                 spec["group"], version["name"], names["kind"], names["plural"], namespaced
             )
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while not await self._answers(resource):
                     await asyncio.sleep(0.05)
 

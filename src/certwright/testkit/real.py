@@ -15,10 +15,9 @@ from certwright.client import Client, Request, Response, Stream, Transport, conn
 from certwright.clock import SYSTEM
 from certwright.kube import Key, NotFound, Resource
 from certwright.kube.kinds import Namespace
-from certwright.testkit.cluster import Cluster, DidNotSettle
+from certwright.testkit.cluster import PATIENCE_SECONDS, Cluster, DidNotSettle
 from certwright.testkit.controlplane import ControlPlane, ControlPlaneError, control_plane
 
-PATIENCE_SECONDS = 30.0
 POLL_SECONDS = 0.02
 
 

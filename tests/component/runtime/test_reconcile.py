@@ -9,7 +9,7 @@ from msgspec import Struct
 from certwright.client import Client
 from certwright.kube import Key, Object
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
-from certwright.runtime import DONE, Controller, Effect, Manager, again, mapped
+from certwright.runtime import DONE, Controller, Effect, Manager, again, mapped, select
 
 
 @pytest.fixture
@@ -139,6 +139,7 @@ async def test_children_go_with_their_owner(toybox, toy, keeper):
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.delete(toy.resource, "a")
+    await toybox.gone(ConfigMap, "a")
     await toybox.settle()
     assert "a" not in await toybox.names(ConfigMap)
 
@@ -206,11 +207,10 @@ async def test_mapped_kinds_wake_whom_they_concern(toybox, toy):
     def users(entry):
         return [Key(entry.key.namespace, f"{entry.key.name}-user")]
 
-    controller = Controller(toy.resource, reconcile, watches=[mapped(Secret, users)])
+    secrets = select(Secret, namespace=toybox.namespace)
+    controller = Controller(toy.resource, reconcile, watches=[mapped(secrets, users)])
     await toybox.settle(controller)
-    await toybox.create(
-        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}}
-    )
+    await toybox.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}})
     await toybox.settle()
     assert woken == ["s-user"]
 
@@ -303,7 +303,8 @@ async def test_what_was_deleted_is_not_read_any_more_whatever_the_server_returns
 
     kind = {"apiVersion": "v1", "kind": "ServiceAccount"}
     await toybox.create({**kind, "metadata": {"name": "robot"}})
-    await toybox.settle(Controller(ServiceAccount, reconcile))
+    accounts = select(ServiceAccount, namespace=toybox.namespace)
+    await toybox.settle(Controller(accounts, reconcile))
     assert left == [None]
     assert "robot" not in await toybox.names(ServiceAccount)
 

@@ -137,8 +137,9 @@ def embedded(binary, tmp_path_factory) -> Iterator[Kubectl]:
         yield Kubectl(binary, folder / "kubeconfig", folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def real(binary, control_plane_kubeconfig, tmp_path_factory) -> Iterator[Kubectl]:
+    # For one test only: other tests share the control plane and want to be alone with it.
     with running(control_plane_kubeconfig, embedded=False):
         yield Kubectl(binary, control_plane_kubeconfig, tmp_path_factory.mktemp("real"))
 
