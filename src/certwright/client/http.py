@@ -106,7 +106,7 @@ class HttpTransport:
         answer = await self._open(request, login)
         try:
             if answer.status == 401 and await self._credentials.renew(login):
-                answer.close()
+                _hang_up(answer)
                 answer = await self._open(request, await self._credentials.current())
             self._check(request, answer)
             if answer.status == 401:
@@ -114,7 +114,7 @@ class HttpTransport:
             else:
                 yield HttpStream(answer, self._peer)
         finally:
-            answer.close()
+            _hang_up(answer)
 
     async def close(self) -> None:
         """Give up every connection."""
@@ -198,7 +198,7 @@ class HttpTransport:
                     break
                 parts.append(chunk)
         if size > limit:
-            answer.close()  # the rest must not be read to make the connection reusable
+            _hang_up(answer)  # the rest must not be read to make the connection reusable
             raise BodyTooLarge(
                 f"{self._base}{request.path}: the answer exceeds {limit} bytes and was dropped; "
                 "ask for less (smaller pages, a selector), or raise the limit on bodies"
@@ -304,3 +304,14 @@ def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
 def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
     """Return a body as aiohttp wants it: of large ones it warns unless they are files."""
     return io.BytesIO(body) if body and len(body) > _LARGE_BODY else body
+
+
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """End an answer that is still being sent.
+
+    At once: a polite end of TLS waits for the server's, and a loop that ends first leaves the
+    socket open.
+    """
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
+    answer.close()
