@@ -6,25 +6,26 @@ import warnings
 
 import pytest
 
-from certwright.client import Selection, WatchOptions, connect
-from certwright.kube.kinds import ConfigMap
+from certwright.client import connect
+from certwright.runtime import Manager
+from certwright.testkit.actors import workload_controllers
 
 
 @pytest.mark.real
-def test_an_ended_watch_leaves_no_socket_open(control_plane_kubeconfig):
-    async def watch_for_a_moment() -> None:
-        options = WatchOptions(initial_events=True, bookmarks=True)
-        async with (
-            connect(kubeconfig=control_plane_kubeconfig) as client,
-            client.watch(ConfigMap, Selection(), options) as lines,
-        ):
-            async for _ in lines:
-                break
+def test_a_stopped_manager_leaves_no_socket_open(control_plane_kubeconfig):
+    async def run_for_a_moment() -> None:
+        async with connect(kubeconfig=control_plane_kubeconfig) as client:
+            manager = Manager(client, workload_controllers())
+            async with asyncio.TaskGroup() as group:
+                group.create_task(manager.run())
+                while not manager.idle():
+                    await asyncio.sleep(0.05)
+                manager.stop()
 
     gc.collect()
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for _ in range(3):
-            asyncio.run(watch_for_a_moment())
+            asyncio.run(run_for_a_moment())
         gc.collect()
     assert not [str(one.message) for one in seen]
