@@ -17,7 +17,7 @@ async def test_workloads_become_ready(cluster: Cluster) -> None:
     await cluster.create(stateful_set("db", replicas=2))
     await cluster.create(daemon_set("agent"))
     await cluster.create(job("once"))
-    calls = await cluster.settle(*workload_controllers())
+    calls = await cluster.settle(*workload_controllers(cluster.namespace))
     assert calls.writes == 4
     web = await cluster.get(Deployment, "web")
     assert web["status"]["readyReplicas"] == 3
@@ -32,7 +32,7 @@ async def test_workloads_fail_or_hang_when_told_to_and_recover(cluster: Cluster)
     await cluster.create(deployment("bad", annotations={ANNOTATION: "fail"}))
     await cluster.create(deployment("slow", annotations={ANNOTATION: "hang"}))
     await cluster.create(job("bad", annotations={ANNOTATION: "fail"}))
-    controllers = workload_controllers()
+    controllers = workload_controllers(cluster.namespace)
     await cluster.settle(*controllers)
     bad = conditions(await cluster.get(Deployment, "bad"))
     assert bad == {"Available": "False", "Progressing": "False"}
@@ -47,10 +47,17 @@ async def test_workloads_fail_or_hang_when_told_to_and_recover(cluster: Cluster)
 
 async def test_a_change_rolls_out(cluster: Cluster) -> None:
     await cluster.create(deployment("web"))
-    controllers = workload_controllers()
+    controllers = workload_controllers(cluster.namespace)
     await cluster.settle(*controllers)
     await cluster.patch(Deployment, "web", {"spec": {"replicas": 5}})
     calls = await cluster.settle(*controllers)
     assert calls.writes == 1
     web = await cluster.get(Deployment, "web")
     assert (web["status"]["readyReplicas"], web["status"]["observedGeneration"]) == (5, 2)
+
+
+async def test_workloads_of_other_namespaces_are_left_alone(cluster: Cluster) -> None:
+    await cluster.create(deployment("web"))
+    calls = await cluster.settle(*workload_controllers("kube-public"))
+    assert calls.writes == 0
+    assert "readyReplicas" not in (await cluster.get(Deployment, "web"))["status"]

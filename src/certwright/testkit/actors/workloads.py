@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from certwright.kube import JsonObject, Key, Resource, format_time
 from certwright.kube.kinds import DaemonSet, Deployment, Job, StatefulSet
-from certwright.runtime import DONE, Context, Controller, Outcome
+from certwright.runtime import DONE, Context, Controller, Outcome, select
 
 ANNOTATION: Final = "testkit.certwright.dev/workload"
 
@@ -33,19 +33,20 @@ class Fate(StrEnum):
     HANG = "hang"
 
 
-def workload_controllers() -> list[Controller]:
-    """Return the controllers that simulate workloads, one per kind."""
-    return [_controller(kind) for kind in (Deployment, StatefulSet, DaemonSet, Job)]
+def workload_controllers(namespace: str = "") -> list[Controller]:
+    """Return the controllers that simulate workloads, one per kind, of one namespace or all."""
+    return [_controller(kind, namespace) for kind in (Deployment, StatefulSet, DaemonSet, Job)]
 
 
-def _controller(kind: Resource) -> Controller:
+def _controller(kind: Resource, namespace: str) -> Controller:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
         workload = ctx.get(kind, key)
         if workload is not None and "deletionTimestamp" not in workload["metadata"]:
             await ctx.status(workload, status_of(workload, ctx.clock.now()))
         return DONE
 
-    return Controller(kind, reconcile, name=f"simulate-{kind.plural}")
+    watched = select(kind, namespace=namespace)
+    return Controller(watched, reconcile, name=f"simulate-{kind.plural}")
 
 
 def fate_of(workload: JsonObject) -> Fate:
