@@ -280,6 +280,8 @@ class Cluster(ABC):
     async def _answers(self, resource: Resource) -> bool:
         try:
             await self.client.list(resource)
+            self.client.discovery.invalidate()  # it follows a moment later
+            await self.client.discovery.resource_for(resource.gvk)
         except NotFound:
             return False
         return True
