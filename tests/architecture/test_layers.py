@@ -11,6 +11,8 @@ ALLOWED = {
     "client": {"kube", "clock"},
     "apply": {"client", "kube", "clock"},
     "runtime": {"client", "kube", "clock"},
+    "managed": {"apply", "client", "api", "kube", "clock"},
+    "operators": {"apply", "managed", "runtime", "client", "api", "pki", "kube", "clock"},
     "testkit": {"apply", "runtime", "client", "api", "pki", "kube", "clock"},
     "cli": {"testkit", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
 }
@@ -55,6 +57,20 @@ def test_layers_import_only_downwards(modules):
         if name.startswith("certwright.")
         and (target := name.split(".")[1]) != module.layer
         and target not in ALLOWED.get(module.layer, set())
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_operators_do_not_know_each_other(modules):
+    def operator(name):
+        return name.split(".")[2] if name.startswith("certwright.operators.") else ""
+
+    wrong = [
+        f"{module.where}:{line}: imports {name}"
+        for module in modules
+        if operator(module.name)
+        for name, line in module.imports()
+        if operator(name) not in {"", operator(module.name)}
     ]
     assert not wrong, "\n".join(wrong)
 

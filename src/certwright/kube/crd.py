@@ -23,7 +23,7 @@ The manifest is complete: the API server takes it unchanged and gives it back un
 so a comparison with the live one shows real differences only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from certwright.kube.columns import printer_columns, scale_paths, selectable_fields
@@ -46,6 +46,7 @@ def custom_resource(  # noqa: PLR0913 - a declaration: each keyword is one line 
     short_names: Sequence[str] = (),
     categories: Sequence[str] = (),
     columns: Sequence[Column] = (),
+    labels: Mapping[str, str] | None = None,
     status: bool = True,
     scale: Scale | None = None,
     selectable: Sequence[str] = (),
@@ -56,6 +57,7 @@ def custom_resource(  # noqa: PLR0913 - a declaration: each keyword is one line 
 
     *kind* is the name of the class unless given, *plural* its English plural. ``status``
     is a subresource if the class has such a field and *status* does not say otherwise.
+    *labels* are those of the CustomResourceDefinition.
     *selectable* are paths (``.spec.color``) usable in field selectors. *deprecated* may be
     the warning that users of the version read.
 
@@ -76,6 +78,7 @@ def custom_resource(  # noqa: PLR0913 - a declaration: each keyword is one line 
             short_names=tuple(short_names),
             categories=tuple(categories),
             columns=tuple(columns),
+            labels=tuple(sorted((labels or {}).items())),
             status=status and "status" in cls.__struct_fields__,
             scale=scale,
             selectable_fields=tuple(selectable),
@@ -111,10 +114,13 @@ def crd_manifest(storage: type[Object], *others: type[Object]) -> JsonObject:
         names["shortNames"] = list(definition.short_names)
     if definition.categories:
         names["categories"] = list(definition.categories)
+    metadata: JsonObject = {"name": resource.qualified}
+    if definition.labels:
+        metadata["labels"] = dict(definition.labels)
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": resource.qualified},
+        "metadata": metadata,
         "spec": {
             "group": resource.group,
             "names": names,

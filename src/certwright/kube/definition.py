@@ -40,6 +40,7 @@ class Definition:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
     status: bool = True
     scale: Scale | None = None
     selectable_fields: tuple[str, ...] = ()

@@ -146,6 +146,11 @@ def test_plurals_are_english(kind: str, plural: str) -> None:
     assert declare(kind=kind, plural="others").resource.plural == "others"
 
 
+def test_the_definition_carries_labels() -> None:
+    metadata = crd_manifest(declare(labels={"b": "2", "a": "1"}))["metadata"]
+    assert metadata == {"name": "widgets.demo.certwright.dev", "labels": {"a": "1", "b": "2"}}
+
+
 def test_status_is_a_subresource_if_there_is_one() -> None:
     assert version_of(declare())["subresources"] == {"status": {}}
     assert "subresources" not in version_of(declare(status=False))

@@ -1,0 +1,1 @@
+"""Operators: controllers with a purpose, built on the runtime. None imports another."""
