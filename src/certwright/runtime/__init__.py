@@ -14,6 +14,7 @@ function that `workers` calls, and becomes a call to the API server in `writes`.
 from certwright.runtime.apply import Effect
 from certwright.runtime.backoff import Backoff, Rng, new_rng
 from certwright.runtime.cache import Cache, Feed, StoreHandle, View
+from certwright.runtime.channel import Channel
 from certwright.runtime.context import Context
 from certwright.runtime.controller import Controller, Reconcile
 from certwright.runtime.entry import Entry, Meta, Owner
@@ -31,9 +32,10 @@ from certwright.runtime.intake import Transform
 from certwright.runtime.leader import LeaderElection
 from certwright.runtime.logs import configure as configure_logs
 from certwright.runtime.logs import redact_text
-from certwright.runtime.manager import Manager, Runnable
+from certwright.runtime.manager import Manager
 from certwright.runtime.memory import settle_memory
 from certwright.runtime.metrics import Metrics
+from certwright.runtime.operator import Declared, Operator, Part, Runnable, Site
 from certwright.runtime.outcome import DONE, WAIT, Outcome, again
 from certwright.runtime.predicates import (
     Predicate,
@@ -48,7 +50,7 @@ from certwright.runtime.probes import Address
 from certwright.runtime.queue import Priority, Queue, QueueMetrics, QueueShutDown
 from certwright.runtime.rbac import PolicyRule, allow, policy_rules
 from certwright.runtime.signals import on_signals
-from certwright.runtime.store import Listener, Store
+from certwright.runtime.store import Interest, Listener, Store
 from certwright.runtime.transforms import Drop, Keep
 from certwright.runtime.triggers import Mapper, Source, Trigger, Watched, mapped, select
 from certwright.runtime.watch import Watch, WatchStatus
@@ -61,10 +63,12 @@ __all__ = [
     "Backoff",
     "BadObject",
     "Cache",
+    "Channel",
     "Check",
     "Context",
     "Controller",
     "DeadlineExceeded",
+    "Declared",
     "Drop",
     "Effect",
     "Entry",
@@ -72,6 +76,7 @@ __all__ = [
     "EventType",
     "Feed",
     "IndexFunction",
+    "Interest",
     "Keep",
     "LeaderElection",
     "Listener",
@@ -79,8 +84,10 @@ __all__ = [
     "Mapper",
     "Meta",
     "Metrics",
+    "Operator",
     "Outcome",
     "Owner",
+    "Part",
     "Pending",
     "PolicyRule",
     "Predicate",
@@ -92,6 +99,7 @@ __all__ = [
     "ReconcileError",
     "Rng",
     "Runnable",
+    "Site",
     "Source",
     "Store",
     "StoreHandle",

@@ -77,6 +77,8 @@ def assemble(controller: Controller, process: Process) -> Running:
     workers = Workers(controller, surroundings, queue, metrics, process.monitor)
     for trigger in controller.triggers:
         shares[trigger.watched.resource].listen(workers.listener(trigger))
+    for channel in controller.channels:
+        channel.connect(queue.add)
     for share in shares.values():
         share.listen(_forgetter(surroundings.applier, share.store))
     return Running(workers, recorder, list(shares.values()))

@@ -14,7 +14,7 @@ from certwright.runtime.backoff import Backoff, Rng, new_rng
 from certwright.runtime.entry import Entry
 from certwright.runtime.indexes import IndexFunction
 from certwright.runtime.intake import Intake, Transform
-from certwright.runtime.store import Listener, Store
+from certwright.runtime.store import Interest, Listener, Store
 from certwright.runtime.watch import Watch
 
 
@@ -26,9 +26,11 @@ class View:
     selection: Selection
     metadata_only: bool = False
     transform: Transform | None = None
+    keep: Interest | None = None
+    cluster: str = ""
 
     def __str__(self) -> str:
-        parts = [str(self.resource)]
+        parts = [f"{self.cluster}:{self.resource}" if self.cluster else str(self.resource)]
         parts += [f"namespace={self.selection.namespace}"] if self.selection.namespace else []
         parts += [text for text in (self.selection.labels, self.selection.fields) if text]
         parts += ["metadata"] if self.metadata_only else []
@@ -103,13 +105,20 @@ class Feed:
 class Cache:
     """The stores of one process, and the watches that feed them.
 
-    *field_managers* are those whose field ownership stays visible in entries.
+    *field_managers* are those whose field ownership stays visible in entries. *cluster* names
+    the cluster in logs and metrics where a process watches more than one.
     """
 
     def __init__(
-        self, client: Client, *, field_managers: Iterable[str] = (), rng: Rng | None = None
+        self,
+        client: Client,
+        *,
+        cluster: str = "",
+        field_managers: Iterable[str] = (),
+        rng: Rng | None = None,
     ) -> None:
         self._client = client
+        self._cluster = cluster
         self._field_managers = tuple(field_managers) or (client.field_manager,)
         self._rng = rng or new_rng()
         self._feeds: dict[View, Feed] = {}
@@ -124,12 +133,14 @@ class Cache:
         fields: str = "",
         metadata_only: bool = False,
         transform: Transform | None = None,
+        keep: Interest | None = None,
         indexes: Mapping[str, IndexFunction] | None = None,
     ) -> StoreHandle:
         """Return a share in the store of a kind; who asks for the same shares one watch.
 
         May be called before and while the cache runs. Transforms are the same when they
-        compare equal; an index of a name taken must be the same function.
+        compare equal; an index of a name taken must be the same function. What *keep* does
+        not want never enters the store, see `Store`.
 
         Raises:
             ValueError: a selector cannot be read, or the index name is taken.
@@ -137,7 +148,7 @@ class Cache:
         selection = Selection(
             namespace, str(LabelSelector.parse(labels)), str(FieldSelector.parse(fields))
         )
-        view = View(resource_of(kind), selection, metadata_only, transform)
+        view = View(resource_of(kind), selection, metadata_only, transform, keep, self._cluster)
         feed = self._feeds.get(view)
         if feed is None:
             feed = self._feeds[view] = self._feed(view)
@@ -155,7 +166,7 @@ class Cache:
             transform=view.transform,
             metadata_only=view.metadata_only,
         )
-        store = Store(intake, admits=_Admission(view.selection))
+        store = Store(intake, admits=_Admission(view.selection), keep=view.keep)
         backoff = Backoff(base_seconds=0.1, cap_seconds=30.0, rng=self._rng)
         return Feed(view, store, Watch(self._client, store, view.selection, backoff=backoff))
 

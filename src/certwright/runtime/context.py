@@ -179,6 +179,18 @@ class Context:
             return Effect.UNCHANGED
         return await self._patch(resource, obj, patch, "status")
 
+    async def patch(self, obj: JsonObject | Object, change: JsonObject) -> Effect:
+        """Merge a change into exactly the object that was read: annotations, finalizers.
+
+        Raises:
+            Conflict: the object changed since; the runtime repeats the reconcile.
+        """
+        resource = await self._resource(obj)
+        metadata = self._live(resource, obj)["metadata"]
+        exactly = {name: metadata[name] for name in ("uid", "resourceVersion")}
+        changed = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
+        return await self._patch(resource, obj, changed)
+
     async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
         """Add a finalizer; no call when it is there. See `certwright.runtime.finalizers`."""
         return await self._set_finalizers(obj, finalizer, with_finalizer)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 
 from certwright.kube import Key, Resource
+from certwright.runtime.channel import Channel
 from certwright.runtime.context import Context
 from certwright.runtime.outcome import Outcome
 from certwright.runtime.predicates import Predicate
@@ -49,6 +50,8 @@ class Controller:
     """Kinds that are read and wake nobody."""
     sources: Sequence[Source] = ()
     """Async generator functions that yield keys."""
+    channels: Sequence[Channel] = ()
+    """Through which others wake this controller."""
     predicate: Predicate | None = None
     """Which changes of the own kind count; all of them if None."""
     workers: int = 4

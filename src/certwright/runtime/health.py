@@ -3,13 +3,13 @@
 Pure reading; must run on the event loop, because watches tell their age by its clock.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from certwright.clock import Clock
 from certwright.kube import JsonObject, Key
-from certwright.runtime.cache import Cache
+from certwright.runtime.cache import Feed
 from certwright.runtime.leader import Elector
 from certwright.runtime.metrics import Reading
 from certwright.runtime.watch import STALL_SECONDS
@@ -44,9 +44,9 @@ def liveness(workers: Sequence[Workers]) -> Iterator[Check]:
         yield Check(name, problem if worker.dead else "", f"{lost} worker(s) lost")
 
 
-def readiness(cache: Cache) -> Iterator[Check]:
+def readiness(feeds: Iterable[Feed]) -> Iterator[Check]:
     """Yield whether each store is complete and its watch moves, on leaders and standbys alike."""
-    for feed in cache.feeds:
+    for feed in feeds:
         status = feed.watch.status()
         silent = status.silent_seconds
         problem = ""
@@ -61,7 +61,7 @@ def readiness(cache: Cache) -> Iterator[Check]:
         yield Check(f"watch {feed.view}", problem, detail)
 
 
-def readings(cache: Cache, workers: Sequence[Workers], clock: Clock) -> Iterator[Reading]:
+def readings(feeds: Iterable[Feed], workers: Sequence[Workers], clock: Clock) -> Iterator[Reading]:
     """Yield the gauges of this moment."""
     for worker in workers:
         name = worker.controller.name
@@ -87,7 +87,7 @@ def readings(cache: Cache, workers: Sequence[Workers], clock: Clock) -> Iterator
         yield Reading(
             "certwright_queue_delayed", "Keys that wait for their time", both, worker.queue.delayed
         )
-    for feed in cache.feeds:
+    for feed in feeds:
         status = feed.watch.status()
         labels = {"view": str(feed.view)}
         yield Reading("certwright_watch_synced", "1 when complete", labels, status.synced)
@@ -111,7 +111,7 @@ def readings(cache: Cache, workers: Sequence[Workers], clock: Clock) -> Iterator
 
 
 def dump(
-    cache: Cache, workers: Sequence[Workers], elector: Elector | None, clock: Clock
+    feeds: Iterable[Feed], workers: Sequence[Workers], elector: Elector | None, clock: Clock
 ) -> JsonObject:
     """Return the internal state as JSON: what is queued, under way, watched, and who leads.
 
@@ -143,7 +143,7 @@ def dump(
             }
             for worker in workers
         },
-        "watches": {str(feed.view): feed.watch.status()._asdict() for feed in cache.feeds},
+        "watches": {str(feed.view): feed.watch.status()._asdict() for feed in feeds},
     }
 
 

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cached_property
-from typing import Protocol
 
 import structlog
 
@@ -28,11 +27,12 @@ from certwright.kube import JsonObject
 from certwright.runtime import health
 from certwright.runtime.assembly import Running, assemble
 from certwright.runtime.backoff import Rng, new_rng
-from certwright.runtime.cache import Cache
+from certwright.runtime.cache import Cache, Feed
 from certwright.runtime.controller import Controller
 from certwright.runtime.flight import Flight
 from certwright.runtime.leader import Elector, LeaderElection
 from certwright.runtime.metrics import Metrics, Reading
+from certwright.runtime.operator import Operator, Part, Runnable
 from certwright.runtime.pool import CpuPool
 from certwright.runtime.probes import Address, Probes
 from certwright.runtime.stalls import StallMonitor
@@ -43,21 +43,13 @@ _log = structlog.get_logger()
 _UNWATCHABLE = (WatchState.MISSING, WatchState.FORBIDDEN)
 
 
-class Runnable(Protocol):
-    """Anything that runs beside the controllers: a server, a poller."""
-
-    async def run(self) -> None:
-        """Run until cancelled. An exception ends the manager."""
-        ...
-
-
 class Manager:
     """Runs controllers against one API server until it is stopped. One instance runs once."""
 
     def __init__(
         self,
         client: Client,
-        controllers: Iterable[Controller] = (),
+        parts: Iterable[Part | Operator] = (),
         *,
         clock: Clock = SYSTEM,
         leader_election: LeaderElection | None = None,
@@ -89,14 +81,17 @@ class Manager:
         if leader_election is not None:
             self._elector = Elector(client, leader_election, clock, self._lead, self.rng)
             self.metrics.leading.labels(leader_election.name).set(0)
-        for controller in controllers:
-            self.add(controller)
+        for part in parts:
+            self.add(part)
 
-    def add(self, part: Controller | Runnable) -> None:
-        """Add a controller, or anything else with ``async def run()``. Before `run` only."""
+    def add(self, part: Part | Operator) -> None:
+        """Add a controller, an operator, or whatever has ``async def run()``. Before `run` only."""
         if "cache" in self.__dict__:
             raise RuntimeError("the manager was started; add controllers and runnables before")
-        if not isinstance(part, Controller):
+        if isinstance(part, Operator):
+            for built in part.build(self):
+                self.add(built)
+        elif not isinstance(part, Controller):
             self._runnables.append(part)
         elif any(known.name == part.name for known in self._controllers):
             raise ValueError(f"two controllers are called {part.name}; give one another name")
@@ -108,6 +103,12 @@ class Manager:
         """The stores all controllers share; more may be asked for while it runs."""
         managers = {self.client.field_manager, *(c.name for c in self._controllers)}
         return Cache(self.client, field_managers=sorted(managers), rng=self.rng)
+
+    @property
+    def feeds(self) -> list[Feed]:
+        """Every store and its watch, also those of caches that were added."""
+        caches = [part for part in self._runnables if isinstance(part, Cache)]
+        return [feed for cache in (self.cache, *caches) for feed in cache.feeds]
 
     @property
     def workers(self) -> list[Workers]:
@@ -193,8 +194,10 @@ class Manager:
             return False
         leading = self._elector is None or self._elector.leading
         return (
-            self.cache.pending == 0
-            and all(f.store.synced or f.watch.state in _UNWATCHABLE for f in self.cache.feeds)
+            all(
+                (feed.store.synced or feed.watch.state in _UNWATCHABLE) and not feed.store.pending
+                for feed in self.feeds
+            )
             and all(running.recorder.idle for running in self._running)
             and all(
                 running.workers.queue.idle or not all(s.store.synced for s in running.shares)
@@ -209,11 +212,11 @@ class Manager:
 
     def readiness(self) -> Iterator[health.Check]:
         """Yield whether each store is complete and its watch moves."""
-        return health.readiness(self.cache)
+        return health.readiness(self.feeds)
 
     def readings(self) -> Iterator[Reading]:
         """Yield the gauges of this moment."""
-        return health.readings(self.cache, self.workers, self.clock)
+        return health.readings(self.feeds, self.workers, self.clock)
 
     async def exposition(self) -> bytes:
         """Return the metrics in Prometheus' text format."""
@@ -221,7 +224,7 @@ class Manager:
 
     def dump(self) -> JsonObject:
         """Return the internal state as JSON."""
-        return health.dump(self.cache, self.workers, self._elector, self.clock)
+        return health.dump(self.feeds, self.workers, self._elector, self.clock)
 
     def _stalled(self, who: object, seconds: float) -> None:
         """Say which reconcile blocked the event loop."""

@@ -33,6 +33,9 @@ Listener: TypeAlias = Callable[[Entry | None, Entry | None], None]
 A plain function that enqueues keys. It must not raise and must not change the store.
 """
 
+Interest: TypeAlias = Callable[[Entry], bool]
+"""Says whether a store is to hold an object it does not hold yet. Must not raise."""
+
 _log = structlog.get_logger()
 
 
@@ -57,7 +60,9 @@ class Store:
     Read-your-own-writes: whoever writes through the client passes the answer to
     `note_write`; from then on no reader gets an older version, however late the watch is.
     Versions are compared as integers; where a server uses opaque ones, the event decides.
-    *admits* tells whether an object we wrote belongs into the store's selection.
+    *admits* tells whether an object we wrote belongs into the store's selection. What *keep*
+    does not want is not taken in, as if it did not exist; what is in stays until it is
+    deleted or discarded.
     """
 
     def __init__(
@@ -66,9 +71,11 @@ class Store:
         *,
         indexes: Mapping[str, IndexFunction] | None = None,
         admits: Callable[[Entry], bool] = lambda _: True,
+        keep: Interest | None = None,
     ) -> None:
         self.intake = intake
         self._admits = admits
+        self._keep = keep
         self.synced = False
         """True once a complete list has arrived and every listener has heard of it."""
         self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
@@ -180,6 +187,8 @@ class Store:
         old = self._table.entries.get(key)
         if old is not None and not _is_newer(entry, old):
             return False
+        if old is None and self._keep is not None and not self._keep(entry):
+            return False
         self._table.put(entry)
         for listener in self._listeners:
             listener(old, entry)
@@ -242,12 +251,19 @@ class Store:
         """Take in a complete list in one step: stage, swap, notify."""
         staged = self.stage()
         for entry in entries:
-            staged.put(self.known(entry))
+            self.put_into(staged, entry)
         self.notify(self.swap(staged, version))
         if version is not None:
             self.reached(version)
 
-    def known(self, entry: Entry) -> Entry:
+    def put_into(self, staged: "Table", entry: Entry) -> None:
+        """Put an object of a list under way into its table, unless it is not wanted."""
+        known = self._known(entry)
+        held = entry.key in self._table.entries
+        if held or self._keep is None or self._keep(known):
+            staged.put(known)
+
+    def _known(self, entry: Entry) -> Entry:
         """Return the entry already held for the very same version, else the one given.
 
         The bytes are compared too: a server restored from a backup gives versions out again.
@@ -278,6 +294,11 @@ class Store:
                 for key, tombstone in self._gone.items()
                 if not tombstone.marked
             }
+
+    def discard(self, key: Key) -> None:
+        """Drop an object that *keep* no longer wants, without telling anybody."""
+        self._ahead.pop(key, None)
+        self._table.remove(key)
 
     # Own writes
 

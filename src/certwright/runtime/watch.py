@@ -243,7 +243,7 @@ class Watch:
             for item in page.items:
                 raw = bytes(item)
                 try:
-                    staged.put(self.store.known(self.store.intake.entry(raw)))
+                    self.store.put_into(staged, self.store.intake.entry(raw))
                 except Nameless as error:
                     self._skip(error)
                 if self._ends_turn(raw):
@@ -284,7 +284,7 @@ class Watch:
         if deleted:
             staged.remove(entry.key)
         else:
-            staged.put(self.store.known(entry))
+            self.store.put_into(staged, entry)
 
     def _apply(self, entry: Entry, *, deleted: bool) -> None:
         if deleted:

@@ -35,7 +35,7 @@ from certwright.kube import (
     crd_manifest,
     resource_of,
 )
-from certwright.runtime import Controller, Rng
+from certwright.runtime import Declared, Operator, Rng
 from certwright.testkit.calls import CallLog, Calls, CountingTransport
 from certwright.testkit.process import Process
 
@@ -184,7 +184,7 @@ class Cluster(ABC):
         """Everything the controllers asked of the server so far."""
         return self._log.all()
 
-    async def settle(self, *controllers: Controller) -> Calls:
+    async def settle(self, *controllers: Declared) -> Calls:
         """Run controllers until they rest; return what they asked since they last rested.
 
         Controllers that run already go on running, others are started, after the CRDs of the
@@ -197,16 +197,15 @@ class Cluster(ABC):
         """
         running = [one for process in self._processes for one in process.controllers]
         if new := [one for one in controllers if not any(one is other for other in running)]:
-            for controller in new:
-                for watched in controller.watched:
-                    await self._install_declared(watched.kind)
+            for kind in [kind for one in new for kind in _kinds(one)]:
+                await self._install_declared(kind)
             self._start(new)
         await self._rest()
         calls = self._log.since_mark()
         self._log.mark()
         return calls
 
-    async def restart(self, *controllers: Controller) -> Calls:
+    async def restart(self, *controllers: Declared) -> Calls:
         """Stop all controllers, start these (or the same) with cold caches, and settle."""
         again = [one for process in self._processes for one in process.controllers]
         await self.stop()
@@ -219,7 +218,7 @@ class Cluster(ABC):
         for process in processes:
             await process.stop()
 
-    def _start(self, controllers: Sequence[Controller]) -> None:
+    def _start(self, controllers: Sequence[Declared]) -> None:
         process = Process(controllers, self._connect, self.clock, self._rng)
         self._processes.append(process)
         self._tasks.create_task(process.run())
@@ -285,3 +284,9 @@ class Cluster(ABC):
         except NotFound:
             return False
         return True
+
+
+def _kinds(declared: Declared) -> Sequence[type[Object] | Resource]:
+    if isinstance(declared, Operator):
+        return declared.kinds
+    return [watched.kind for watched in declared.watched]

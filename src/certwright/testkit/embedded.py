@@ -8,7 +8,7 @@ from functools import cache
 from random import Random
 
 from certwright.client import Client, Request, Response, Stream, Transport
-from certwright.runtime import Controller, new_rng
+from certwright.runtime import Declared, new_rng
 from certwright.testkit.apiserver.builtins import served_kinds
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.server import ApiServer
@@ -40,7 +40,7 @@ class EmbeddedCluster(Cluster):
 
     def __init__(
         self,
-        controllers: Sequence[Controller] = (),
+        controllers: Sequence[Declared] = (),
         *,
         interference: Interference | None = None,
         seed: int = 0,
@@ -62,7 +62,7 @@ class EmbeddedCluster(Cluster):
         self._background_timer: asyncio.TimerHandle | None = None
         self.client = Client(self._transport(), clock=loop.clock, field_manager="test")
 
-    async def settle(self, *controllers: Controller) -> Calls:
+    async def settle(self, *controllers: Declared) -> Calls:
         """Run controllers until they rest, in no time but as much virtual time as they need."""
         first, self._first = self._first, ()
         return await super().settle(*first, *controllers)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from certwright.client import Client, Transport
 from certwright.clock import Clock
-from certwright.kube import Forbidden, NotFound
-from certwright.runtime import Controller, Feed, Manager, Rng
+from certwright.kube import Forbidden, NotFound, key_of
+from certwright.runtime import Declared, Feed, Manager, Rng
 
 RESTART_SECONDS = 1.0
 """How long a crashed process takes to come back."""
@@ -23,7 +23,7 @@ class Process:
 
     def __init__(
         self,
-        controllers: Sequence[Controller],
+        controllers: Sequence[Declared],
         connect: Callable[[], tuple[Transport, asyncio.Event]],
         clock: Clock,
         rng: Rng | None = None,
@@ -86,7 +86,7 @@ class Process:
             return ["the process is being started"]
         if moving := _moving(manager):
             return moving
-        behind = [line for feed in manager.cache.feeds for line in await _behind(feed, witness)]
+        behind = [line for feed in manager.feeds for line in await _behind(feed, witness)]
         return behind or _moving(manager)
 
 
@@ -98,13 +98,18 @@ def _moving(manager: Manager) -> list[str]:
         for key, failures in workers.queue.retrying.items()
     ]
     if not manager.idle():
-        found += [f"stores are not complete: {line}" for line in manager.cache.unsynced()]
+        found += [
+            f"the store of {feed.view} is not complete: {feed.watch.last_error or 'it lists'}"
+            for feed in manager.feeds
+            if not feed.store.synced
+        ]
         found += [
             f"{workers.controller.name} has {len(workers.queue)} key(s) queued "
             f"and works on {', '.join(map(str, workers.queue.working)) or 'none'}"
             for workers in manager.workers
         ]
-        found.append(f"{manager.cache.pending} own write(s) have not come back as events")
+        pending = sum(feed.store.pending for feed in manager.feeds)
+        found.append(f"{pending} own write(s) have not come back as events")
     return found
 
 
@@ -120,8 +125,13 @@ async def _behind(feed: Feed, witness: Client) -> list[str]:
         )
     except (NotFound, Forbidden):
         return []  # the kind is not there, or not for this process: nothing to catch up with
+    held = feed.store if view.keep else None  # what it does not want it need not know
     stored = {(e.uid, e.meta.resource_version) for e in feed.store.items()}
-    actual = {(obj["metadata"]["uid"], obj["metadata"]["resourceVersion"]) for obj in listing.items}
+    actual = {
+        (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
+        for obj in listing.items
+        if held is None or key_of(obj) in held
+    }
     if stored == actual:
         return []
     return [f"the store of {view} lacks {len(actual - stored)} versions of {len(actual)} objects"]

@@ -17,7 +17,7 @@ from io import StringIO
 from typing import TypeAlias
 
 from certwright.kube.objects import JsonObject
-from certwright.runtime import Controller
+from certwright.runtime import Declared
 from certwright.testkit.embedded import EmbeddedCluster
 from certwright.testkit.endstate import differences, end_state
 from certwright.testkit.faults import CALM, Plan, Storm
@@ -44,7 +44,7 @@ class Play:
     """What is played: users' actions, the controllers under test, and what may differ."""
 
     scenario: Scenario
-    controllers: tuple[Controller, ...]
+    controllers: tuple[Declared, ...]
     ignore: Sequence[str] = ()
     """Fields of the end state that may differ, as ``Kind.path.to.field``."""
 
@@ -151,7 +151,7 @@ class Campaign:
 
 def simulate(
     scenario: Scenario,
-    *controllers: Controller,
+    *controllers: Declared,
     seeds: range = range(100),
     ignore: Sequence[str] = (),
 ) -> Campaign:

@@ -11,7 +11,7 @@ what happened, and plays it again for every such point. All of them must end ali
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from certwright.runtime import Controller
+from certwright.runtime import Controller, Declared, Operator
 from certwright.testkit.faults import (
     At,
     Crash,
@@ -38,7 +38,7 @@ Torture: TypeAlias = Callable[[Run], Iterator[Plan]]
 
 def survives(
     scenario: Scenario,
-    controllers: Controller | Sequence[Controller],
+    controllers: Declared | Sequence[Declared],
     *tortures: Torture,
     ignore: Sequence[str] = (),
 ) -> int:
@@ -50,7 +50,9 @@ def survives(
     Raises:
         SimulationFailed: a run ended otherwise. The message holds the command to replay it.
     """
-    chosen = (controllers,) if isinstance(controllers, Controller) else tuple(controllers)
+    chosen = (
+        (controllers,) if isinstance(controllers, Controller | Operator) else tuple(controllers)
+    )
     play = Play(scenario, chosen, ignore)
     calm = run(play)
     expect_calm(calm)

@@ -248,7 +248,7 @@ def test_a_version_given_out_twice_by_a_restored_server_is_not_taken_for_the_fir
     store.replace([config("a", 7, labels={"timeline": "first"})], 9)
     heard.pop()
     staged = store.stage()
-    staged.put(store.known(config("a", 7, labels={"timeline": "second"})))
+    store.put_into(staged, config("a", 7, labels={"timeline": "second"}))
     store.notify(store.swap(staged, 8, restored=True))
     assert heard.pop() == [("a@7", "a@7")]
     assert store.items()[0].meta.labels == {"timeline": "second"}
@@ -383,3 +383,31 @@ def test_a_deletion_whose_event_is_lost_is_not_waited_for_for_ever(store: Store)
     assert not store.upsert(config("a", 2))
     store.marked()
     assert store.pending == 0
+
+
+def test_what_nobody_wants_is_not_taken_in():
+    wanted = {Key("shop", "a")}
+    store = Store(INTAKE, keep=lambda entry: entry.key in wanted)
+    heard = Heard()
+    store.listen(heard)
+    store.replace([config("a", 1), config("b", 2)], 2)
+    assert store.upsert(config("c", 3)) is False
+    assert heard.pop() == [(None, "a@1")]
+    assert store.keys() == [Key("shop", "a")]
+
+
+def test_what_is_held_stays_current_until_it_is_discarded():
+    wanted = {Key("shop", "a")}
+    store = Store(INTAKE, keep=lambda entry: entry.key in wanted)
+    store.replace([config("a", 1)], 1)
+    wanted.clear()
+    assert store.upsert(config("a", 2)) is True
+    store.replace([config("a", 3)], 3)
+    assert store.get(Key("shop", "a")).meta.resource_version == "3"
+    heard = Heard()
+    store.listen(heard)
+    heard.pop()
+    store.discard(Key("shop", "a"))
+    assert len(store) == 0
+    assert heard.pop() == []
+    assert store.upsert(config("a", 4)) is False

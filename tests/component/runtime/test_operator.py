@@ -1,0 +1,81 @@
+"""Operators: controllers with something in common, built anew for each process."""
+
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.runtime import DONE, Cache, Channel, Context, Controller, Operator, Site, select
+from certwright.testkit import Cluster
+
+
+def config_map(name, **data):
+    metadata = {"name": name, "labels": {"copied": "yes"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def secret(name, **annotations):
+    metadata = {"name": name, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+
+
+def copying(cluster: Cluster, log):
+    """Copy ConfigMaps that are watched by a cache of its own into annotations of Secrets."""
+
+    def build(site: Site):
+        channel = Channel()
+        own = select(Secret, namespace=cluster.namespace)
+        cache = Cache(site.client, cluster="other", rng=site.rng)
+        share = cache.store(ConfigMap, namespace=cluster.namespace, labels="copied")
+        share.listen(lambda old, new: channel.send((new or old).key))
+        log.append("built")
+
+        async def reconcile(ctx: Context, key: Key):
+            obj, source = ctx.get(Secret, key), share.store.get(key)
+            if obj is not None and source is not None:
+                text = source.obj()["data"]["text"]
+                if obj["metadata"].get("annotations") != {"text": text}:
+                    await ctx.patch(obj, {"metadata": {"annotations": {"text": text}}})
+            return DONE
+
+        return [Controller(own, reconcile, channels=[channel]), cache]
+
+    return Operator("copying", build)
+
+
+async def text_of(cluster: Cluster, name: str) -> str:
+    return (await cluster.get(Secret, name))["metadata"]["annotations"]["text"]
+
+
+async def test_a_channel_wakes_and_settling_waits_for_the_other_cache(cluster: Cluster):
+    operator = copying(cluster, [])
+    await cluster.create(secret("a"))
+    await cluster.create(config_map("a", text="one"))
+    await cluster.settle(operator)
+    assert await text_of(cluster, "a") == "one"
+    await cluster.patch(ConfigMap, "a", {"data": {"text": "two"}})
+    calls = await cluster.settle(operator)
+    assert await text_of(cluster, "a") == "two"
+    assert (calls.writes, calls.reads) == (1, 0)
+
+
+async def test_each_process_builds_its_own(cluster: Cluster):
+    log = []
+    await cluster.settle(copying(cluster, log))
+    await cluster.restart()
+    assert log == ["built", "built"]
+
+
+async def test_a_patch_changes_exactly_what_was_read(cluster: Cluster):
+    seen = []
+
+    async def reconcile(ctx: Context, key: Key):
+        obj = ctx.get(Secret, key)
+        if obj is not None and "mark" not in (obj["metadata"].get("annotations") or {}):
+            seen.append(await ctx.patch(obj, {"metadata": {"annotations": {"mark": "1"}}}))
+            await ctx.patch(obj, {"metadata": {"finalizers": ["certwright.dev/held"]}})
+        return DONE
+
+    await cluster.create(secret("a", old="x"))
+    await cluster.settle(Controller(select(Secret, namespace=cluster.namespace), reconcile))
+    metadata = (await cluster.get(Secret, "a"))["metadata"]
+    assert metadata["annotations"] == {"old": "x", "mark": "1"}
+    assert metadata["finalizers"] == ["certwright.dev/held"]
+    await cluster.patch(Secret, "a", {"metadata": {"finalizers": None}})
