@@ -1,0 +1,48 @@
+"""Make a certificate authority a cert-manager issuer: write ``check`` and ``sign``, no more.
+
+::
+
+    @dataclass(frozen=True)
+    class Spec:
+        url: str
+        token: SecretKey
+
+    app = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=Spec)
+
+    @app.check(every=timedelta(minutes=5))
+    async def check(issuer: Issuer[Spec]) -> None: ...
+
+    @app.sign
+    async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle: ...
+
+    app.main()  # run | crds | rbac | deploy | conformance | doctor
+
+Kinds, approval, readiness, retries, conditions, events and metrics are the library's business.
+"""
+
+from certwright.issuer.app import IssuerApp
+from certwright.issuer.bundle import Bundle
+from certwright.issuer.issuer import Issuer
+from certwright.issuer.request import Request
+from certwright.issuer.secrets import SecretData, SecretKey
+from certwright.issuer.verbs import (
+    IssuerUnavailable,
+    Pending,
+    Permanent,
+    SignOutcome,
+    WithCondition,
+)
+
+__all__ = [
+    "Bundle",
+    "Issuer",
+    "IssuerApp",
+    "IssuerUnavailable",
+    "Pending",
+    "Permanent",
+    "Request",
+    "SecretData",
+    "SecretKey",
+    "SignOutcome",
+    "WithCondition",
+]

@@ -1,0 +1,135 @@
+"""What ``sign`` is given: one request, whichever of the two kinds it came as."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
+
+from certwright import pki
+from certwright.api.certmanager import CERTIFICATE_NAME, CERTIFICATE_REVISION
+from certwright.issuer.bundle import Bundle
+from certwright.issuer.secrets import SecretData
+from certwright.kube import Condition
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+RequestKind: TypeAlias = Literal["CertificateRequest", "CertificateSigningRequest"]
+
+
+class Offload(Protocol):
+    """Runs a function in a thread; ``Context.cpu`` is one."""
+
+    def __call__(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+        """Run *fn* off the event loop."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Request:
+    """A certificate that somebody asked for and somebody approved."""
+
+    kind: RequestKind
+    name: str
+    namespace: str
+    """Empty for Kubernetes' own signing requests."""
+    uid: str
+    """The same for every attempt: fit to be the idempotency key at an authority."""
+    created: datetime
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    username: str = ""
+    """Who asked, as the API server knows them."""
+    user_uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    csr_pem: str = ""
+    attempt: int = 1
+    """Which attempt this is, counted since the process started."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """What the last `Pending` carried; empty at first."""
+    now: datetime
+    """When this attempt began; what is signed is dated by it."""
+    read_terms: Callable[[], pki.RequestTerms] = field(repr=False)
+    read_secret: Callable[[str, str], SecretData] = field(repr=False)
+    offload: Offload = field(repr=False)
+
+    @cached_property
+    def csr(self) -> pki.SigningRequest:
+        """The signing request; its signature is good.
+
+        Raises:
+            pki.PkiError: it cannot be read. Checked before ``sign`` is called, unless the app
+                is compatible with upstream.
+        """
+        return pki.read_request(self.csr_pem)
+
+    @cached_property
+    def terms(self) -> pki.RequestTerms:
+        """What is asked for beside the signing request: lifetime, usages, authority or not."""
+        return self.read_terms()
+
+    @property
+    def duration(self) -> timedelta:
+        """How long the certificate should be valid; 90 days if nobody said."""
+        return self.terms.lifetime
+
+    @property
+    def is_ca(self) -> bool:
+        """Whether the certificate should be an authority's."""
+        return self.terms.is_ca
+
+    @property
+    def usages(self) -> pki.Usages:
+        """What the key may be used for."""
+        return self.terms.usages
+
+    @property
+    def names(self) -> pki.AlternativeNames:
+        """The alternative names that are asked for."""
+        return self.csr.names
+
+    @property
+    def common_name(self) -> str:
+        """The common name that is asked for, or nothing."""
+        return pki.common_name(self.csr.subject) or ""
+
+    @property
+    def certificate_name(self) -> str:
+        """The Certificate this is for, or nothing when it was made by hand."""
+        return self.annotations.get(CERTIFICATE_NAME, "")
+
+    @property
+    def revision(self) -> int | None:
+        """Which issuance of its Certificate this is."""
+        text = self.annotations.get(CERTIFICATE_REVISION, "")
+        return int(text) if text.isdecimal() else None
+
+    def template(self) -> pki.Template:
+        """Return what to sign: names and key of the signing request, usages of the request."""
+        return pki.request_template(self.csr, self.terms)
+
+    def secret(self, name: str) -> SecretData:
+        """Return a Secret beside the request; needs ``IssuerApp(secrets=True)``.
+
+        Raises:
+            LookupError: there is none.
+        """
+        return self.read_secret(self.namespace, name)
+
+    async def sign_with(self, authority: pki.Authority) -> Bundle:
+        """Sign with an authority of our own, off the event loop where that is slow.
+
+        Raises:
+            pki.RequestRefused: the request must not be signed on its terms.
+            pki.AuthorityUnfit: the authority is not valid now or must not sign this.
+        """
+        csr, terms = self.csr, self.terms
+        if authority.is_slow:
+            leaf = await self.offload(authority.issue_request, csr, terms, self.now)
+        else:
+            leaf = authority.issue_request(csr, terms, self.now)
+        top = (*authority.chain, authority.certificate)[0 if authority.chain else -1]
+        return Bundle(authority.write_chain(leaf), pki.write_certificates(top))

@@ -1,0 +1,86 @@
+"""What ``sign`` and ``check`` raise, and what the library then does: exceptions as verbs.
+
+::
+
+    SignOutcome
+    ├── Permanent          it will never work: the request becomes Failed
+    ├── Pending            it is under way: look again after a while, however long it takes
+    ├── IssuerUnavailable  not this request but its issuer is at fault: both wait until it is fit
+    └── WithCondition      says more: a condition of the author's own, then the cause decides
+
+Any other exception is retried with growing delays until the retry window closes. The whole
+chain of causes is looked at (``raise … from …``, exception groups), so verbs combine.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from certwright.kube import ConditionStatus
+
+POLL = timedelta(seconds=1)
+"""How soon a pending request is looked at again unless it says otherwise."""
+
+
+class SignOutcome(Exception):
+    """Base of the exceptions that mean something to the library."""
+
+
+class Permanent(SignOutcome):
+    """Trying again cannot help.
+
+    From ``sign``: the request becomes Failed, for good. From ``check``, or as the cause of
+    `IssuerUnavailable`: the issuer is not looked at again until its spec changes.
+    """
+
+
+class Pending(SignOutcome):
+    """Not an error: the certificate takes its time, look again *after* a while.
+
+    Not limited by the retry window. *state* is a small mapping (an order's URL, a ticket's
+    number; no secrets, everybody who can read the request can read it) that is kept on the
+    request and comes back as ``request.state`` at the next attempt, also after a restart;
+    None keeps what there is.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        after: timedelta | float = POLL,
+        state: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        seconds = after.total_seconds() if isinstance(after, timedelta) else float(after)
+        self.after = timedelta(seconds=seconds) if seconds > 0 else POLL
+        self.state = None if state is None else dict(state)
+
+
+class IssuerUnavailable(SignOutcome):
+    """The issuer cannot sign, whatever the request is: credentials refused, service down.
+
+    The issuer stops being Ready and says why; the request waits, without a time limit, until
+    a check succeeds again.
+    """
+
+
+class WithCondition(SignOutcome):
+    """Sets a condition of the author's own on the request, then *cause* decides as usual.
+
+    The condition's message is the cause's text; it stays until another one of the same type
+    replaces it.
+    """
+
+    def __init__(
+        self,
+        type: str,
+        status: ConditionStatus,
+        reason: str,
+        cause: BaseException,  # noqa: A002
+    ) -> None:
+        super().__init__(str(cause))
+        self.type = type
+        self.status: ConditionStatus = status
+        self.reason = reason
+        self.cause = cause
+        self.__cause__ = cause
