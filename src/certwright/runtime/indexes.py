@@ -7,6 +7,7 @@ import structlog
 
 from certwright.kube.identity import Key
 from certwright.runtime.entry import Entry
+from certwright.runtime.waitingroom import WaitingRoom
 
 IndexFunction: TypeAlias = Callable[[Entry], Iterable[Hashable]]
 """Names the values an entry is found under. Must be pure: the same entry, the same values."""
@@ -76,6 +77,7 @@ class Table:
 
     def __init__(self, functions: dict[Hashable, IndexFunction]) -> None:
         self.entries: dict[Key, Entry] = {}
+        self.refused = WaitingRoom()
         self._indexes = {name: Index(values) for name, values in functions.items()}
 
     def put(self, entry: Entry) -> None:
@@ -91,6 +93,7 @@ class Table:
 
     def remove(self, key: Key) -> None:
         """Drop an entry, if it is there."""
+        self.refused.take(key)
         old = self.entries.pop(key, None)
         if old is not None:
             for index in self._indexes.values():

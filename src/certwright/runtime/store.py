@@ -61,8 +61,8 @@ class Store:
     `note_write`; from then on no reader gets an older version, however late the watch is.
     Versions are compared as integers; where a server uses opaque ones, the event decides.
     *admits* tells whether an object we wrote belongs into the store's selection. What *keep*
-    does not want is not taken in, as if it did not exist; what is in stays until it is
-    deleted or discarded.
+    does not want is not taken in, as if it did not exist, but see `admit`; what is in stays
+    until it is deleted or discarded.
     """
 
     def __init__(
@@ -188,6 +188,7 @@ class Store:
         if old is not None and not _is_newer(entry, old):
             return False
         if old is None and self._keep is not None and not self._keep(entry):
+            self._table.refused.put(entry)
             return False
         self._table.put(entry)
         for listener in self._listeners:
@@ -199,7 +200,10 @@ class Store:
         self._gone.pop(entry.key, None)
         self._purged = max(self._purged, version_number(entry.meta.resource_version) or 0)
         old = self._table.entries.get(entry.key)
-        if old is None or _is_older(entry, old):
+        if old is None:
+            self._table.refused.take(entry.key)
+            return False
+        if _is_older(entry, old):
             return False
         self._table.remove(entry.key)
         for listener in self._listeners:
@@ -234,6 +238,9 @@ class Store:
                 staged.remove(key)
             else:
                 del self._gone[key]
+        for key in before if self._keep is not None else ():
+            if (admitted := staged.refused.take(key)) is not None:  # since it was listed
+                staged.put(admitted)
         for name, values in self._table.functions().items():
             staged.index(name, values)  # asked for since the list began
         self._table = staged
@@ -262,6 +269,8 @@ class Store:
         held = entry.key in self._table.entries
         if held or self._keep is None or self._keep(known):
             staged.put(known)
+        else:
+            staged.refused.put(known)
 
     def _known(self, entry: Entry) -> Entry:
         """Return the entry already held for the very same version, else the one given.
@@ -295,10 +304,20 @@ class Store:
                 if not tombstone.marked
             }
 
+    def admit(self, key: Key) -> Entry | None:
+        """Take in what *keep* refused and wants by now, if it is still at hand; tell nobody."""
+        entry = self._table.refused.take(key)
+        if entry is not None and key not in self._table.entries:
+            self._table.put(entry)
+        return self._table.entries.get(key)
+
     def discard(self, key: Key) -> None:
         """Drop an object that *keep* no longer wants, without telling anybody."""
         self._ahead.pop(key, None)
-        self._table.remove(key)
+        entry = self._table.entries.get(key)
+        if entry is not None:
+            self._table.remove(key)
+            self._table.refused.put(entry)
 
     # Own writes
 

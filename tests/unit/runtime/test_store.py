@@ -411,3 +411,50 @@ def test_what_is_held_stays_current_until_it_is_discarded():
     assert len(store) == 0
     assert heard.pop() == []
     assert store.upsert(config("a", 4)) is False
+
+
+def test_what_was_refused_can_be_admitted_later():
+    wanted: set[Key] = set()
+    store = Store(INTAKE, keep=lambda entry: entry.key in wanted)
+    store.upsert(config("late", 3))
+    wanted.add(Key("shop", "late"))
+    admitted = store.admit(Key("shop", "late"))
+    assert admitted is not None
+    assert admitted is store.get(Key("shop", "late"))
+    assert store.admit(Key("shop", "never seen")) is None
+
+
+def test_what_was_deleted_cannot_be_admitted():
+    store = Store(INTAKE, keep=lambda _: False)
+    store.upsert(config("gone", 3))
+    store.delete(config("gone", 4))
+    assert store.admit(Key("shop", "gone")) is None
+
+
+def test_a_list_forgets_what_was_refused_and_is_gone():
+    store = Store(INTAKE, keep=lambda _: False)
+    store.upsert(config("gone", 3))
+    store.replace([config("there", 5)], 5)
+    assert store.admit(Key("shop", "gone")) is None
+    assert store.admit(Key("shop", "there")) is not None
+
+
+def test_what_is_admitted_while_a_list_arrives_stays():
+    store = Store(INTAKE, keep=lambda _: False)
+    heard = Heard()
+    store.listen(heard)
+    store.upsert(config("late", 3))
+    staged = store.stage()
+    store.put_into(staged, config("late", 3))
+    store.admit(Key("shop", "late"))
+    store.notify(store.swap(staged, 5))
+    assert Key("shop", "late") in store
+    assert (("late@3", None)) not in heard.pop()
+
+
+def test_what_was_discarded_can_be_admitted_again():
+    store = Store(INTAKE)
+    store.upsert(config("again", 3))
+    store.discard(Key("shop", "again"))
+    assert Key("shop", "again") not in store
+    assert store.admit(Key("shop", "again")) is not None

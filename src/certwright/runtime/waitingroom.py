@@ -1,0 +1,38 @@
+"""Objects a store did not want: the most recent ones, in case it soon does.
+
+Who is to be interested in an object often arrives a moment after it. Having kept the last few
+refused ones saves asking the server for them, and costs a bounded amount of memory.
+"""
+
+from collections import OrderedDict
+from typing import Final
+
+from certwright.kube.identity import Key
+from certwright.runtime.entry import Entry
+
+ROOM_BYTES: Final = 4 * 2**20
+
+
+class WaitingRoom:
+    """The most recent refused entries, up to *limit* bytes of objects."""
+
+    def __init__(self, limit: int = ROOM_BYTES) -> None:
+        self._limit = limit
+        self._entries: OrderedDict[Key, Entry] = OrderedDict()
+        self._size = 0
+
+    def put(self, entry: Entry) -> None:
+        """Keep an entry instead of any older version; whoever came first goes first."""
+        self.take(entry.key)
+        self._entries[entry.key] = entry
+        self._size += len(entry.raw)
+        while self._size > self._limit:
+            _, oldest = self._entries.popitem(last=False)
+            self._size -= len(oldest.raw)
+
+    def take(self, key: Key) -> Entry | None:
+        """Return and forget the entry at a key, if it is still here."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._size -= len(entry.raw)
+        return entry

@@ -1,0 +1,42 @@
+"""Refused objects are kept for a while, within a bound."""
+
+from certwright.kube.identity import Key
+from certwright.runtime.entry import Entry, Meta
+from certwright.runtime.waitingroom import WaitingRoom
+
+
+def entry(name: str, size: int, version: str = "1") -> Entry:
+    return Entry(Key("shop", name), Meta(version), b"x" * size)
+
+
+def test_the_oldest_make_room():
+    room = WaitingRoom(limit=100)
+    for name in ("a", "b", "c"):
+        room.put(entry(name, 40))
+    assert room.take(Key("shop", "a")) is None
+    assert room.take(Key("shop", "b")) is not None
+
+
+def test_a_newer_version_replaces_the_older_one():
+    room = WaitingRoom(limit=100)
+    room.put(entry("a", 60))
+    room.put(entry("a", 60, version="2"))
+    room.put(entry("b", 40))
+    taken = room.take(Key("shop", "a"))
+    assert taken is not None
+    assert taken.meta.resource_version == "2"
+
+
+def test_what_is_larger_than_the_room_does_not_enter():
+    room = WaitingRoom(limit=100)
+    room.put(entry("huge", 101))
+    assert room.take(Key("shop", "huge")) is None
+
+
+def test_what_was_taken_makes_room():
+    room = WaitingRoom(limit=100)
+    room.put(entry("a", 90))
+    room.take(Key("shop", "a"))
+    room.put(entry("b", 90))
+    room.put(entry("c", 10))
+    assert room.take(Key("shop", "b")) is not None
