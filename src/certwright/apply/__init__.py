@@ -1,9 +1,14 @@
-"""Bring objects to a cluster and keep them as declared: the parts that decide.
+"""Bring objects to a cluster and keep them as declared.
 
-Everything here so far is pure: it reads, orders, compares and judges, and leaves talking to a
-cluster to others.
+`engine` and `cluster` talk to a cluster; everything else reads, orders, compares and judges,
+and can be tried without one.
 
 ==================  =============================================================
+`engine`            applies and deletes, and says what became of each object
+`cluster`           what the engine needs of a cluster; `Direct` asks the server
+`wanted`            an object that should be there, whose it is, and the rules for it
+`deletion`          the rules for what is no longer wanted
+`memory`            what was applied, so that unchanged objects cost nothing
 `manifests`         YAML and JSON in, as kubectl reads them, within `limits`
 `ordering`          what is applied first, and deleted last
 `diff`, `masking`   what differs, without the values of Secrets
@@ -15,30 +20,47 @@ cluster to others.
 
 from certwright.apply import health
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
-from certwright.apply.compression import CompressionError
+from certwright.apply.cluster import Cluster, Direct, Live, UnknownKind
+from certwright.apply.compression import CompressionError, pack_brotli
+from certwright.apply.deletion import DeleteRules
 from certwright.apply.diff import ABSENT, Diff, FieldChange, compare, render
+from certwright.apply.engine import Engine, OnEntry
 from certwright.apply.errors import ManifestError, Origin
 from certwright.apply.limits import LimitExceeded, Limits
 from certwright.apply.manifests import Manifest, Manifests, read_files, read_secret, read_text
 from certwright.apply.masking import masked
+from certwright.apply.memory import Memory
 from certwright.apply.ordering import in_apply_order, in_delete_order, is_awaited, stages
 from certwright.apply.refs import ObjectRef
+from certwright.apply.wanted import Adopt, Owner, Rules, Wanted
 
 __all__ = [
     "ABSENT",
     "Action",
+    "Adopt",
     "ChangeSet",
+    "Cluster",
     "CompressionError",
+    "DeleteRules",
     "Diff",
+    "Direct",
+    "Engine",
     "Entry",
     "FieldChange",
     "LimitExceeded",
     "Limits",
+    "Live",
     "Manifest",
     "ManifestError",
     "Manifests",
+    "Memory",
     "ObjectRef",
+    "OnEntry",
     "Origin",
+    "Owner",
+    "Rules",
+    "UnknownKind",
+    "Wanted",
     "Writer",
     "compare",
     "health",
@@ -47,6 +69,7 @@ __all__ = [
     "is_awaited",
     "last_foreign_writer",
     "masked",
+    "pack_brotli",
     "read_files",
     "read_secret",
     "read_text",

@@ -12,6 +12,7 @@ The modules, by what they know:
 `conditions`        what a controller says about an object
 `patches`           JSON patch and merge patch
 `ownership`         which fields a manager owns, and what they hold
+`matching`          whether a live object is as somebody wants it
 `quantities`        amounts such as ``1.5Gi``
 `durations`         Go durations such as ``1h30m0s``
 `timestamps`        RFC 3339 instants
@@ -70,6 +71,7 @@ from certwright.kube.markers import (
     preserve_unknown,
     rule,
 )
+from certwright.kube.matching import contains, covers, is_applied, own_fields
 from certwright.kube.names import (
     dns1035_label_problems,
     dns_label_problems,
@@ -160,6 +162,8 @@ __all__ = [
     "apply_merge_patch",
     "atomic",
     "conditions_of",
+    "contains",
+    "covers",
     "crd_manifest",
     "create_json_patch",
     "create_merge_patch",
@@ -175,6 +179,7 @@ __all__ = [
     "format_time",
     "generate_name",
     "hashed_name",
+    "is_applied",
     "is_true",
     "key_of",
     "kinds",
@@ -183,6 +188,7 @@ __all__ = [
     "list_set",
     "marked",
     "merge_conditions",
+    "own_fields",
     "parse_duration",
     "parse_nanoseconds",
     "parse_time",

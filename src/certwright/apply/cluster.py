@@ -1,0 +1,327 @@
+"""What the engine needs of a cluster, and the plainest way to give it: asking the server.
+
+A program that watches its objects gives the engine a `Cluster` that reads from its caches
+instead; the engine then makes no read at all, unless a write shows that the cache is behind.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Final, Protocol
+
+from certwright.apply.changeset import Writer
+from certwright.apply.refs import ObjectRef
+from certwright.client import Client, Propagation
+from certwright.kube import (
+    FieldSet,
+    GroupVersionKind,
+    JsonObject,
+    Key,
+    NotFound,
+    Resource,
+    own_fields,
+    parse_time,
+)
+from certwright.kube.kinds import Namespace
+
+POLL_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
+"""How long to wait between two looks at an object that is about to change; the last repeats."""
+
+
+class UnknownKind(NotFound):
+    """The cluster does not serve a kind (yet); the message names it and says what to do."""
+
+    def __init__(self, gvk: GroupVersionKind) -> None:
+        super().__init__(
+            f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"; install its '
+            "CustomResourceDefinition, or correct apiVersion and kind"
+        )
+        self.gvk = gvk
+
+
+class Live:
+    """An object as it is in the cluster.
+
+    *obj* holds everything but managedFields. *managed* are the entries of managedFields that
+    are known: all after asking the server; a cache may keep those of our own field managers
+    and of those we take over from.
+    """
+
+    def __init__(self, obj: JsonObject, managed: Sequence[JsonObject] = ()) -> None:
+        self.obj = obj
+        self.managed = managed
+
+    @classmethod
+    def of(cls, obj: JsonObject) -> "Live":
+        """Return what the server answered, taken apart."""
+        metadata = dict(obj["metadata"])
+        managed = metadata.pop("managedFields", None) or ()
+        return cls({**obj, "metadata": metadata}, managed)
+
+    @cached_property
+    def metadata(self) -> JsonObject:
+        """The metadata, without managedFields."""
+        metadata: JsonObject = self.obj["metadata"]
+        return metadata
+
+    @property
+    def uid(self) -> str:
+        """What tells this object from an earlier or later one of the same name."""
+        return str(self.metadata.get("uid") or "")
+
+    @property
+    def resource_version(self) -> str:
+        """What tells this state of the object from others."""
+        return str(self.metadata.get("resourceVersion") or "")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels."""
+        return self.metadata.get("labels") or {}
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations."""
+        return self.metadata.get("annotations") or {}
+
+    @property
+    def finalizers(self) -> list[str]:
+        """Who has to agree before the object goes; for Namespaces also those of its content."""
+        of_content: Any = (
+            (self.obj.get("spec") or {}).get("finalizers") if self._is_namespace else None
+        )
+        return [*(self.metadata.get("finalizers") or ()), *(of_content or ())]
+
+    @property
+    def deleted_at(self) -> datetime | None:
+        """When deletion was asked for; None while the object may stay."""
+        text = self.metadata.get("deletionTimestamp")
+        return parse_time(text) if text else None
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the object is about to go and must not be changed any more."""
+        return bool(self.metadata.get("deletionTimestamp"))
+
+    def own(self, manager: str) -> FieldSet | None:
+        """Return what a field manager owns by apply; None if nothing."""
+        return own_fields(self.managed, manager)
+
+    def writers(self) -> list[Writer]:
+        """Return who wrote to the object, as far as that is known, status aside."""
+        return [
+            Writer(*(str(entry.get(name) or "") for name in ("manager", "operation", "time")))
+            for entry in self.managed
+            if not entry.get("subresource")
+        ]
+
+    @property
+    def _is_namespace(self) -> bool:
+        return self.obj.get("kind") == "Namespace" and self.obj.get("apiVersion") == "v1"
+
+    def __repr__(self) -> str:
+        return f"<Live {ObjectRef.of(self.obj)} {self.resource_version}>"
+
+
+class Cluster(Protocol):
+    """Where objects are applied. Every method may raise `ApiError` and `TransportError`."""
+
+    @property
+    def field_manager(self) -> str:
+        """Who signs what is written."""
+        ...
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether `read` knows every object; a cache of some of them does not."""
+        ...
+
+    async def resource(self, gvk: GroupVersionKind) -> Resource:
+        """Return how a kind is served.
+
+        Raises:
+            UnknownKind: it is not.
+        """
+        ...
+
+    async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+        """Return an object, from a cache perhaps; *fresh* asks the server. None if there is none.
+
+        A fresh answer knows all entries of managedFields. A kind that is not served any more
+        has no objects.
+        """
+        ...
+
+    async def list(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Sequence[Live]:
+        """Return the objects of a kind that match selectors, as the server has them."""
+        ...
+
+    async def apply(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
+        """Server-side apply by force; a resourceVersion in *obj* is a precondition."""
+        ...
+
+    async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
+        """Create an object; `AlreadyExists` if the name is taken."""
+        ...
+
+    async def patch(
+        self, resource: Resource, key: Key, patch: JsonObject, *, dry_run: bool = False
+    ) -> Live:
+        """Merge a patch; a uid and resourceVersion in its metadata are preconditions."""
+        ...
+
+    async def delete(
+        self,
+        resource: Resource,
+        live: Live,
+        *,
+        propagation: Propagation | None = None,
+        dry_run: bool = False,
+    ) -> Live | None:
+        """Delete exactly this state of this object; return what is left of it for now.
+
+        None says it is gone, also when it was gone before.
+
+        Raises:
+            Conflict: the object has changed.
+        """
+        ...
+
+    async def finalize(self, resource: Resource, live: Live) -> Live | None:
+        """Clear the finalizers of exactly this state of an object; return what is left of it."""
+        ...
+
+    async def until(
+        self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
+    ) -> Live | None:
+        """Wait until an object is ready, for so long at most; return it as it is by then."""
+        ...
+
+
+class Direct:
+    """A cluster that is asked about everything: for command lines, scripts and tests."""
+
+    sees_all = True
+
+    def __init__(self, client: Client, *, field_manager: str = "") -> None:
+        self.field_manager = field_manager or client.field_manager
+        self._client = client
+
+    async def resource(self, gvk: GroupVersionKind) -> Resource:
+        """Return how a kind is served; unknown kinds are asked for again now and then."""
+        try:
+            return await self._client.discovery.resource_for(gvk)
+        except UnknownKind:
+            raise
+        except NotFound as error:
+            raise UnknownKind(gvk) from error
+
+    async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+        """Ask the server."""
+        del fresh  # it always is
+        try:
+            return Live.of(await self._client.get(resource, key))
+        except NotFound:
+            return None
+
+    async def list(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Sequence[Live]:
+        """Ask the server."""
+        found = await self._client.list(resource, namespace, labels=labels, fields=fields)
+        head = {"apiVersion": resource.api_version, "kind": resource.kind}
+        return [Live.of({**head, **item}) for item in found.items]
+
+    async def apply(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
+        """Server-side apply by force."""
+        del resource  # the client knows it
+        stored = await self._client.apply(obj, dry_run=dry_run, field_manager=self.field_manager)
+        return Live.of(stored)
+
+    async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
+        """Create an object."""
+        del resource  # the client knows it
+        stored = await self._client.create(obj, dry_run=dry_run, field_manager=self.field_manager)
+        return Live.of(stored)
+
+    async def patch(
+        self, resource: Resource, key: Key, patch: JsonObject, *, dry_run: bool = False
+    ) -> Live:
+        """Merge a patch."""
+        stored = await self._client.patch(
+            resource, key, patch, dry_run=dry_run, field_manager=self.field_manager
+        )
+        return Live.of(stored)
+
+    async def delete(
+        self,
+        resource: Resource,
+        live: Live,
+        *,
+        propagation: Propagation | None = None,
+        dry_run: bool = False,
+    ) -> Live | None:
+        """Delete exactly this state of this object."""
+        key = ObjectRef.of(live.obj).key
+        try:
+            left = await self._client.delete(
+                resource,
+                key,
+                uid=live.uid,
+                resource_version=live.resource_version,
+                propagation=propagation,
+                dry_run=dry_run,
+            )
+        except NotFound:
+            return None
+        return left_of(left, resource)
+
+    async def finalize(self, resource: Resource, live: Live) -> Live | None:
+        """Clear the finalizers of exactly this state of an object."""
+        left = live.obj
+        key = ObjectRef.of(live.obj).key
+        try:
+            if resource == Namespace and (live.obj.get("spec") or {}).get("finalizers"):
+                emptied = {**live.obj, "spec": {**live.obj["spec"], "finalizers": []}}
+                left = await self._client.update(emptied, subresource="finalize")
+            if left["metadata"].get("finalizers"):
+                patch = finalizers_patch(Live.of(left))
+                left = await self._client.patch(resource, key, patch)
+        except NotFound:
+            return None
+        return left_of(left, resource)
+
+    async def until(
+        self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
+    ) -> Live | None:
+        """Look again and again, at growing distances."""
+        found = await self.read(resource, key)
+        waited, attempt = 0.0, 0
+        while waited < seconds and (found is None or not ready(found)):
+            pause = POLL_SECONDS[min(attempt, len(POLL_SECONDS) - 1)]
+            await asyncio.sleep(pause)
+            waited, attempt = waited + pause, attempt + 1
+            found = await self.read(resource, key)
+        return found
+
+
+def left_of(answer: JsonObject, resource: Resource) -> Live | None:
+    """Return what a deletion left of an object: None when the answer says it is gone.
+
+    The server answers with the object while something holds it (finalizers, a grace period),
+    and with a ``Status`` or the last state of the object otherwise.
+    """
+    if answer.get("kind") != resource.kind or not answer["metadata"].get("deletionTimestamp"):
+        return None
+    left = Live.of(answer)
+    held = left.finalizers or answer["metadata"].get("deletionGracePeriodSeconds")
+    return left if held else None
+
+
+def finalizers_patch(live: Live) -> JsonObject:
+    """Return the merge patch that clears the finalizers of exactly this state of an object."""
+    version = {"uid": live.uid, "resourceVersion": live.resource_version}
+    return {"metadata": {**version, "finalizers": None}}

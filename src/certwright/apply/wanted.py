@@ -1,0 +1,88 @@
+"""An object somebody wants in a cluster, and the rules for getting it there."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from certwright.apply.refs import ObjectRef
+from certwright.kube import JsonObject
+
+
+class Adopt(StrEnum):
+    """What to do about an object that is there already and belongs to nobody."""
+
+    ALWAYS = "Always"
+    IF_LABELLED = "IfLabelled"
+    """Only if it carries `Rules.adopt_labels`."""
+    NEVER = "Never"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How one object is brought to the cluster, and what of it is left to others.
+
+    The defaults are what a command line wants: everything in the manifest is ours, everything
+    else is not our business, and nothing is ever deleted to get there.
+    """
+
+    create_only: bool = False
+    """Create the object if it is missing, exactly as written, and never touch it again."""
+    fall_back: bool = False
+    """Leave the object alone, without complaint, while it is there and not ours."""
+    adopt: Adopt = Adopt.ALWAYS
+    adopt_labels: Mapping[str, str] = field(default_factory=dict)
+    take_over: bool = False
+    """Take the object even from another owner."""
+    take_over_from: tuple[str, ...] = ()
+    """Field managers whose fields become ours, so that those no longer wanted disappear."""
+    preserve_replicas: bool = False
+    """Somebody scales it: the live number of replicas stays."""
+    preserve_resources: bool = False
+    """Somebody sizes it: live cpu and memory of containers stay."""
+    preserve_allocated: bool = False
+    """Keep what the cluster filled in where apply alone would not: ports, addresses, claim
+    templates, selectors of Jobs, secrets of ServiceAccounts, restarts, finalizers, status."""
+    exact_labels: bool = False
+    """Remove labels of others."""
+    exact_annotations: bool = False
+    """Remove annotations of others."""
+    exact_owners: bool = False
+    """Remove ownerReferences of others."""
+    drop_annotations: tuple[str, ...] = ()
+    """Prefixes of annotations that are removed wherever they are no longer wanted."""
+    recreate: bool = False
+    """Delete and create anew what cannot be changed; else only where nothing can be lost."""
+    recreate_propagation: str = ""
+    """What happens to dependents then: Background, Foreground, Orphan, or the kind's default."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An object as it should be."""
+
+    obj: JsonObject
+    rules: Rules = Rules()
+
+    @cached_property
+    def ref(self) -> ObjectRef:
+        """Which object it is."""
+        return ObjectRef.of(self.obj)
+
+
+def _nobody(_value: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose objects these are, as an annotation on each of them says."""
+
+    annotation: str
+    value: str
+    succeeds: Callable[[str], bool] = _nobody
+    """Which other owners' objects are ours as well: those that do not exist any more."""
+
+    def owns(self, value: str) -> bool:
+        """Say whether an annotation with this value means us."""
+        return value == self.value or self.succeeds(value)
