@@ -8,6 +8,8 @@ _INPUT_STEP: Final = 64 * 1024
 _OUTPUT_STEP: Final = 256 * 1024
 _FREE_OUTPUT: Final = 1024 * 1024
 """Small data may be as repetitive as it likes; the ratio counts beyond this."""
+_QUALITY: Final = 9
+"""Two steps more save a tenth of the size and take fifteen times as long."""
 
 
 class CompressionError(ValueError):
@@ -46,3 +48,17 @@ def unpack_brotli(data: bytes, limits: Limits) -> bytes:
     if rest:
         raise CompressionError("data follows the end of the Brotli stream")
     return bytes(unpacked)
+
+
+def pack_brotli(data: bytes) -> bytes:
+    """Compress *data*; a megabyte takes a tenth of a second.
+
+    Raises:
+        CompressionError: Brotli is not installed.
+    """
+    try:
+        import brotli  # noqa: PLC0415 - optional: only Secrets with .br keys need it
+    except ImportError as error:
+        raise CompressionError("writing Brotli needs certwright[resources]") from error
+    packed: bytes = brotli.compress(data, quality=_QUALITY)
+    return packed
