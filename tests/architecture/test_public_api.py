@@ -14,6 +14,7 @@ FACADES = (
     "certwright.testkit",
     "certwright.testkit.actors",
     "certwright.testkit.apiserver",
+    "certwright.testkit.certmanager",
     "certwright.testkit.controlplane",
 )
 

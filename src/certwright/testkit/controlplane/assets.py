@@ -6,14 +6,13 @@ inputs of the build, so another pinned version never runs stale binaries.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from certwright.testkit.controlplane.build import COMPONENTS, build, cache_folder
+from certwright.testkit.controlplane.build import control_plane_build
 from certwright.testkit.controlplane.errors import AssetsMissing
-
-Progress = Callable[[str], None]
+from certwright.testkit.controlplane.gobuild import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +51,24 @@ def find_assets(environ: Mapping[str, str] = os.environ) -> Assets | None:
         AssetsMissing: ``KUBEBUILDER_ASSETS`` is set and incomplete. Falling back silently
             would test another version than the one asked for.
     """
+    build = control_plane_build()
     if named := environ.get("KUBEBUILDER_ASSETS"):
         folder = Path(named)
-        if missing := _missing(folder):
+        if missing := build.missing(folder):
             raise AssetsMissing(
                 f"KUBEBUILDER_ASSETS is {named}, but {', '.join(missing)} is not in it;"
                 " unset it to use the cached or built binaries, or complete the folder"
             )
         return Assets(folder, "KUBEBUILDER_ASSETS")
-    folder = cache_folder(environ) / "bin"
-    return None if _missing(folder) else Assets(folder, "cache")
+    folder = build.cache_folder(environ) / "bin"
+    return None if build.missing(folder) else Assets(folder, "cache")
 
 
 def obtain_assets(environ: Mapping[str, str] = os.environ, progress: Progress = print) -> Assets:
     """Return binaries, building them if need be; *progress* gets a line per step."""
     if found := find_assets(environ):
         return found
-    return Assets(build(environ, progress), "build")
-
-
-def _missing(folder: Path) -> list[str]:
-    return [name for name in COMPONENTS if not os.access(folder / name, os.X_OK)]
+    return Assets(control_plane_build().build(environ, progress), "build")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """One process of the control plane: started under a guard, its output kept in a log file."""
 
 import asyncio
+import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +27,11 @@ class Component:
     def has_ended(self) -> bool:
         """Whether the process is gone."""
         return self._process is None or self._process.returncode is not None
+
+    @property
+    def lost_its_port(self) -> bool:
+        """Whether it ended because another process was faster to take a free port."""
+        return self.has_ended and b"address already in use" in self.log.read_bytes()
 
     def failure(self, what: str) -> ComponentFailed:
         """Describe a failure of this component with the end of its log."""
@@ -65,3 +71,15 @@ async def running(name: str, command: Sequence[str | Path], log: Path) -> AsyncI
         yield component
     finally:
         await component.stop()
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports of 127.0.0.1 that are free now; another process may still be faster."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()

@@ -11,7 +11,6 @@ every process ends with its context, and with this process should it be killed.
 
 import asyncio
 import shutil
-import socket
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,7 +21,7 @@ from certwright.client import Client, Request, TransportError, connect
 from certwright.clock import SYSTEM
 from certwright.testkit.certs import KeyPair, TestAuthority, signing_key_pair
 from certwright.testkit.controlplane.assets import Assets, obtain_assets
-from certwright.testkit.controlplane.component import Component, running
+from certwright.testkit.controlplane.component import Component, free_ports, running
 from certwright.testkit.controlplane.errors import ComponentFailed
 from certwright.testkit.controlplane.flags import (
     CONTROLLERS,
@@ -113,7 +112,7 @@ async def _start(
     _write_private(layout.file("tokens.pub"), tokens.certificate)
 
     for attempt in range(1, _ATTEMPTS + 1):
-        ports = Ports(*_free_ports(3))
+        ports = Ports(*free_ports(3))
         server = f"https://127.0.0.1:{ports.apiserver}"
         text = kubeconfig_with_certificate(server, authority.certificate, admin)
         _write_private(layout.file("kubeconfig"), text.encode())
@@ -131,7 +130,7 @@ async def _start(
             try:
                 await _ready(layout.file("kubeconfig"), (etcd, apiserver))
             except ComponentFailed:
-                if attempt == _ATTEMPTS or not _port_was_taken(etcd, apiserver):
+                if attempt == _ATTEMPTS or not (etcd.lost_its_port or apiserver.lost_its_port):
                     raise
                 continue
             manager = await attempted.enter_async_context(
@@ -174,24 +173,6 @@ async def _is_ready(client: Client) -> bool:
     except TransportError:
         return False
     return answer.status == 200
-
-
-def _port_was_taken(*components: Component) -> bool:
-    return any(
-        component.has_ended and b"address already in use" in component.log.read_bytes()
-        for component in components
-    )
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 def _write_pair(layout: Layout, name: str, pair: KeyPair) -> None:
