@@ -51,7 +51,7 @@ def assemble(controller: Controller, process: Process) -> Running:
     """Build what a controller needs and connect its triggers to the stores."""
     shares = {watched.resource: _share(process.cache, watched) for watched in controller.watched}
     stores = {resource: share.store for resource, share in shares.items()}
-    writes = Writes(process.client, process.cache, process.clock, controller.name)
+    writes = Writes(process.client, process.cache, process.clock, controller.field_manager)
     recorder = EventRecorder(
         process.client,
         process.clock,
@@ -91,6 +91,7 @@ def _share(cache: Cache, watched: Watched) -> StoreHandle:
         labels=watched.labels,
         fields=watched.fields,
         metadata_only=watched.metadata_only,
+        transform=watched.transform,
         indexes=watched.indexes,
     )
 

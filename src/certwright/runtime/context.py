@@ -191,6 +191,31 @@ class Context:
         changed = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
         return await self._patch(resource, obj, changed)
 
+    async def apply_status(
+        self, obj: JsonObject | Object, status: JsonObject, *, any_version: bool = False
+    ) -> None:
+        """Apply our part of the status of an object that was read, and leave others theirs.
+
+        What we applied before and do not mention now is removed. Always makes the call: say
+        nothing rather than the same again.
+
+        Raises:
+            Conflict: the object was replaced since, or, unless *any_version*, changed.
+        """
+        resource, key = await self._resource(obj), key_of(obj)
+        uid, version = _identity(obj)
+        metadata = {"name": key.name, "namespace": key.namespace, "uid": uid}
+        if not any_version:
+            metadata["resourceVersion"] = version
+        desired = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {name: value for name, value in metadata.items() if value},
+            "status": status,
+        }
+        stored = await self._around.writes.apply_status(resource, desired)
+        self._written.add(stored["metadata"]["resourceVersion"])
+
     async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
         """Add a finalizer; no call when it is there. See `certwright.runtime.finalizers`."""
         return await self._set_finalizers(obj, finalizer, with_finalizer)
@@ -219,9 +244,10 @@ class Context:
         type: EventType,  # noqa: A002 - the API's word
         reason: str,
         note: str,
+        action: str = "Reconcile",
     ) -> None:
         """Record an event about an object. Never waits and never fails; repetitions are merged."""
-        self._around.events.record(obj, type, reason, note)
+        self._around.events.record(obj, type, reason, note, action)
 
     async def cpu(self, fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that may take more than 5 ms in a thread, off the event loop."""

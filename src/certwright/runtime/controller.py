@@ -35,13 +35,15 @@ class Controller:
     object changed, never twice at the same time for one key, and again after a failure. It
     learns nothing about what happened: it looks at the stores and makes things right.
 
-    The name (by default the kind's, ``kebab-case``) is also the field manager, the source of
-    events and the label of metrics.
+    The name (by default the kind's, ``kebab-case``) is also the source of events, the label of
+    metrics and, unless another is given, the field manager.
     """
 
     kind: Watchable
     reconcile: Reconcile
     name: str = ""
+    field_manager: str = ""
+    """Whose fields the writes are, as others see them in managedFields."""
     owns: Sequence[Watchable] = ()
     """Kinds created with ``ctx.apply(…, owner=…)``: their changes wake the owner."""
     watches: Sequence[Trigger] = ()
@@ -65,6 +67,8 @@ class Controller:
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", _kebab(self.resource.kind))
+        if not self.field_manager:
+            object.__setattr__(self, "field_manager", self.name)
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"controller name {self.name!r} is not kebab-case of 63 characters")
         if self.workers < 1:

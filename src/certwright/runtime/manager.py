@@ -101,7 +101,7 @@ class Manager:
     @cached_property
     def cache(self) -> Cache:
         """The stores all controllers share; more may be asked for while it runs."""
-        managers = {self.client.field_manager, *(c.name for c in self._controllers)}
+        managers = {self.client.field_manager, *(c.field_manager for c in self._controllers)}
         return Cache(self.client, field_managers=sorted(managers), rng=self.rng)
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from certwright.kube import Key, Object, Resource, resource_of
 from certwright.runtime.entry import Entry
 from certwright.runtime.indexes import IndexFunction
+from certwright.runtime.intake import Transform
 from certwright.runtime.predicates import Predicate
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Watched:
     fields: str = ""
     metadata_only: bool = False
     indexes: Mapping[str, IndexFunction] = field(default_factory=dict)
+    transform: Transform | None = None
 
     @property
     def resource(self) -> Resource:
@@ -51,12 +53,14 @@ def select(
     fields: str = "",
     metadata_only: bool = False,
     indexes: Mapping[str, IndexFunction] | None = None,
+    transform: Transform | None = None,
 ) -> Watched:
     """Watch part of a kind, or watch it with indexes for ``ctx.indexed``.
 
-    Only what is watched wakes, and only that can be read.
+    Only what is watched wakes, and only that can be read. A *transform* such as `Keep` or
+    `Drop` reduces each object to what the controller needs of it.
     """
-    return Watched(kind, namespace, labels, fields, metadata_only, indexes or {})
+    return Watched(kind, namespace, labels, fields, metadata_only, indexes or {}, transform)
 
 
 def watched_of(watchable: Watchable) -> Watched:

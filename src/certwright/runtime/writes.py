@@ -16,7 +16,7 @@ import orjson
 from certwright.client import Client, Propagation, Request, Response, request
 from certwright.client.request import DeleteOptions, WriteOptions
 from certwright.clock import Clock
-from certwright.kube import MERGE_PATCH, Conflict, JsonObject, Key, NotFound, Resource
+from certwright.kube import MERGE_PATCH, Conflict, JsonObject, Key, NotFound, Resource, key_of
 from certwright.runtime.cache import Cache
 
 STALE_SECONDS = 5.0
@@ -48,6 +48,18 @@ class Writes:
         """Server-side apply, forced; return the object as stored."""
         asked = request.apply(resource, desired, self._options)
         return self._note(resource, await self._client.send(asked))
+
+    async def apply_status(self, resource: Resource, desired: JsonObject) -> JsonObject:
+        """Apply our part of the status of exactly the object its metadata names, forced.
+
+        Raises:
+            Conflict: the object has another uid, or another version if the metadata names one.
+        """
+        asked = request.apply(resource, desired, self._options, subresource="status")
+        metadata = desired["metadata"]
+        number = metadata.get("resourceVersion", "")
+        version = _Version(resource, key_of(desired), metadata["uid"], number)
+        return self._note(resource, await self._send(version, asked))
 
     async def patch(
         self, resource: Resource, key: Key, patch: JsonObject, subresource: str = ""
