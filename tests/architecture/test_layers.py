@@ -27,7 +27,8 @@ THIRD_PARTY = {
     "aiohttp": {
         "certwright.client.failures",
         "certwright.client.http",
-        "certwright.issuers.",
+        "certwright.issuers.acme.responder",
+        "certwright.issuers.web",
         "certwright.runtime.probes",
         "certwright.testkit.apiserver.front",
     },

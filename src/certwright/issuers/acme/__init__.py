@@ -1,0 +1,40 @@
+"""Certificates from an ACME server (RFC 8555), such as Let's Encrypt.
+
+::
+
+    jws  messages  client    the protocol
+    solvers  responder       who proves that we hold a name
+    orders                   from a request to a certificate, across restarts
+"""
+
+from certwright.issuers.acme.client import AcmeClient, Login, Told, retry_after
+from certwright.issuers.acme.errors import AcmeError, AcmeRefused, OrderFailed
+from certwright.issuers.acme.jws import AccountKey, ExternalAccount, MalformedBinding
+from certwright.issuers.acme.messages import Identifier, Problem
+from certwright.issuers.acme.orders import Issued, Ordering, Ticket, Waiting, identifiers
+from certwright.issuers.acme.responder import Responder
+from certwright.issuers.acme.solvers import Proof, Solver, WebhookSolver
+
+__all__ = [
+    "AccountKey",
+    "AcmeClient",
+    "AcmeError",
+    "AcmeRefused",
+    "ExternalAccount",
+    "Identifier",
+    "Issued",
+    "Login",
+    "MalformedBinding",
+    "OrderFailed",
+    "Ordering",
+    "Problem",
+    "Proof",
+    "Responder",
+    "Solver",
+    "Ticket",
+    "Told",
+    "Waiting",
+    "WebhookSolver",
+    "identifiers",
+    "retry_after",
+]

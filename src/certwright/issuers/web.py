@@ -1,0 +1,161 @@
+"""HTTPS to a certificate authority: bounded in time and size, never redirected.
+
+Errors say whom we talked to and what went wrong, never what was sent: requests hold tokens.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import lru_cache
+from types import TracebackType
+from typing import Self, TypeVar
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+
+from certwright import __version__
+
+ANSWER_LIMIT = 2**20
+"""Bytes of an answer; a chain of ten certificates needs less than a tenth."""
+PATIENCE = timedelta(seconds=20)
+"""From the first byte sent to the last one received."""
+
+StructT = TypeVar("StructT", bound=msgspec.Struct)
+
+
+class WebError(Exception):
+    """No usable answer came back. Trying again later may help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said. Header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the server did what it was asked for."""
+        return 200 <= self.status < 300
+
+    def json(self, kind: type[StructT]) -> StructT:
+        """Return the body as a *kind*; fields that it does not know are ignored.
+
+        Raises:
+            WebError: the body is something else.
+        """
+        try:
+            return msgspec.json.decode(self.body, type=kind, strict=False)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise WebError(
+                f"the server answered {self.status} with no {kind.__name__}: {error}"
+            ) from None
+
+
+class Web:
+    """Connections to one server, for the time of a context.
+
+    *trusted* are the PEM certificates to believe instead of the machine's own.
+    """
+
+    def __init__(self, *, trusted: str = "", patience: timedelta = PATIENCE) -> None:
+        self._trusted = trusted
+        self._patience = patience
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        """Make ready; nothing is sent yet."""
+        context = await asyncio.to_thread(_tls_context, self._trusted)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=context),
+            timeout=aiohttp.ClientTimeout(total=self._patience.total_seconds()),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"user-agent": f"certwright/{__version__}", "accept-encoding": "identity"},
+            auto_decompress=False,
+            trust_env=True,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> Answer:
+        """Send a request and return the whole answer, whatever its status.
+
+        Raises:
+            WebError: there was none in time, or it was too large.
+        """
+        assert self._session is not None, "used outside its context"
+        place = urlsplit(url)
+        peer = (
+            f"{place.scheme}://{place.hostname}:{place.port}"
+            if place.port
+            else (f"{place.scheme}://{place.hostname}")
+        )
+        with self._explained(peer):
+            async with self._session.request(
+                method, url, headers=headers, data=body, allow_redirects=False
+            ) as response:
+                answer = await _body(response, peer)
+                lower = {name.lower(): value for name, value in response.headers.items()}
+                return Answer(response.status, lower, answer)
+
+    @contextmanager
+    def _explained(self, peer: str) -> Iterator[None]:
+        try:
+            yield
+            return
+        except aiohttp.InvalidURL:
+            text = "the URL is not valid"
+        except aiohttp.ClientConnectorCertificateError as error:
+            reason = getattr(error.certificate_error, "verify_message", "")
+            text = f"{peer}: its certificate is not trusted ({reason or 'unknown reason'})"
+        except aiohttp.ClientConnectorError as error:
+            text = f"{peer} cannot be reached ({error.os_error.strerror or 'no reason given'})"
+        except TimeoutError:
+            text = f"{peer} did not answer within {self._patience.total_seconds():g} s"
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            text = f"{peer} cut the connection ({type(error).__name__})"
+        raise WebError(text)  # out here: what aiohttp raised holds our headers
+
+
+async def _body(response: aiohttp.ClientResponse, peer: str) -> bytes:
+    body = bytearray()
+    async for part in response.content.iter_any():
+        body += part
+        if len(body) > ANSWER_LIMIT:
+            raise WebError(f"{peer} answered with more than {ANSWER_LIMIT} bytes")
+    return bytes(body)
+
+
+@lru_cache(maxsize=16)
+def _tls_context(trusted: str) -> ssl.SSLContext:
+    """Return the trust of a connection; reading the machine's roots takes 20 ms, hence once.
+
+    Raises:
+        WebError: *trusted* holds no certificate.
+    """
+    try:
+        return ssl.create_default_context(cadata=trusted or None)
+    except (ssl.SSLError, ValueError):
+        raise WebError("the CA bundle holds no PEM certificate that can be read") from None

@@ -1,0 +1,159 @@
+"""Certificate authorities as processes of their own, on ports that were free a moment ago."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import pytest
+
+from certwright import pki
+
+INSTALL = "apt-get install pebble golang-cfssl softhsm2"
+PATIENCE = 20.0
+
+
+def needed(*programs):
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"no {' and no '.join(missing)} on this machine: {INSTALL}")
+
+
+def free_ports(count):
+    """Ports for TCP and UDP alike; held together so that they differ."""
+    with contextlib.ExitStack() as held:
+        ports = []
+        while len(ports) < count:
+            tcp = held.enter_context(socket.socket())
+            tcp.bind(("127.0.0.1", 0))
+            udp = held.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+            with contextlib.suppress(OSError):
+                udp.bind(("127.0.0.1", tcp.getsockname()[1]))
+                ports.append(tcp.getsockname()[1])
+        return ports
+
+
+@contextlib.contextmanager
+def running(*command, log, port, environment=None):
+    """Run a server until the context ends; it counts as started when its port answers."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})},
+        )
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while True:
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                if process.poll() is not None or time.monotonic() > deadline:
+                    pytest.fail(f"{command[0]} did not start:\n{log.read_text()[-2000:]}")
+                time.sleep(0.02)
+            yield process
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+class Server(NamedTuple):
+    """Files of a TLS server on localhost, and the PEM that its clients trust."""
+
+    certificate: str
+    key: str
+    trusted: str
+
+
+@pytest.fixture(scope="session")
+def localhost(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    now, day = datetime.now(UTC), timedelta(days=1)
+    root = pki.create_root(
+        pki.parse_name("CN=test servers"), pki.generate_key(pki.KeySpec()), day, now
+    )
+    key = pki.generate_key(pki.KeySpec())
+    names = pki.AlternativeNames.of_hosts("localhost", "127.0.0.1")
+    leaf = root.issue(
+        pki.server_template(pki.parse_name("CN=localhost"), key.public_key(), day, names), now
+    )
+    (folder / "tls.crt").write_bytes(root.write_chain(leaf))
+    (folder / "tls.key").write_bytes(pki.write_key(key))
+    trusted = pki.write_certificates(root.certificate).decode()
+    return Server(str(folder / "tls.crt"), str(folder / "tls.key"), trusted)
+
+
+class Pebble(NamedTuple):
+    directory: str
+    trusted: str
+    http_port: int
+    """Where HTTP-01 challenges are looked for."""
+    challenges: str
+    """The management URL of the challenge server."""
+    external: tuple[str, str] | None
+    manage: str
+
+    def tell(self, what, **values):
+        """Change what the challenge server answers."""
+        body = json.dumps(values).encode()
+        with urllib.request.urlopen(f"{self.challenges}/{what}", body, timeout=5) as answer:  # noqa: S310
+            assert answer.status == 200
+
+
+@contextlib.contextmanager
+def pebble_running(folder, localhost, external=None):
+    needed("pebble", "pebble-challtestsrv")
+    acme, manage, challenges, dns, http, tls = free_ports(6)
+    config = {
+        "listenAddress": f"127.0.0.1:{acme}",
+        "managementListenAddress": f"127.0.0.1:{manage}",
+        "certificate": localhost.certificate,
+        "privateKey": localhost.key,
+        "httpPort": http,
+        "tlsPort": tls,
+        "ocspResponderURL": "",
+        "externalAccountBindingRequired": external is not None,
+    }
+    if external is not None:
+        config["externalAccountMACKeys"] = dict([external])
+    (folder / "pebble.json").write_text(json.dumps({"pebble": config}))
+    servers = [
+        running(
+            "pebble-challtestsrv", "-management", f"127.0.0.1:{challenges}",
+            "-dns01", f"127.0.0.1:{dns}", "-http01", "", "-https01", "", "-tlsalpn01", "",
+            "-defaultIPv6", "",
+            log=folder / "challtestsrv.log", port=challenges,
+        ),
+        running(
+            "pebble", "-config", str(folder / "pebble.json"), "-dnsserver", f"127.0.0.1:{dns}",
+            log=folder / "pebble.log", port=acme,
+            environment={"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20"},
+        ),
+    ]  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        for server in servers:
+            stack.enter_context(server)
+        yield Pebble(
+            f"https://localhost:{acme}/dir", localhost.trusted, http,
+            f"http://127.0.0.1:{challenges}", external, f"https://localhost:{manage}",
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pebble(tmp_path_factory, localhost):
+    with pebble_running(tmp_path_factory.mktemp("pebble"), localhost) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def strict_pebble(tmp_path_factory, localhost):
+    """One that serves only those who hold an account elsewhere."""
+    external = ("kid-1", "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W")
+    with pebble_running(tmp_path_factory.mktemp("pebble"), localhost, external) as server:
+        yield server

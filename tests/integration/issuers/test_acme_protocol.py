@@ -1,0 +1,195 @@
+"""Our side of RFC 8555 against Pebble, which rejects one nonce in five on purpose."""
+
+import asyncio
+import hashlib
+from base64 import urlsafe_b64encode
+from datetime import timedelta
+
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from certwright import pki
+from certwright.clock import SYSTEM
+from certwright.issuers.acme import (
+    AccountKey,
+    AcmeClient,
+    AcmeRefused,
+    ExternalAccount,
+    Identifier,
+    Issued,
+    Login,
+    OrderFailed,
+    Ordering,
+    Proof,
+    Responder,
+    Ticket,
+    Waiting,
+    identifiers,
+)
+from certwright.issuers.web import Web, WebError
+
+KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048)]
+
+
+def new_key(algorithm="ECDSA", size=0):
+    return pki.generate_key(pki.KeySpec(pki.KeyAlgorithm(algorithm), size))
+
+
+def signing_request(*hosts, common_name=""):
+    csr = pki.build_request(
+        new_key(), pki.distinguished_name(common_name), pki.AlternativeNames.of_hosts(*hosts)
+    )
+    return pki.read_request(pki.write_request(csr))
+
+
+class TxtRecords:
+    """A solver that has Pebble's DNS server say it."""
+
+    challenge = "dns-01"
+
+    def __init__(self, pebble, settling=timedelta(0)):
+        self.settling = settling
+        self.held = []
+        self._pebble = pebble
+
+    async def present(self, proof):
+        if (proof.record, proof.value) not in self.held:  # asked again at every step
+            self.held.append((proof.record, proof.value))
+            self._pebble.tell("set-txt", host=f"{proof.record}.", value=proof.value)
+
+    async def withdraw(self, proof):
+        self.held.remove((proof.record, proof.value))
+        self._pebble.tell("clear-txt", host=f"{proof.record}.")
+
+
+@pytest.fixture
+async def responder(pebble):
+    async with Responder(pebble.http_port, "127.0.0.1") as serving:
+        yield serving
+
+
+async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
+    """Take an order to its end, every step by a client that knows nothing but the ticket."""
+    names = identifiers(request)
+    csr = request.csr.public_bytes(Encoding.DER)
+    for _ in range(steps):
+        async with Web(trusted=pebble.trusted) as web:
+            ordering = Ordering(AcmeClient(web, login, SYSTEM), login, solvers, SYSTEM)
+            step = await ordering.advance(ticket, names, csr)
+        if isinstance(step, Issued):
+            return step
+        assert isinstance(step, Waiting)
+        # as it is kept: JSON
+        ticket = msgspec.json.decode(msgspec.json.encode(step.ticket), type=Ticket)
+        await asyncio.sleep(0.05)
+    pytest.fail("the order never ends")
+
+
+@pytest.mark.parametrize(("algorithm", "size"), KEYS)
+async def test_every_kind_of_account_key_logs_in_and_is_found_again(pebble, algorithm, size):
+    login = Login(pebble.directory, AccountKey(new_key(algorithm, size)), "ops@example.com")
+    async with Web(trusted=pebble.trusted) as web:
+        first = await AcmeClient(web, login, SYSTEM).log_in()
+        again = await AcmeClient(web, login, SYSTEM).log_in()
+    assert first == again
+
+
+async def test_http_01_for_names_and_addresses(pebble, responder):
+    login = Login(pebble.directory, AccountKey(new_key()))
+    request = signing_request(
+        "A.example.com", "b.example.com", "127.0.0.1", common_name="a.example.com"
+    )
+    issued = await until_issued(pebble, login, [responder], request)
+    chain = pki.order_chain(pki.read_certificates(issued.chain))
+    names = pki.alternative_names(chain.leaf)
+    assert {name.lower() for name in names.dns} == {"a.example.com", "b.example.com"}
+    assert [str(ip) for ip in names.ips] == ["127.0.0.1"]
+    assert pki.public_key_bytes(pki.public_key_of(chain.leaf)) == pki.public_key_bytes(
+        request.public_key
+    )
+    assert issued.leftovers == ()
+    assert responder._bodies == {}
+
+
+async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(pebble):
+    records = TxtRecords(pebble, timedelta(seconds=0.3))
+    login = Login(pebble.directory, AccountKey(new_key()))
+    issued = await until_issued(pebble, login, [records], signing_request("*.wild.example"))
+    leaf = pki.order_chain(pki.read_certificates(issued.chain)).leaf
+    assert pki.alternative_names(leaf).dns == ("*.wild.example",)
+    assert records.held == []
+
+
+async def test_a_failed_proof_ends_the_order_with_the_servers_reason(pebble, responder):
+    class Liar:
+        challenge = "http-01"
+        settling = timedelta(0)
+
+        async def present(self, proof):
+            pass
+
+        async def withdraw(self, proof):
+            pass
+
+    login = Login(pebble.directory, AccountKey(new_key()))
+    with pytest.raises(OrderFailed, match=r"not\.example was not proven: .*404"):
+        await until_issued(pebble, login, [Liar()], signing_request("not.example"))
+
+
+async def test_a_wildcard_cannot_be_proven_by_http(pebble, responder):
+    login = Login(pebble.directory, AccountKey(new_key()))
+    with pytest.raises(
+        OrderFailed,
+        match=r"\*\.wild\.example can be proven by dns-01; this issuer is set up for http-01",
+    ):
+        await until_issued(pebble, login, [responder], signing_request("*.wild.example"))
+
+
+async def test_a_ticket_of_another_account_is_not_used(pebble, responder):
+    login = Login(pebble.directory, AccountKey(new_key()))
+    stolen = Ticket(pebble.directory, "another-key", "https://localhost/1", "https://localhost/2")
+    request = signing_request("c.example.com")
+    assert await until_issued(pebble, login, [responder], request, ticket=stolen)
+
+
+async def test_an_order_that_the_server_forgot_is_made_anew(pebble, responder):
+    login = Login(pebble.directory, AccountKey(new_key()))
+    async with Web(trusted=pebble.trusted) as web:
+        client = AcmeClient(web, login, SYSTEM)
+        account = await client.log_in()
+        told = await client.new_order([Identifier("dns", "d.example.com")])
+    forgotten = Ticket(pebble.directory, login.key.thumbprint, account, told.url + "-gone")
+    request = signing_request("d.example.com")
+    assert await until_issued(pebble, login, [responder], request, ticket=forgotten)
+
+
+async def test_an_external_account_opens_the_door(strict_pebble):
+    key = AccountKey(new_key())
+    external = ExternalAccount.of(*strict_pebble.external)
+    async with Web(trusted=strict_pebble.trusted) as web:
+        bare = AcmeClient(web, Login(strict_pebble.directory, key), SYSTEM)
+        assert (await bare.directory()).meta.external_account_required
+        with pytest.raises(AcmeRefused) as refused:
+            await bare.log_in()
+        assert refused.value.problem.kind == "externalAccountRequired"
+        bound = AcmeClient(web, Login(strict_pebble.directory, key, external=external), SYSTEM)
+        assert await bound.log_in()
+        wrong = ExternalAccount.of(external.key_id, urlsafe_b64encode(b"no" * 16).decode())
+        other = Login(strict_pebble.directory, AccountKey(new_key()), external=wrong)
+        with pytest.raises(AcmeRefused):
+            await AcmeClient(web, other, SYSTEM).log_in()
+
+
+async def test_an_unknown_authority_behind_the_server_is_named(pebble):
+    login = Login(pebble.directory, AccountKey(new_key()))
+    async with Web() as web:
+        with pytest.raises(WebError, match="its certificate is not trusted"):
+            await AcmeClient(web, login, SYSTEM).directory()
+
+
+def test_the_value_of_a_record_is_the_digest_of_the_authorization():
+    proof = Proof("dns-01", "example.org", "t", "t.thumb")
+    digest = hashlib.sha256(b"t.thumb").digest()
+    assert proof.value == urlsafe_b64encode(digest).decode().rstrip("=")
+    assert proof.record == "_acme-challenge.example.org"
