@@ -86,17 +86,12 @@ class Metrics:
         self._host = host
         by_controller, by_queue = ["controller"], ["name", "controller"]
 
-        def counter(name: str, text: str, labels: Iterable[str] = ()) -> Counter:
-            return Counter(name, text, labels, registry=registry)
-
-        def gauge(name: str, text: str, labels: Iterable[str] = ()) -> Gauge:
-            return Gauge(name, text, labels, registry=registry)
-
         def histogram(
             name: str, text: str, labels: Iterable[str], buckets: tuple[float, ...]
         ) -> Histogram:
             return Histogram(name, text, labels, registry=registry, buckets=buckets)
 
+        counter, gauge = self.counter, self.gauge
         runtime = "controller_runtime_"
         self.reconciles = counter(
             runtime + "reconcile_total", "Reconciles by result", ["controller", "result"]
@@ -161,6 +156,14 @@ class Metrics:
             by_controller,
             (0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
         )
+
+    def counter(self, name: str, text: str, labels: Iterable[str] = ()) -> Counter:
+        """Add a counter, once: operators have numbers of their own."""
+        return Counter(name, text, labels, registry=self.registry)
+
+    def gauge(self, name: str, text: str, labels: Iterable[str] = ()) -> Gauge:
+        """Add a gauge, once."""
+        return Gauge(name, text, labels, registry=self.registry)
 
     def on_request(self, request: Request, outcome: int | TransportError, seconds: float) -> None:
         """Count an attempt to reach the API server."""
