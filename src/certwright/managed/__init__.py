@@ -1,0 +1,57 @@
+"""Objects kept by a ManagedResource, from the side of whoever wants them kept.
+
+==================  =============================================================
+`declaration`       what is wanted, and the ManagedResource and Secrets that say so
+`deploying`         bring it to a cluster; writes nothing that is there already
+`waiting`           until it is healthy, until it is gone
+`readiness`         whether it has arrived, and what is in the way
+`packing`           objects into the bytes of a Secret, and out again
+`unique`            immutable ConfigMaps and Secrets, named by their contents
+`references`        annotations that protect them from being collected
+`usage`             which of them an object uses, read from its structure
+==================  =============================================================
+"""
+
+from certwright.managed.declaration import Declaration, Options, Rendered, render
+from certwright.managed.deploying import OnProgress, Progress, deploy, ensure, set_keep_objects
+from certwright.managed.packing import PackingError, pack, unpack
+from certwright.managed.readiness import Readiness, readiness
+from certwright.managed.references import (
+    annotate,
+    annotations_for,
+    kind_of_key,
+    reference_key,
+    references_in,
+)
+from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE, make_unique
+from certwright.managed.usage import Reference, uses_of
+from certwright.managed.waiting import delete, wait_until_healthy
+
+__all__ = [
+    "COLLECTABLE",
+    "UNUSED_SINCE",
+    "Declaration",
+    "OnProgress",
+    "Options",
+    "PackingError",
+    "Progress",
+    "Readiness",
+    "Reference",
+    "Rendered",
+    "annotate",
+    "annotations_for",
+    "delete",
+    "deploy",
+    "ensure",
+    "kind_of_key",
+    "make_unique",
+    "pack",
+    "readiness",
+    "reference_key",
+    "references_in",
+    "render",
+    "set_keep_objects",
+    "unpack",
+    "uses_of",
+    "wait_until_healthy",
+]

@@ -1,0 +1,83 @@
+"""Whether a ManagedResource has arrived where it should, and if not, what is in the way."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from certwright.kube import JsonObject
+
+APPLIED: Final = "ResourcesApplied"
+HEALTHY: Final = "ResourcesHealthy"
+PROGRESSING: Final = "ResourcesProgressing"
+
+_SHOWN: Final = 10
+"""How many objects a sentence names."""
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """A verdict on a ManagedResource; *blockers* is empty when nothing is in the way."""
+
+    blockers: tuple[str, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is in the way."""
+        return not self.blockers
+
+    def __str__(self) -> str:
+        return "; ".join(self.blockers) or "ready"
+
+
+def readiness(managed_resource: JsonObject, *, rolled_out: bool = False) -> Readiness:
+    """Judge whether the present spec is applied and healthy, or with *rolled_out* also at rest."""
+    metadata = managed_resource.get("metadata") or {}
+    status = managed_resource.get("status") or {}
+    blockers = []
+    if metadata.get("deletionTimestamp"):
+        blockers.append("it is being deleted")
+    generation, observed = metadata.get("generation") or 0, status.get("observedGeneration") or 0
+    if observed != generation:
+        blockers.append(f"generation {generation} is not applied yet (observed: {observed})")
+    blockers += _unless(status, APPLIED, "True")
+    blockers += _unless(status, HEALTHY, "True")
+    if rolled_out:
+        blockers += _unless(status, PROGRESSING, "False")
+    if blockers:
+        blockers += _objects(status)
+    return Readiness(tuple(blockers))
+
+
+def deletion_blockers(managed_resource: JsonObject) -> str:
+    """Say what keeps a ManagedResource from going."""
+    status = managed_resource.get("status") or {}
+    said = _unless(status, APPLIED, "") + _objects(status)
+    finalizers = (managed_resource.get("metadata") or {}).get("finalizers") or []
+    if finalizers:
+        said.append(f"finalizers: {', '.join(finalizers)}")
+    return "; ".join(said)
+
+
+def _unless(status: JsonObject, type_: str, wanted: str) -> list[str]:
+    condition = _condition(status, type_)
+    if condition is None:
+        return [f"{type_} is not known yet"]
+    found = condition.get("status")
+    if found == wanted:
+        return []
+    reason, message = condition.get("reason") or "", condition.get("message") or ""
+    return [f"{type_} is {found} ({reason}): {message}"]
+
+
+def _condition(status: JsonObject, type_: str) -> JsonObject | None:
+    conditions: list[Any] = status.get("conditions") or []
+    return next((one for one in conditions if one.get("type") == type_), None)
+
+
+def _objects(status: JsonObject) -> list[str]:
+    """Name the objects that are not as they should be, as far as the status lists them."""
+    found = [
+        f"{one.get('kind')} {one.get('namespace') or ''}{'/' if one.get('namespace') else ''}"
+        f"{one.get('name')}: {one.get('message') or one.get('reason') or one.get('health') or ''}"
+        for one in status.get("objects") or []
+    ]
+    return found[:_SHOWN]
