@@ -1,0 +1,97 @@
+"""Inventories that do not fit into a status: the rest is in ConfigMaps beside it.
+
+An object of the API ends at 1.5 MiB in etcd. The companions of ``x`` are called
+``x-inventory-0``, ``x-inventory-1`` …, belong to the ManagedResource and go with it. They are
+written before the status that names them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from certwright.api.resources import InventoryReference, ManagedResource, ObjectReference
+from certwright.kube import JsonObject, Key
+
+INLINE_BYTES: Final = 700_000
+"""How much of the inventory the status holds."""
+COMPANION_BYTES: Final = 700_000
+"""How much of it a ConfigMap holds."""
+_DATA_KEY: Final = "inventory"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An inventory in parts that fit."""
+
+    inline: list[ObjectReference]
+    companions: list[list[ObjectReference]]
+
+
+def split(
+    references: Sequence[ObjectReference],
+    *,
+    inline_bytes: int = INLINE_BYTES,
+    companion_bytes: int = COMPANION_BYTES,
+) -> Parts:
+    """Divide an inventory, in its order, over the status and as many companions as it takes."""
+    parts: list[list[ObjectReference]] = [[]]
+    room = inline_bytes
+    for entry in references:
+        size = len(msgspec.json.encode(entry)) + 1
+        if size > room and parts[-1]:
+            parts.append([])
+            room = companion_bytes
+        parts[-1].append(entry)
+        room -= size
+    return Parts(parts[0], parts[1:])
+
+
+def companion_names(resource: ManagedResource, count: int) -> list[InventoryReference]:
+    """Return what the status says about its companions."""
+    name = resource.metadata.name
+    return [InventoryReference(name=f"{name}-inventory-{number}") for number in range(count)]
+
+
+def companion(
+    resource: ManagedResource, reference: InventoryReference, entries: list[ObjectReference]
+) -> JsonObject:
+    """Return the ConfigMap that holds a part of an inventory."""
+    owner = {
+        "apiVersion": ManagedResource.resource.api_version,
+        "kind": ManagedResource.resource.kind,
+        "name": resource.metadata.name,
+        "uid": resource.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "namespace": resource.metadata.namespace,
+            "name": reference.name,
+            "ownerReferences": [owner],
+        },
+        "data": {_DATA_KEY: msgspec.json.encode(entries).decode()},
+    }
+
+
+def read_companion(key: Key, config_map: JsonObject | None) -> list[ObjectReference]:
+    """Return the part of an inventory that a companion holds.
+
+    Raises:
+        ValueError: it is missing or was changed so that it cannot be read. Nothing may be
+            deleted or forgotten then: part of what we own is unknown.
+    """
+    data = (config_map or {}).get("data") or {}
+    text = data.get(_DATA_KEY)
+    if not text:
+        raise ValueError(f"the ConfigMap {key} with a part of the inventory is missing or empty")
+    try:
+        return msgspec.json.decode(text, type=list[ObjectReference])
+    except msgspec.DecodeError as error:
+        raise ValueError(
+            f"the ConfigMap {key} with a part of the inventory cannot be read: {error}"
+        ) from error
