@@ -193,11 +193,11 @@ class Context:
 
     async def apply_status(
         self, obj: JsonObject | Object, status: JsonObject, *, any_version: bool = False
-    ) -> None:
+    ) -> JsonObject:
         """Apply our part of the status of an object that was read, and leave others theirs.
 
         What we applied before and do not mention now is removed. Always makes the call: say
-        nothing rather than the same again.
+        nothing rather than the same again. Returns the object as stored.
 
         Raises:
             Conflict: the object was replaced since, or, unless *any_version*, changed.
@@ -215,6 +215,7 @@ class Context:
         }
         stored = await self._around.writes.apply_status(resource, desired)
         self._written.add(stored["metadata"]["resourceVersion"])
+        return stored
 
     async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
         """Add a finalizer; no call when it is there. See `certwright.runtime.finalizers`."""
