@@ -7,17 +7,19 @@ and kinds; it returns successful answers and raises everything else.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from certwright.client import answers, retry
 from certwright.client.errors import TransportError
 from certwright.client.observe import Observer
 from certwright.client.transport import Request, Response, Stream, Transport
 from certwright.clock import Clock
+from certwright.kube.kinds import Lease
 
 _log = logging.getLogger("certwright.client")
 
 _ERROR_BODY_LIMIT = 2**20
+_FREE: AbstractAsyncContextManager[None] = nullcontext()
 _REMEMBERED_WARNINGS = 1000
 """Servers can invent warnings for ever; beyond this many the client stops repeating them."""
 
@@ -28,7 +30,11 @@ def log_warning(text: str) -> None:
 
 
 class Calls:
-    """Sends requests through a transport, at most *max_in_flight* at a time."""
+    """Sends requests through a transport, at most *max_in_flight* at a time.
+
+    Leases wait for nobody: whoever renews one too late has to stop working, and what holds
+    the slots may be the very work.
+    """
 
     def __init__(
         self,
@@ -88,7 +94,7 @@ class Calls:
 
     async def _attempt(self, request: Request) -> Response | TransportError:
         """Send once. The slot is not held while waiting to send again."""
-        async with self._slots:
+        async with _FREE if request.resource == Lease else self._slots:
             started = self._clock.monotonic()
             try:
                 response = await self._transport.send(request)

@@ -50,6 +50,8 @@ LIMITS = Limits()
 """What a controller wants."""
 
 _LARGE_BODY = 2**20
+_FOR_LEASES = 2
+"""Connections beyond those that ordinary requests can hold."""
 
 
 class HttpTransport:
@@ -183,7 +185,7 @@ class HttpTransport:
         if self._is_closed:
             raise RuntimeError(f"the transport to {self._base} is closed")
         if self._sessions is None:
-            self._sessions = _session(self._limits.connections), _session(0)
+            self._sessions = _session(self._limits.connections + _FOR_LEASES), _session(0)
         return self._sessions
 
     async def _body(self, request: Request, answer: aiohttp.ClientResponse) -> bytes:

@@ -20,7 +20,7 @@ from certwright.client import (
     TransportError,
 )
 from certwright.kube import Conflict, Gone, Key, NotFound, ServiceUnavailable, TooManyRequests
-from certwright.kube.kinds import ConfigMap
+from certwright.kube.kinds import ConfigMap, Lease
 from certwright.testkit.virtualtime import VirtualLoop
 
 KEY = Key("shop", "web")
@@ -203,6 +203,25 @@ def test_no_more_requests_are_in_flight_than_allowed(loop):
     loop.run_until_complete(many())
     assert most == 3
     assert loop.time() == 4
+
+
+def test_a_lease_waits_for_nobody(loop):
+    class Stuck(Script):
+        async def send(self, request):
+            if request.resource != Lease:
+                await asyncio.sleep(100)
+            return ok(kind=request.resource.kind)
+
+    client = client_on(loop, Stuck([]), max_in_flight=1)
+
+    async def both():
+        async with asyncio.TaskGroup() as group:
+            group.create_task(client.get(ConfigMap, KEY))
+            await asyncio.sleep(1)
+            await client.get(Lease, KEY)
+            return loop.time()
+
+    assert loop.run_until_complete(both()) == 1
 
 
 def test_who_waits_to_retry_holds_no_slot(loop):
