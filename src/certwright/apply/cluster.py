@@ -10,9 +10,12 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, Protocol
 
+import orjson
+
 from certwright.apply.changeset import Writer
 from certwright.apply.refs import ObjectRef
-from certwright.client import Client, Propagation
+from certwright.client import Client, Propagation, Request, request
+from certwright.client.request import WriteOptions
 from certwright.kube import (
     FieldSet,
     GroupVersionKind,
@@ -159,8 +162,14 @@ class Cluster(Protocol):
         """Return the objects of a kind that match selectors, as the server has them."""
         ...
 
-    async def apply(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
-        """Server-side apply by force; a resourceVersion in *obj* is a precondition."""
+    async def apply(
+        self, resource: Resource, obj: JsonObject, *, force: bool = True, dry_run: bool = False
+    ) -> Live:
+        """Server-side apply; a resourceVersion in *obj* is a precondition.
+
+        Without *force*, a field that another manager owns with another value is a `Conflict`:
+        so an object is created without taking over one that nobody knew of.
+        """
         ...
 
     async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
@@ -235,17 +244,17 @@ class Direct:
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
         return [Live.of({**head, **item}) for item in found.items]
 
-    async def apply(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
-        """Server-side apply by force."""
-        del resource  # the client knows it
-        stored = await self._client.apply(obj, dry_run=dry_run, field_manager=self.field_manager)
-        return Live.of(stored)
+    async def apply(
+        self, resource: Resource, obj: JsonObject, *, force: bool = True, dry_run: bool = False
+    ) -> Live:
+        """Server-side apply."""
+        options = WriteOptions(self.field_manager, dry_run)
+        return await self._write(request.apply(resource, obj, options, force=force))
 
     async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
         """Create an object."""
-        del resource  # the client knows it
-        stored = await self._client.create(obj, dry_run=dry_run, field_manager=self.field_manager)
-        return Live.of(stored)
+        options = WriteOptions(self.field_manager, dry_run)
+        return await self._write(request.create(resource, obj, options))
 
     async def patch(
         self, resource: Resource, key: Key, patch: JsonObject, *, dry_run: bool = False
@@ -306,6 +315,10 @@ class Direct:
             waited, attempt = waited + pause, attempt + 1
             found = await self.read(resource, key)
         return found
+
+    async def _write(self, asked: Request) -> Live:
+        answer = await self._client.send(asked)
+        return Live.of(orjson.loads(answer.body))
 
 
 def left_of(answer: JsonObject, resource: Resource) -> Live | None:

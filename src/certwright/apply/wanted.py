@@ -23,7 +23,7 @@ class Rules:
     """How one object is brought to the cluster, and what of it is left to others.
 
     The defaults are what a command line wants: everything in the manifest is ours, everything
-    else is not our business, and nothing is ever deleted to get there.
+    else is not our business, and nothing is deleted to get there.
     """
 
     create_only: bool = False
@@ -40,7 +40,7 @@ class Rules:
     """Somebody scales it: the live number of replicas stays."""
     preserve_resources: bool = False
     """Somebody sizes it: live cpu and memory of containers stay."""
-    preserve_allocated: bool = False
+    preserve_allocated: bool = True
     """Keep what the cluster filled in where apply alone would not: ports, addresses, claim
     templates, selectors of Jobs, secrets of ServiceAccounts, restarts, finalizers, status."""
     exact_labels: bool = False

@@ -103,14 +103,15 @@ class FieldSet:
 _EMPTY: Final = FieldSet()
 
 
-def project(obj: JsonObject, fields: FieldSet) -> JsonObject:
+def project(obj: JsonObject, fields: FieldSet, *, gone: Any = _MISSING) -> JsonObject:
     """Return the part of *obj* that is in *fields*.
 
     A field owned without anything inside it counts whole: scalars, atomic lists and maps,
     and also objects that were applied empty, whose schema we do not know. Items of lists
-    keep the order they have in *obj*. Owned fields that are gone are simply absent.
+    keep the order they have in *obj*. Owned fields that are gone are simply absent, unless
+    there is a value to stand for them.
     """
-    projected = _project(obj, fields, member=False)
+    projected = _project(obj, fields, gone, member=False)
     return projected if isinstance(projected, dict) else {}
 
 
@@ -161,34 +162,38 @@ def _without_empty(members: frozenset[str], children: dict[str, FieldSet]) -> Fi
     return FieldSet(members, {element: inner for element, inner in children.items() if inner})
 
 
-def _project(value: Any, fields: FieldSet, *, member: bool) -> Any:
+def _project(value: Any, fields: FieldSet, gone: Any, *, member: bool) -> Any:
     if member and not fields:
         return value
     if isinstance(value, dict):
-        found: Any = dict(_project_fields(value, fields))
+        found: Any = dict(_project_fields(value, fields, gone))
     elif isinstance(value, list):
-        found = list(_project_items(value, fields))
+        found = list(_project_items(value, fields, gone))
     else:
         found = value if member else None  # not the shape the owner left behind
     return found if found or member else _MISSING
 
 
-def _project_fields(value: JsonObject, fields: FieldSet) -> Iterator[tuple[str, Any]]:
+def _project_fields(value: JsonObject, fields: FieldSet, gone: Any) -> Iterator[tuple[str, Any]]:
     for element in fields.members | fields.children.keys():
         name = element[2:]
-        if element.startswith("f:") and name in value:
-            inner = _descend(value[name], fields, element)
-            if inner is not _MISSING:
-                yield name, inner
+        if not element.startswith("f:"):
+            continue
+        if name in value:
+            inner = _descend(value[name], fields, gone, element)
+        else:
+            inner = gone if element in fields.members else _MISSING
+        if inner is not _MISSING:
+            yield name, inner
 
 
-def _project_items(items: list[Any], fields: FieldSet) -> Iterator[Any]:
+def _project_items(items: list[Any], fields: FieldSet, gone: Any) -> Iterator[Any]:
     elements = fields.members | fields.children.keys()
     keys = {tuple(orjson.loads(element[2:])) for element in elements if element.startswith("k:")}
     for position, item in enumerate(items):
         for element in _names_of(item, position, keys):
             if element in elements:
-                inner = _descend(item, fields, element)
+                inner = _descend(item, fields, gone, element)
                 if inner is not _MISSING:
                     yield inner
                 break
@@ -204,6 +209,6 @@ def _names_of(item: Any, position: int, keys: set[tuple[str, ...]]) -> Iterator[
     yield f"i:{position}"
 
 
-def _descend(value: Any, fields: FieldSet, element: str) -> Any:
+def _descend(value: Any, fields: FieldSet, gone: Any, element: str) -> Any:
     inner = fields.children.get(element, _EMPTY)
-    return _project(value, inner, member=element in fields.members)
+    return _project(value, inner, gone, member=element in fields.members)
