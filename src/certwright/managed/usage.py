@@ -50,12 +50,10 @@ def uses_of(obj: JsonObject) -> frozenset[Reference]:
     group = str(obj.get("apiVersion") or "").rpartition("/")[0]
     kind = str(obj.get("kind") or "")
     if (path := _POD_SPECS.get((group, kind))) is not None:
-        found = uses_of_pod(_at(obj, *path))
-    elif (reader := _OTHERS.get((group, kind))) is not None:
-        found = reader(obj)
-    else:
-        found = _search(obj.get("spec"))
-    return frozenset(found)
+        return frozenset(uses_of_pod(_at(obj, *path)))
+    if (reader := _OTHERS.get((group, kind))) is not None:
+        return frozenset(reader(obj))
+    return frozenset(_search(obj.get("spec")))
 
 
 def is_pod_owner(group: str, kind: str) -> bool:

@@ -1,0 +1,40 @@
+"""Collects immutable ConfigMaps and Secrets that nothing uses any more.
+
+==================  =============================================================
+`settings`          what is collected, how often, and how carefully
+`judging`           who may be collected, and why: pure
+`snapshot`          candidates and their users, as of one moment
+`collecting`        one pass: look, judge, note, look again, delete
+`schedule`          when the next pass is due, restarts or not
+`controller`        all that as a controller with a single key
+==================  =============================================================
+"""
+
+from certwright.operators.resources.garbage.collecting import InUse, Pass, collect, survey
+from certwright.operators.resources.garbage.controller import garbage_collector
+from certwright.operators.resources.garbage.judging import (
+    Candidate,
+    Judgement,
+    Place,
+    Report,
+    Verdict,
+    judge,
+    judge_all,
+)
+from certwright.operators.resources.garbage.settings import Settings
+
+__all__ = [
+    "Candidate",
+    "InUse",
+    "Judgement",
+    "Pass",
+    "Place",
+    "Report",
+    "Settings",
+    "Verdict",
+    "collect",
+    "garbage_collector",
+    "judge",
+    "judge_all",
+    "survey",
+]

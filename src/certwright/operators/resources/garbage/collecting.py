@@ -1,0 +1,170 @@
+"""One pass of the garbage collector: look, judge, note, look again, delete.
+
+Between the last look and a deletion lie milliseconds, and a deletion hits only the very version
+of the object that was judged. So whoever wants to be entirely safe when referring to an old
+object changes it first: `certwright.managed.ensure` does.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from certwright.client import Client, TransportError
+from certwright.clock import Clock
+from certwright.kube import (
+    ApiError,
+    Conflict,
+    Key,
+    NotFound,
+    Resource,
+    format_micro_time,
+    kinds,
+)
+from certwright.managed import UNUSED_SINCE
+from certwright.operators.resources.garbage.judging import (
+    Candidate,
+    Place,
+    Report,
+    Verdict,
+    confirmed,
+    judge_all,
+    needs_mark,
+    needs_unmark,
+)
+from certwright.operators.resources.garbage.settings import Settings
+from certwright.operators.resources.garbage.snapshot import look
+
+FIELD_MANAGER: Final = "certwright-garbage-collector"
+CONCURRENCY: Final = 8
+"""How many objects are written or deleted at a time."""
+
+MANY_NAMESPACES: Final = 8
+"""From how many namespaces on the second look is at all of them at once."""
+
+_RESOURCES: Final[Mapping[str, Resource]] = {"ConfigMap": kinds.ConfigMap, "Secret": kinds.Secret}
+
+InUse = Callable[[], Mapping[Place, str]]
+"""What is in use for reasons the cluster does not show, and by whom."""
+
+
+def nothing_else() -> Mapping[Place, str]:
+    """Know of no further users."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one pass found and did."""
+
+    report: Report
+    deleted: tuple[Candidate, ...] = ()
+    failures: tuple[str, ...] = ()
+    """What could not be deleted or noted, and why."""
+
+
+async def survey(
+    client: Client, settings: Settings, clock: Clock, in_use: InUse = nothing_else
+) -> Report:
+    """Judge everything collectable, and change nothing.
+
+    Raises:
+        ApiError, TransportError: something could not be read.
+    """
+    return await _judged(client, settings, clock, in_use)
+
+
+async def collect(
+    client: Client, settings: Settings, clock: Clock, in_use: InUse = nothing_else
+) -> Pass:
+    """Judge everything collectable, note what is unused, delete what has been for long enough.
+
+    Raises:
+        ApiError, TransportError: something could not be read; then nothing was deleted.
+    """
+    report = await _judged(client, settings, clock, in_use)
+    if settings.dry_run:
+        return Pass(report)
+    failures = await _note(client, report, clock)
+    garbage = report.of(Verdict.COLLECTABLE)
+    if not garbage:
+        return Pass(report, failures=tuple(failures))
+    namespaces = {judgement.candidate.place.namespace for judgement in garbage}
+    scope = tuple(sorted(namespaces)) if len(namespaces) < MANY_NAMESPACES else ()
+    again = await _judged(client, settings, clock, in_use, scope)
+    going = confirmed(report, again)
+    results = await _each(going, lambda candidate: _delete(client, candidate))
+    deleted = [one for one, result in zip(going, results, strict=True) if result is None]
+    failures += [result for result in results if result]
+    return Pass(report, tuple(deleted), tuple(failures))
+
+
+async def _judged(
+    client: Client,
+    settings: Settings,
+    clock: Clock,
+    in_use: InUse,
+    namespaces: tuple[str, ...] = (),
+) -> Report:
+    snapshot = await look(client, settings, namespaces)
+    users = {**in_use(), **snapshot.users}
+    return judge_all(snapshot.candidates, users, clock.now(), settings.minimum_lifetime)
+
+
+async def _note(client: Client, report: Report, clock: Clock) -> list[str]:
+    """Write on the objects since when nothing uses them, and take it back where something does."""
+    now = clock.now()
+    unmark = [one.candidate for one in report.judgements if needs_unmark(one)]
+    mark = [one.candidate for one in report.judgements if needs_mark(one, now)]
+    since = format_micro_time(now)
+    results = [
+        *await _each(unmark, lambda candidate: _annotate(client, candidate, None)),
+        *await _each(mark, lambda candidate: _annotate(client, candidate, since)),
+    ]
+    return [result for result in results if result]
+
+
+async def _annotate(client: Client, candidate: Candidate, since: str | None) -> None:
+    place = candidate.place
+    metadata = {
+        "resourceVersion": candidate.resource_version,
+        "uid": candidate.uid,
+        "annotations": {UNUSED_SINCE: since},
+    }
+    key = Key(place.namespace, place.name)
+    patch = {"metadata": metadata}
+    await client.patch(_RESOURCES[place.kind], key, patch, field_manager=FIELD_MANAGER)
+
+
+async def _delete(client: Client, candidate: Candidate) -> None:
+    place = candidate.place
+    await client.delete(
+        _RESOURCES[place.kind],
+        Key(place.namespace, place.name),
+        uid=candidate.uid,
+        resource_version=candidate.resource_version,
+    )
+
+
+async def _each(
+    candidates: Iterable[Candidate], act: Callable[[Candidate], Awaitable[Any]]
+) -> list[str | None]:
+    """Act on each, a few at a time; return None where it worked, else why not.
+
+    One that changed or is gone was somebody else's turn, and is no failure: an empty reason.
+    """
+    slots = asyncio.Semaphore(CONCURRENCY)
+
+    async def one(candidate: Candidate) -> str | None:
+        async with slots:
+            try:
+                await act(candidate)
+            except (Conflict, NotFound):
+                return ""
+            except (ApiError, TransportError) as error:
+                return f"{candidate.place}: {error}"
+            return None
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(candidate)) for candidate in candidates]
+    return [task.result() for task in tasks]

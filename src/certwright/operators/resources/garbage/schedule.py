@@ -1,0 +1,52 @@
+"""When the next pass is due: remembered in a Lease, so that restarts do not bring it forward.
+
+The Lease is written before a pass begins. A process that crashes in the middle of it, and
+again and again, so makes no more passes than one that runs through.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from certwright.kube import JsonObject, Key, format_micro_time, parse_time
+from certwright.kube.kinds import Lease
+
+ROLE_LABEL: Final = "resources.certwright.dev/schedule"
+ROLE: Final = "garbage-collector"
+
+RETRY: Final = timedelta(minutes=1)
+"""How soon to try again after a pass that failed."""
+
+
+def due_in(lease: Mapping[str, Any] | None, now: datetime, period: timedelta) -> timedelta:
+    """Return how long to wait for the next pass; nothing when it is due.
+
+    Never more than the period, whatever the Lease says: clocks go wrong, and periods are
+    made shorter.
+    """
+    spec = (lease or {}).get("spec") or {}
+    try:
+        last = parse_time(spec["renewTime"])
+        wait = timedelta(seconds=spec["leaseDurationSeconds"])
+    except (KeyError, TypeError, ValueError):
+        return timedelta()
+    return min(max(last + wait - now, timedelta()), period)
+
+
+def lease_of(home: Key, now: datetime, wait: timedelta) -> JsonObject:
+    """Return the Lease that says that a pass begins *now* and the next one comes after *wait*."""
+    return {
+        "apiVersion": Lease.api_version,
+        "kind": Lease.kind,
+        "metadata": {
+            "namespace": home.namespace,
+            "name": home.name,
+            "labels": {ROLE_LABEL: ROLE},
+        },
+        "spec": {
+            "holderIdentity": ROLE,
+            "renewTime": format_micro_time(now),
+            "leaseDurationSeconds": max(1, math.ceil(wait.total_seconds())),
+        },
+    }
