@@ -20,7 +20,14 @@ and can be tried without one.
 
 from certwright.apply import health
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
-from certwright.apply.cluster import Cluster, Direct, Live, UnknownKind
+from certwright.apply.cluster import (
+    Cluster,
+    Direct,
+    Live,
+    UnknownKind,
+    finalizers_patch,
+    left_of,
+)
 from certwright.apply.compression import CompressionError, pack_brotli
 from certwright.apply.deletion import DeleteRules
 from certwright.apply.diff import ABSENT, Diff, FieldChange, compare, render
@@ -63,11 +70,13 @@ __all__ = [
     "Wanted",
     "Writer",
     "compare",
+    "finalizers_patch",
     "health",
     "in_apply_order",
     "in_delete_order",
     "is_awaited",
     "last_foreign_writer",
+    "left_of",
     "masked",
     "pack_brotli",
     "read_files",

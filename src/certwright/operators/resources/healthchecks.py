@@ -1,0 +1,143 @@
+"""Judging how the objects of a ManagedResource are, from what the stores hold.
+
+Objects that do not carry our label are not in the stores: those created once and left alone,
+and those another program put into the inventory. They are read from the server, at most once
+per period.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+
+from certwright.apply import Live, ObjectRef
+from certwright.apply.health import (
+    Health,
+    Verdict,
+    check_failed,
+    check_health,
+    check_progress,
+    missing,
+)
+from certwright.client import TransportError, request
+from certwright.clock import Clock
+from certwright.kube import ApiError, JsonObject, LabelSelector, NotFound, Resource
+from certwright.kube.kinds import Deployment
+from certwright.operators.resources.targets import Targets
+from certwright.runtime import Entry
+
+OBJECTS_PER_TURN: Final = 50
+"""How many objects are judged before the rest of the event loop has a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How all objects of a ManagedResource are, in the order of its inventory."""
+
+    health: tuple[Verdict, ...] = ()
+    progress: tuple[Verdict, ...] = ()
+
+    def counts(self) -> Counter[Health]:
+        """Return how many objects are in which state; the worse of two verdicts counts."""
+        return Counter(
+            progress.health if health else health.health
+            for health, progress in zip(self.health, self.progress, strict=True)
+        )
+
+
+@dataclass(slots=True)
+class Unwatched:
+    """What was last read about objects that no watch tells about."""
+
+    read_at: float
+    lives: dict[ObjectRef, JsonObject | None] = field(default_factory=dict)
+
+
+class HealthChecks:
+    """Judges objects of the target cluster."""
+
+    def __init__(self, targets: Targets, clock: Clock, period_seconds: float) -> None:
+        self._targets = targets
+        self._clock = clock
+        self._period = period_seconds
+
+    async def judge(
+        self,
+        refs: Sequence[ObjectRef],
+        unwatched: Unwatched | None,
+        known: Mapping[ObjectRef, Live] | None = None,
+    ) -> tuple[Judgement, Unwatched | None]:
+        """Judge objects; *known* are states that were just seen and are in no store.
+
+        Returns besides what was read about objects that are not watched, for the next time.
+        """
+        now = self._clock.monotonic()
+        if unwatched is None or now - unwatched.read_at >= self._period:
+            unwatched = Unwatched(now)
+        unwatched.lives |= {ref: live.obj for ref, live in (known or {}).items()}
+        health: list[Verdict] = []
+        progress: list[Verdict] = []
+        for number, ref in enumerate(refs, start=1):
+            verdicts = await self._judge(ref, unwatched)
+            health.append(verdicts[0])
+            progress.append(verdicts[1])
+            if not number % OBJECTS_PER_TURN:
+                await asyncio.sleep(0)
+        seen = {ref: obj for ref, obj in unwatched.lives.items() if ref in set(refs)}
+        unwatched.lives = seen
+        return Judgement(tuple(health), tuple(progress)), unwatched if seen else None
+
+    async def _judge(self, ref: ObjectRef, unwatched: Unwatched) -> tuple[Verdict, Verdict]:
+        """Return how an object is and whether it has arrived; what is missing moves nowhere."""
+        done = Verdict(ref, Health.HEALTHY)
+        try:
+            resource = await self._targets.resource(ref.gvk)
+            obj = await self._find(resource, ref, unwatched)
+        except (NotFound, ValueError) as error:
+            return missing(ref, str(error)), done
+        except (ApiError, TransportError) as error:
+            return check_failed(ref, str(error)), done
+        if obj is None:
+            return missing(ref), done
+        try:
+            pods = await self._pods(obj) if resource == Deployment else None
+            return _of(ref, check_health(obj)), _of(ref, check_progress(obj, pods))
+        except (ApiError, TransportError, ValueError) as error:
+            return check_failed(ref, str(error)), done
+
+    async def _find(
+        self, resource: Resource, ref: ObjectRef, unwatched: Unwatched
+    ) -> JsonObject | None:
+        store = await self._targets.open(resource, ref.namespace)
+        entry = store.get(ref.key)
+        if entry is not None:
+            return entry.obj()
+        if ref not in unwatched.lives:
+            unwatched.lives[ref] = await self._read(resource, ref)
+        return unwatched.lives[ref]
+
+    async def _read(self, resource: Resource, ref: ObjectRef) -> JsonObject | None:
+        try:
+            answer = await self._targets.client.send(request.get(resource, ref.key))
+        except NotFound:
+            return None
+        return Live.of(orjson.loads(answer.body)).obj
+
+    async def _pods(self, deployment: JsonObject) -> list[JsonObject]:
+        """Return the pods a Deployment counts, of those that carry our label."""
+        selector = LabelSelector.from_spec((deployment.get("spec") or {}).get("selector"))
+        namespace = deployment["metadata"].get("namespace") or ""
+        pods = await self._targets.pods(namespace)
+        return _objects(pod for pod in pods if selector.matches(pod.meta.labels))
+
+
+def _objects(entries: Iterable[Entry]) -> list[JsonObject]:
+    return [entry.obj() for entry in entries]
+
+
+def _of(ref: ObjectRef, verdict: Verdict) -> Verdict:
+    """Return a verdict about the object as the inventory names it."""
+    return Verdict(ref, verdict.health, verdict.reason, verdict.message)

@@ -1,0 +1,193 @@
+"""The target as the engine sees it: read from stores, written to, and noted there at once.
+
+The stores hold what carries our label and nothing else, so an object that is not in them may
+exist all the same; the engine knows and asks for a fresh read where that matters.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+import orjson
+
+from certwright.apply import Live, ObjectRef, UnknownKind, finalizers_patch, left_of
+from certwright.client import Propagation, Request, Response, request
+from certwright.kube import (
+    MERGE_PATCH,
+    GroupVersionKind,
+    JsonObject,
+    Key,
+    NotFound,
+    Resource,
+)
+from certwright.kube.kinds import CustomResourceDefinition, Namespace
+from certwright.operators.resources.targets import Targets
+from certwright.runtime import Entry
+
+FIELD_MANAGER: Final = "certwright"
+"""Who signs the fields of target objects."""
+PREDECESSOR: Final = "gardener-resource-manager"
+"""Who signed them in installations we take over."""
+SERVED_SECONDS: Final = 0.1
+"""How often a server is asked whether it serves a kind that was just established."""
+
+
+def live_of(entry: Entry) -> Live:
+    """Return a cached object for the engine."""
+    return Live(entry.obj(), entry.managed_fields)
+
+
+class TargetCluster:
+    """An `apply.Cluster` over the stores of the target."""
+
+    field_manager = FIELD_MANAGER
+    sees_all = False
+
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+        self._client = targets.client
+
+    async def resource(self, gvk: GroupVersionKind) -> Resource:
+        """Return how a kind is served, and see to it that its objects are watched."""
+        try:
+            return await self._targets.resource(gvk)
+        except NotFound as error:
+            raise UnknownKind(gvk) from error
+
+    async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+        """Return an object from its store, or as the server has it right now."""
+        store = await self._targets.open(resource, key.namespace)
+        entry = store.get(key)
+        if not fresh:
+            return None if entry is None else live_of(entry)
+        try:
+            answer = await self._client.send(request.get(resource, key))
+        except NotFound:
+            if entry is not None:
+                self._targets.note_delete(resource, key, entry.uid)
+            return None
+        return self._noted(resource, answer)
+
+    async def list(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Sequence[Live]:
+        """Ask the server: what is listed need not carry our label."""
+        found = await self._client.list(resource, namespace, labels=labels, fields=fields)
+        head = {"apiVersion": resource.api_version, "kind": resource.kind}
+        return [Live.of({**head, **item}) for item in found.items]
+
+    async def apply(
+        self, resource: Resource, obj: JsonObject, *, force: bool = True, dry_run: bool = False
+    ) -> Live:
+        """Server-side apply."""
+        asked = request.apply(resource, obj, self._options(dry_run=dry_run), force=force)
+        return await self._written(resource, asked, dry_run=dry_run)
+
+    async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
+        """Create an object."""
+        asked = request.create(resource, obj, self._options(dry_run=dry_run))
+        return await self._written(resource, asked, dry_run=dry_run)
+
+    async def patch(
+        self, resource: Resource, key: Key, patch: JsonObject, *, dry_run: bool = False
+    ) -> Live:
+        """Merge a patch."""
+        options = self._options(dry_run=dry_run)
+        asked = request.patch(resource, key, patch, options, content_type=MERGE_PATCH)
+        return await self._written(resource, asked, dry_run=dry_run)
+
+    async def delete(
+        self,
+        resource: Resource,
+        live: Live,
+        *,
+        propagation: Propagation | None = None,
+        dry_run: bool = False,
+    ) -> Live | None:
+        """Delete exactly this state of this object."""
+        key = ObjectRef.of(live.obj).key
+        options = request.DeleteOptions(
+            live.uid, live.resource_version, propagation, dry_run=dry_run
+        )
+        try:
+            answer = await self._client.send(request.delete(resource, key, options))
+        except NotFound:
+            self._targets.note_delete(resource, key, live.uid)
+            return None
+        left = left_of(orjson.loads(answer.body), resource)
+        if left is not None and not dry_run:
+            self._targets.note_write(resource, answer.body)
+        elif not dry_run:
+            self._targets.note_delete(resource, key, live.uid)
+        return left
+
+    async def finalize(self, resource: Resource, live: Live) -> Live | None:
+        """Clear the finalizers of exactly this state of an object."""
+        key = ObjectRef.of(live.obj).key
+        left: Live | None
+        current = live
+        try:
+            if resource == Namespace and (live.obj.get("spec") or {}).get("finalizers"):
+                emptied = {**live.obj, "spec": {**live.obj["spec"], "finalizers": []}}
+                current = Live.of(await self._client.update(emptied, subresource="finalize"))
+            answer = current.obj
+            if current.metadata.get("finalizers"):
+                answer = await self._client.patch(resource, key, finalizers_patch(current))
+            left = left_of(answer, resource)
+        except NotFound:
+            left = None
+        if left is None:
+            self._targets.note_delete(resource, key, live.uid)
+        return left
+
+    async def until(
+        self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
+    ) -> Live | None:
+        """Wait for the events that make an object ready."""
+        store = await self._targets.open(resource, key.namespace)
+        changed = asyncio.Event()
+        stop = store.listen(lambda *_: changed.set())
+        found: Live | None = None
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    changed.clear()
+                    entry = store.get(key)
+                    found = None if entry is None else live_of(entry)
+                    if found is not None and ready(found):
+                        break
+                    await changed.wait()
+                if resource == CustomResourceDefinition:
+                    await self._served(found.obj["spec"])
+        except TimeoutError:
+            pass
+        finally:
+            stop()
+        return found
+
+    async def _served(self, definition: JsonObject) -> None:
+        """Return when what a definition defines can be used: discovery takes a moment longer."""
+        kinds = [
+            GroupVersionKind(definition["group"], version["name"], definition["names"]["kind"])
+            for version in definition["versions"]
+            if version.get("served", True)
+        ]
+        for gvk in kinds:
+            while self._client.discovery.known(gvk) is None:
+                self._client.discovery.invalidate()
+                with suppress(NotFound):
+                    await self._client.discovery.resource_for(gvk)
+                    break
+                await asyncio.sleep(SERVED_SECONDS)
+
+    def _options(self, *, dry_run: bool) -> request.WriteOptions:
+        return request.WriteOptions(self.field_manager, dry_run=dry_run)
+
+    async def _written(self, resource: Resource, asked: Request, *, dry_run: bool) -> Live:
+        answer = await self._client.send(asked)
+        return Live.of(orjson.loads(answer.body)) if dry_run else self._noted(resource, answer)
+
+    def _noted(self, resource: Resource, answer: Response) -> Live:
+        self._targets.note_write(resource, answer.body)
+        return Live.of(orjson.loads(answer.body))

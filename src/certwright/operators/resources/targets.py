@@ -1,0 +1,255 @@
+"""The target cluster as a set of stores: one per kind in use, of what carries our label.
+
+Kinds join when an inventory or a manifest first names them, and leave when their definition is
+deleted. Whoever opens a store gets it complete, or learns why it cannot be. What we write goes
+into the stores at once and wakes nobody; every other change is passed on.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final, Protocol
+
+from certwright.client import Client, ConnectFailed
+from certwright.kube import Forbidden, GroupVersionKind, Key, NotFound, Resource
+from certwright.kube.kinds import (
+    BUILT_IN,
+    CustomResourceDefinition,
+    HorizontalPodAutoscaler,
+    Pod,
+)
+from certwright.runtime import Cache, Entry, Keep, Store, StoreHandle, WatchState
+
+LOOK_SECONDS: Final = 0.05
+"""How often a list under way is looked at for signs that it will never be complete."""
+
+SCALED: Final = "scaled"
+"""The index that finds autoscalers by what they scale."""
+
+_BUILT_IN: Final = frozenset(BUILT_IN)
+_POD_STATE: Final = Keep("/status/phase", "/status/reason", "/status/conditions")
+_SCALE_TARGET: Final = Keep("/spec/scaleTargetRef")
+
+
+class Watcher(Protocol):
+    """Who wants to know what others do in the target cluster. None of it may raise."""
+
+    def changed(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
+        """An object with our label changed."""
+        ...
+
+    def scaled(self, kind: str, key: Key) -> None:
+        """Who scales an object of this kind changed; all its groups show the same one."""
+        ...
+
+    def pod_changed(self, old: Entry | None, new: Entry | None) -> None:
+        """A pod of one of our workloads changed."""
+        ...
+
+    def kinds_changed(self) -> None:
+        """Other kinds may be served than before."""
+        ...
+
+
+class Targets:
+    """The objects of the target cluster that carry *label*, in *namespaces* or everywhere."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache,
+        *,
+        label: str,
+        namespaces: Sequence[str] = (),
+    ) -> None:
+        self.client = client
+        self.watcher: Watcher | None = None
+        self.unknown: set[GroupVersionKind] = set()
+        """Kinds that were asked for and are not served, as far as is known."""
+        self._cache = cache
+        self._label = label
+        self._namespaces = tuple(namespaces)
+        self._shares: dict[tuple[Resource, str], StoreHandle] = {}
+        self._definitions: StoreHandle | None = None
+        self._autoscalers: list[StoreHandle] = []
+        self._pods: list[StoreHandle] = []
+        self._noting = False
+
+    # Kinds
+
+    async def resource(self, gvk: GroupVersionKind) -> Resource:
+        """Return how the target serves a kind; definitions are watched once one is not built in.
+
+        Raises:
+            NotFound: the target does not serve it (yet).
+        """
+        known = self.client.discovery.known(gvk)
+        if known is not None and known in _BUILT_IN:
+            return known
+        self._watch_definitions()
+        try:
+            return known or await self.client.discovery.resource_for(gvk)
+        except NotFound:
+            self.unknown.add(gvk)
+            raise
+
+    def _watch_definitions(self) -> None:
+        if self._definitions is None:
+            self._definitions = self._cache.store(CustomResourceDefinition, metadata_only=True)
+            self._definitions.listen(self._definition_changed)
+
+    def _definition_changed(self, old: Entry | None, new: Entry | None) -> None:
+        """Learn kinds anew; stop watching those whose definition is gone."""
+        changed = new or old
+        if changed is None or self._definitions is None or not self._definitions.store.synced:
+            return
+        self.client.discovery.invalidate()
+        self.unknown.clear()
+        for (resource, namespace), share in list(self._shares.items()):
+            if f"{resource.plural}.{resource.group}" != changed.key.name:
+                continue
+            if new is None:
+                share.release()
+                del self._shares[resource, namespace]
+            else:
+                share.watch.poke()
+        if self.watcher is not None:
+            self.watcher.kinds_changed()
+
+    # Objects
+
+    async def open(self, resource: Resource, namespace: str) -> Store:
+        """Return the store that holds our objects of a kind in a namespace, complete.
+
+        Raises:
+            NotFound: the target does not serve the kind.
+            Forbidden: it may not be watched, or the namespace is none of ours.
+            ConnectFailed: the target cannot be reached.
+        """
+        place = self._place(resource, namespace)
+        share = self._shares.get(place)
+        if share is None:
+            share = self._cache.store(resource, namespace=place[1], labels=self._label)
+            self._shares[place] = share
+            share.listen(self._listener(share))
+        if not share.store.synced:
+            await complete(share)
+        return share.store
+
+    def get(self, resource: Resource, key: Key) -> Entry | None:
+        """Return one of our objects from a store that is open."""
+        place = self._place(resource, key.namespace)
+        share = self._shares.get(place)
+        return None if share is None else share.store.get(key)
+
+    def siblings(self, resource: Resource, namespace: str) -> list[Entry]:
+        """Return our objects of a kind in a namespace, as far as a store of them is open."""
+        share = self._shares.get((resource, namespace if self._namespaces else ""))
+        return [] if share is None else share.store.by_namespace(namespace)
+
+    def _place(self, resource: Resource, namespace: str) -> tuple[Resource, str]:
+        if not self._namespaces or not resource.namespaced:
+            return resource, ""
+        if namespace not in self._namespaces:
+            raise Forbidden(
+                f"{resource.kind} in namespace {namespace!r}: this instance is confined to the "
+                f"namespaces {', '.join(self._namespaces)} of the target cluster"
+            )
+        return resource, namespace
+
+    def _listener(self, share: StoreHandle) -> Callable[[Entry | None, Entry | None], None]:
+        store, resource = share.store, share.view.resource
+
+        def on_change(old: Entry | None, new: Entry | None) -> None:
+            if store.synced and not self._noting and self.watcher is not None:
+                self.watcher.changed(resource, old, new)
+
+        return on_change
+
+    # What others do with them
+
+    async def scalers(self, group: str, kind: str, key: Key) -> list[Entry]:
+        """Return the autoscalers of an object; none where there is no such API."""
+        if not self._autoscalers:
+            self._autoscalers = [
+                self._cache.store(
+                    HorizontalPodAutoscaler,
+                    namespace=namespace,
+                    transform=_SCALE_TARGET,
+                    indexes={SCALED: scale_target},
+                )
+                for namespace in self._namespaces or ("",)
+            ]
+            for share in self._autoscalers:
+                share.listen(self._scaler_changed)
+        for share in self._autoscalers:
+            with suppress(NotFound):
+                await complete(share)
+        wanted = (group, kind, key)
+        return [s for share in self._autoscalers for s in share.store.by_index(SCALED, wanted)]
+
+    def _scaler_changed(self, old: Entry | None, new: Entry | None) -> None:
+        before = set(scale_target(old)) if old else set()
+        after = set(scale_target(new)) if new else set()
+        for _, kind, key in before ^ after:
+            if self.watcher is not None:
+                self.watcher.scaled(kind, key)
+
+    async def pods(self, namespace: str) -> list[Entry]:
+        """Return the pods of our workloads in a namespace, with nothing but their state."""
+        if not self._pods:
+            self._pods = [
+                self._cache.store(Pod, namespace=confined, labels=self._label, transform=_POD_STATE)
+                for confined in self._namespaces or ("",)
+            ]
+            for share in self._pods:
+                share.listen(self._pod_changed)
+        for share in self._pods:
+            await complete(share)
+        return [pod for share in self._pods for pod in share.store.by_namespace(namespace)]
+
+    def _pod_changed(self, old: Entry | None, new: Entry | None) -> None:
+        if self.watcher is not None:
+            self.watcher.pod_changed(old, new)
+
+    # Own writes
+
+    def note_write(self, resource: Resource, raw: bytes) -> None:
+        """Let every reader see what we wrote, and wake nobody."""
+        self._noting = True
+        try:
+            self._cache.note_write(resource, raw)
+        finally:
+            self._noting = False
+
+    def note_delete(self, resource: Resource, key: Key, uid: str) -> None:
+        """Let no reader see any more what we deleted, and wake nobody."""
+        self._noting = True
+        try:
+            self._cache.note_delete(resource, key, uid)
+        finally:
+            self._noting = False
+
+
+def scale_target(entry: Entry) -> Sequence[tuple[str, str, Key]]:
+    """Return what an autoscaler scales: group, kind and place."""
+    target = (entry.obj().get("spec") or {}).get("scaleTargetRef") or {}
+    group = str(target.get("apiVersion") or "").rpartition("/")[0]
+    place = Key(entry.key.namespace, str(target.get("name") or ""))
+    return ((group, str(target.get("kind") or ""), place),)
+
+
+async def complete(share: StoreHandle) -> None:
+    """Return when a store is complete; raise why as soon as it is known not to become so."""
+    while not share.store.synced:
+        match share.watch.state:
+            case WatchState.MISSING:
+                raise NotFound(share.watch.last_error)
+            case WatchState.FORBIDDEN:
+                raise Forbidden(share.watch.last_error)
+            case WatchState.BACKING_OFF:
+                raise ConnectFailed(f"{share.view} cannot be watched: {share.watch.last_error}")
+            case _:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await share.synced()

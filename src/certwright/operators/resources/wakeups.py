@@ -1,0 +1,105 @@
+"""From a change in the target cluster to the ManagedResource it concerns.
+
+An object names its ManagedResource in an annotation. What might have to be repaired wakes the
+controller that applies (and judges health on the way); what can only change how things are,
+wakes the one that judges health. An origin of another source cluster, or none, wakes nobody.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from certwright.kube import JsonObject, Key, LabelSelector, Resource
+from certwright.kube.kinds import Deployment, StatefulSet
+from certwright.operators.resources.origin import owner_of
+from certwright.operators.resources.targets import Targets
+from certwright.runtime import Entry
+
+Wake: TypeAlias = Callable[[Key], None]
+
+_WORKLOADS: Final[Mapping[str, Resource]] = {kind.kind: kind for kind in (Deployment, StatefulSet)}
+"""What autoscalers scale, by kind: every group that shows these shows the same objects."""
+
+
+def could_be_drift(old: Entry | None, new: Entry | None) -> bool:
+    """Say whether a change may concern what we applied, and is more than a status update.
+
+    Kinds without a generation do not tell, and are looked at each time.
+    """
+    if old is None or new is None:
+        return True
+    before, after = old.meta, new.meta
+    return (
+        not after.generation
+        or before.generation != after.generation
+        or before.label_pairs != after.label_pairs
+        or before.finalizers != after.finalizers
+        or before.owners != after.owners
+        or before.deletion_timestamp != after.deletion_timestamp
+        or old.annotations != new.annotations
+    )
+
+
+def selects(workload: Entry, pod: Entry) -> bool:
+    """Say whether a workload counts a pod among its own."""
+    spec: JsonObject = workload.obj().get("spec") or {}
+    try:
+        return LabelSelector.from_spec(spec.get("selector")).matches(pod.meta.labels)
+    except ValueError:
+        return False
+
+
+class Wakeups:
+    """A `Watcher` of the target that wakes ManagedResources.
+
+    *apply* and *judge* wake one of the two controllers, *recompute* does so after facts changed
+    that objects do not show; *waiting* yields who waits for a kind.
+    """
+
+    def __init__(
+        self,
+        targets: Targets,
+        cluster_id: str,
+        *,
+        apply: Wake,
+        judge: Wake,
+        recompute: Wake,
+        waiting: Callable[[], Iterable[Key]],
+    ) -> None:
+        self._targets = targets
+        self._cluster_id = cluster_id
+        self._apply = apply
+        self._judge = judge
+        self._recompute = recompute
+        self._waiting = waiting
+
+    def changed(self, _resource: Resource, old: Entry | None, new: Entry | None) -> None:
+        """Wake whose object it is, and whose it was."""
+        wake = self._apply if could_be_drift(old, new) else self._judge
+        for key in self._owners(old, new):
+            wake(key)
+
+    def scaled(self, kind: str, key: Key) -> None:
+        """Wake whose workload is scaled by others from now on, or no longer."""
+        workload = _WORKLOADS.get(kind)
+        entry = self._targets.get(workload, key) if workload is not None else None
+        for owner in self._owners(None, entry):
+            self._recompute(owner)
+
+    def pod_changed(self, old: Entry | None, new: Entry | None) -> None:
+        """Wake whose Deployment counts the pod."""
+        pod = new or old
+        if pod is None:
+            return
+        for workload in self._targets.siblings(Deployment, pod.key.namespace):
+            if selects(workload, pod):
+                for owner in self._owners(None, workload):
+                    self._judge(owner)
+
+    def kinds_changed(self) -> None:
+        """Wake those who wait for a kind."""
+        for key in self._waiting():
+            self._apply(key)
+
+    def _owners(self, old: Entry | None, new: Entry | None) -> set[Key]:
+        found = (owner_of(e.annotations, self._cluster_id) for e in (old, new) if e is not None)
+        return {owner for owner in found if owner is not None}
