@@ -155,7 +155,6 @@ class ObjectSummary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     progressing: Annotated[int, _said("Those that are on their way.")] = 0
     failed: Annotated[int, _said("Those that could not be written or deleted.")] = 0
     blocked: Annotated[int, _said("Those that wait for something else.")] = 0
-    kept: Annotated[int, _said("Those that are no longer wanted and stay.")] = 0
 
 
 class ObjectStatus(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
@@ -165,7 +164,7 @@ class ObjectStatus(Struct, frozen=True, rename="camel", omit_defaults=True, kw_o
     kind: Annotated[str, _said("The kind.")] = ""
     namespace: Annotated[str, _said("The namespace, empty for cluster scope.")] = ""
     name: Annotated[str, _said("The name.")] = ""
-    action: Annotated[str, _said("What was done last: failed, blocked, kept …")] = ""
+    action: Annotated[str, _said("What became of it: failed or blocked.")] = ""
     health: Annotated[str, _said("How it is: Missing, Error, Unhealthy or Progressing.")] = ""
     reason: Annotated[str, _said("Why, in one word for programs.")] = ""
     message: Annotated[str, _said("Why, for people.")] = ""
