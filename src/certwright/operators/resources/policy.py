@@ -1,0 +1,167 @@
+"""From annotations and specs to the rules of the apply engine, which knows neither."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from certwright.api.resources import ManagedResource, ManagedResourceSpec, ObjectReference
+from certwright.apply import DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
+from certwright.kube import Key, parse_duration
+from certwright.operators.resources import keys
+from certwright.operators.resources.desired import Desired, DesiredObject, Mode, Refusal
+from certwright.operators.resources.inventory import object_id, reference_to
+from certwright.operators.resources.labels import inject_labels, labels_for_all
+from certwright.operators.resources.origin import Origin
+from certwright.operators.resources.scaled import Scaled
+
+PREDECESSOR: Final = "gardener-resource-manager"
+"""The field manager whose objects we take over."""
+FORCE_AFTER: Final = timedelta(seconds=10)
+"""How long a forced deletion waits for finalizers before it clears them."""
+
+_PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass brings to the cluster."""
+
+    wanted: tuple[Wanted, ...]
+    inventory: tuple[ObjectReference, ...]
+    """One entry for each of them."""
+    refused: tuple[Refusal, ...]
+
+
+def plan(
+    resource: ManagedResource, desired: Desired, origin: Origin, managed_by: str, scaled: Scaled
+) -> Plan:
+    """Return the objects to apply, each with its rules, and those that cannot be applied."""
+    labels = labels_for_all(resource.spec.inject_labels, managed_by)
+    take_over = keys.literally(resource.metadata.annotations.get(keys.TAKE_OVER))
+    wanted, inventory, refused = [], [], list(desired.refused)
+    for item in desired.objects:
+        annotations = keys.annotations_of(item.obj)
+        try:
+            rules = rules_for(item, resource.spec, scaled=item.ref in scaled, take_over=take_over)
+        except ValueError as error:
+            refused.append(Refusal(item.ref, str(error)))
+            continue
+        obj = item.obj if item.create_only else _marked(item, labels, origin)
+        wanted.append(Wanted(obj, rules))
+        named = {**keys.labels_of(item.obj), **labels}
+        inventory.append(reference_to(item.ref, named, annotations))
+    return Plan(tuple(wanted), tuple(inventory), tuple(refused))
+
+
+def rules_for(
+    item: DesiredObject, spec: ManagedResourceSpec, *, scaled: bool, take_over: bool
+) -> Rules:
+    """Return how one object is brought to the cluster.
+
+    Raises:
+        ValueError: an annotation has a value that means nothing.
+    """
+    annotations = keys.annotations_of(item.obj)
+    return Rules(
+        create_only=item.create_only or item.mode is Mode.ENSURE_EXISTS,
+        fall_back=item.mode is Mode.FALL_BACK,
+        take_over=take_over or keys.literally(annotations.get(keys.TAKE_OVER)),
+        take_over_from=(PREDECESSOR,),
+        preserve_replicas=scaled or keys.literally(annotations.get(keys.PRESERVE_REPLICAS)),
+        preserve_resources=keys.literally(annotations.get(keys.PRESERVE_RESOURCES)),
+        exact_labels=bool(spec.force_overwrite_labels),
+        exact_annotations=bool(spec.force_overwrite_annotations),
+        exact_owners=True,
+        drop_annotations=(keys.REFERENCE_PREFIX,),
+        recreate=keys.truthy(annotations.get(keys.DELETE_ON_INVALID_UPDATE)),
+        recreate_propagation=recreate_propagation(item.ref, annotations),
+    )
+
+
+def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:
+    """Return what happens to dependents of an object that is recreated; empty for the default.
+
+    Raises:
+        ValueError: the annotation names no such thing.
+    """
+    value = annotations.get(keys.DELETION_PROPAGATION, "")
+    if value and value not in _PROPAGATIONS:
+        raise ValueError(
+            f'invalid deletion propagation policy on object "{object_id(ref)}": "{value}" is '
+            f"invalid, supported values: [{' '.join(_PROPAGATIONS)}]"
+        )
+    return value
+
+
+def owner(origin: Origin, exists: Callable[[Key], bool]) -> Owner:
+    """Return whose the objects are.
+
+    Those of a ManagedResource that does not *exist* any more are ours too, and those that carry
+    our name with another cluster id, for ids change. What is not an origin is nobody's.
+    """
+
+    def succeeds(value: str) -> bool:
+        try:
+            other = Origin.parse(value)
+        except ValueError:
+            return True
+        if other.key == origin.key:
+            return True
+        return other.cluster_id == origin.cluster_id and not exists(other.key)
+
+    return Owner(keys.ORIGIN, str(origin), succeeds)
+
+
+def delete_rules(resource: ManagedResource, *, garbage_collected: bool) -> DeleteRules:
+    """Return how objects of a ManagedResource are deleted.
+
+    *garbage_collected* says that a garbage collector runs, which then decides about
+    immutable ConfigMaps and Secrets.
+    """
+    forced = keys.literally(resource.metadata.annotations.get(keys.FORCE_DELETE))
+
+    def keep(ref: ObjectRef, live: Live) -> str:
+        return kept_because(ref, live, garbage_collected=garbage_collected)
+
+    def finalize_after(live: Live) -> timedelta | None:
+        return FORCE_AFTER if forced else finalization(live)
+
+    return DeleteRules(
+        keep=keep,
+        finalize_after=finalize_after,
+        claims=bool(resource.spec.delete_persistent_volume_claims),
+    )
+
+
+def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:
+    """Say why an object that is no longer wanted stays; empty if it goes."""
+    if keys.truthy(live.annotations.get(keys.KEEP_OBJECT)):
+        return f"its annotation {keys.KEEP_OBJECT} says so"
+    if live.annotations.get(keys.MODE) == Mode.KEEP.value:
+        return f"its mode is {Mode.KEEP}"
+    is_config = ref.api_version == "v1" and ref.kind in {"ConfigMap", "Secret"}
+    if garbage_collected and is_config and keys.truthy(live.labels.get(keys.GARBAGE_COLLECTABLE)):
+        return "the garbage collector deletes it once it is unused"
+    return ""
+
+
+def finalization(live: Live) -> timedelta | None:
+    """Return after how long the finalizers of an object are cleared; None for never.
+
+    Raises:
+        ValueError: the annotation is not a duration.
+    """
+    value = live.annotations.get(keys.FINALIZE_DELETION_AFTER)
+    return None if value is None else parse_duration(value)
+
+
+def _marked(item: DesiredObject, labels: Mapping[str, str], origin: Origin) -> dict[str, object]:
+    """Return an object with everything we add to it."""
+    obj = inject_labels(item.obj, labels)
+    annotations = {
+        **keys.annotations_of(obj),
+        keys.DESCRIPTION: keys.DESCRIPTION_TEXT,
+        keys.ORIGIN: str(origin),
+    }
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
