@@ -92,6 +92,7 @@ from certwright.pki.names import (
     common_name,
     distinguished_name,
     format_name,
+    other_name,
     parse_name,
 )
 from certwright.pki.paths import (
@@ -192,6 +193,7 @@ __all__ = [
     "key_spec",
     "new_serial",
     "order_chain",
+    "other_name",
     "parse_name",
     "parse_usages",
     "peer_template",

@@ -44,6 +44,7 @@ _DOTTED = re.compile(r"[0-2](\.(0|[1-9][0-9]{0,9})){1,20}")
 _SPECIAL = frozenset('"+,;<>\\')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HEX = frozenset("0123456789abcdefABCDEF")
+_SHORT_FORM = 127  # bytes that DER counts in one byte
 
 
 def parse_name(text: str) -> x509.Name:
@@ -94,6 +95,22 @@ def common_name(name: x509.Name) -> str:
     found = name.get_attributes_for_oid(NameOID.COMMON_NAME)
     value = found[-1].value if found else ""
     return value if isinstance(value, str) else ""
+
+
+def other_name(oid: str, text: str) -> x509.GeneralName:
+    """Make an alternative name of a kind that only its OID tells, such as a user principal name.
+
+    Raises:
+        MalformedName: the OID is none, or the text is longer than 127 bytes.
+    """
+    value = text.encode()
+    if len(value) > _SHORT_FORM:
+        raise MalformedName(f"{quoted(text)} is longer than {_SHORT_FORM} bytes")
+    header = bytes([_ASN1Type.UTF8String.value, len(value)])
+    try:
+        return x509.OtherName(ObjectIdentifier(oid), header + value)
+    except ValueError as error:
+        raise MalformedName(f"{quoted(oid)} is not an object identifier") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from certwright.pki import (
     common_name,
     distinguished_name,
     format_name,
+    other_name,
     parse_name,
 )
 from certwright.pki.constraints import normal_name
@@ -139,6 +140,15 @@ def test_alternative_names_survive_as_extension():
     assert AlternativeNames.of_extension(names.to_extension()) == names
     assert len(names) == 6
     assert not AlternativeNames()
+
+
+def test_other_names_hold_a_text_under_their_oid():
+    made = other_name("1.3.6.1.4.1.311.20.2.3", "me@example.com")
+    assert isinstance(made, x509.OtherName)
+    assert made.value == b"\x0c\x0eme@example.com"
+    for oid, text in (("not.an.oid", "x"), ("1.2.3", "x" * 128)):
+        with pytest.raises(MalformedName):
+            other_name(oid, text)
 
 
 def test_names_that_certificates_cannot_carry_are_refused():
