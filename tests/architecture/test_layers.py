@@ -35,6 +35,7 @@ THIRD_PARTY = {
     "brotli": {"certwright.apply.compression"},
     "cel": {"certwright.testkit.apiserver.cel."},
     "cryptography": {"certwright.pki.", "certwright.issuers."},
+    "pkcs11": {"certwright.issuers.pkcs11."},
     "prometheus_client": {"certwright.runtime.metrics"},
     "pytest": {"certwright.testkit.plugin"},
     "pytest_asyncio": {"certwright.testkit.plugin"},

@@ -5,8 +5,7 @@ Errors say whom we talked to and what went wrong, never what was sent: requests 
 
 import asyncio
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -106,37 +105,41 @@ class Web:
             WebError: there was none in time, or it was too large.
         """
         assert self._session is not None, "used outside its context"
-        place = urlsplit(url)
-        peer = (
-            f"{place.scheme}://{place.hostname}:{place.port}"
-            if place.port
-            else (f"{place.scheme}://{place.hostname}")
-        )
-        with self._explained(peer):
+        peer = _peer(url)
+        try:
             async with self._session.request(
                 method, url, headers=headers, data=body, allow_redirects=False
             ) as response:
-                answer = await _body(response, peer)
-                lower = {name.lower(): value for name, value in response.headers.items()}
-                return Answer(response.status, lower, answer)
-
-    @contextmanager
-    def _explained(self, peer: str) -> Iterator[None]:
-        try:
-            yield
-            return
-        except aiohttp.InvalidURL:
-            text = "the URL is not valid"
-        except aiohttp.ClientConnectorCertificateError as error:
-            reason = getattr(error.certificate_error, "verify_message", "")
-            text = f"{peer}: its certificate is not trusted ({reason or 'unknown reason'})"
-        except aiohttp.ClientConnectorError as error:
-            text = f"{peer} cannot be reached ({error.os_error.strerror or 'no reason given'})"
-        except TimeoutError:
-            text = f"{peer} did not answer within {self._patience.total_seconds():g} s"
+                received = await _body(response, peer)
+                names = {name.lower(): value for name, value in response.headers.items()}
+                return Answer(response.status, names, received)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            text = f"{peer} cut the connection ({type(error).__name__})"
+            text = self._explained(error, peer)
         raise WebError(text)  # out here: what aiohttp raised holds our headers
+
+    def _explained(self, error: Exception, peer: str) -> str:
+        match error:
+            case aiohttp.ClientConnectorCertificateError():
+                reason = getattr(error.certificate_error, "verify_message", "")
+                return f"{peer}: its certificate is not trusted ({reason or 'unknown reason'})"
+            case aiohttp.ClientConnectorError():
+                reason = error.os_error.strerror or type(error.os_error).__name__
+                return f"{peer} cannot be reached ({reason})"
+            case TimeoutError():
+                return f"{peer} did not answer within {self._patience.total_seconds():g} s"
+            case ValueError():
+                return f"{peer} is no URL that can be asked"
+        return f"{peer} cut the connection ({type(error).__name__})"
+
+
+def _peer(url: str) -> str:
+    """Return scheme, host and port, never credentials or a path."""
+    try:
+        place = urlsplit(url)
+        port = f":{place.port}" if place.port else ""
+    except ValueError:
+        return "what is set"
+    return f"{place.scheme}://{place.hostname or ''}{port}"
 
 
 async def _body(response: aiohttp.ClientResponse, peer: str) -> bytes:

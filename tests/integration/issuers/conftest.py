@@ -157,3 +157,74 @@ def strict_pebble(tmp_path_factory, localhost):
     external = ("kid-1", "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W")
     with pebble_running(tmp_path_factory.mktemp("pebble"), localhost, external) as server:
         yield server
+
+
+class Cfssl(NamedTuple):
+    url: str
+    root: object
+    key: str
+    """The authentication key of the profile ``guarded``."""
+
+
+@pytest.fixture(scope="module")
+def cfssl(tmp_path_factory):
+    """A server with an open default profile, and others that are guarded, narrow or for authorities."""
+    needed("cfssl")
+    folder = tmp_path_factory.mktemp("cfssl")
+    root = pki.create_root(
+        pki.parse_name("CN=cfssl root"),
+        pki.generate_key(pki.KeySpec()),
+        timedelta(days=30),
+        datetime.now(UTC),
+    )
+    (folder / "ca.pem").write_bytes(pki.write_certificates(root.certificate))
+    (folder / "ca.key").write_bytes(pki.write_key(root.key, pki.KeyEncoding.SEC1))
+    key = "00112233445566778899aabbccddeeff"
+    leaf = {"expiry": "24h", "usages": ["signing", "key encipherment", "server auth"]}
+    config = {
+        "signing": {
+            "default": leaf,
+            "profiles": {
+                "guarded": {**leaf, "auth_key": "main"},
+                "narrow": {**leaf, "name_whitelist": r"^ok\..*$"},
+                "authority": {
+                    "expiry": "24h",
+                    "usages": ["cert sign"],
+                    "ca_constraint": {"is_ca": True},
+                },
+            },
+        },
+        "auth_keys": {"main": {"type": "standard", "key": key}},
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    (port,) = free_ports(1)
+    with running(
+        "cfssl", "serve", "-address", "127.0.0.1", "-port", str(port), "-ca", str(folder / "ca.pem"),
+        "-ca-key", str(folder / "ca.key"), "-config", str(folder / "config.json"),
+        log=folder / "cfssl.log", port=port,
+    ):  # fmt: skip
+        yield Cfssl(f"http://127.0.0.1:{port}", root, key)
+
+
+class Hsm(NamedTuple):
+    library: str
+    token: str
+    pin: str
+
+
+@pytest.fixture(scope="session")
+def hsm(tmp_path_factory):
+    """A SoftHSM with one empty token; the library lives as long as the process."""
+    needed("softhsm2-util")
+    pytest.importorskip("pkcs11", reason="pip install python-pkcs11")
+    folder = tmp_path_factory.mktemp("softhsm")
+    (folder / "tokens").mkdir()
+    (folder / "softhsm2.conf").write_text(
+        f"directories.tokendir = {folder}/tokens\nlog.level = ERROR\n"
+    )
+    os.environ["SOFTHSM2_CONF"] = str(folder / "softhsm2.conf")  # read when the library is loaded
+    subprocess.run(
+        ["softhsm2-util", "--init-token", "--free", "--label", "shop", "--pin", "4711", "--so-pin", "0815"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return Hsm("/usr/lib/softhsm/libsofthsm2.so", "shop", "4711")

@@ -1,0 +1,185 @@
+"""An ACME server of a few lines, written from RFC 8555, that fails on request.
+
+It checks what RFC 8555 has a server check about the envelope (nonce once, URL, who signs), not
+the signatures: Pebble does that. ``refuse`` holds answers to be given instead, by path.
+"""
+
+import json
+from base64 import urlsafe_b64decode
+from datetime import timedelta
+from itertools import count
+
+import pytest
+from aiohttp import web
+
+from certwright import pki
+from certwright.clock import SYSTEM
+from certwright.issuers.acme import AccountKey, AcmeClient, Identifier, Login, Ordering
+from certwright.issuers.web import Web
+
+PROBLEM = "urn:ietf:params:acme:error:"
+
+
+def decoded(text):
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+class FakeAcme:
+    def __init__(self, names=("a.example",)):
+        self.url = ""
+        self.names = names
+        self.order_status = "pending"
+        self.authz_status = "pending"
+        self.challenge_status = "pending"
+        self.challenge_error = None
+        self.order_error = None
+        self.account_status = "valid"
+        self.retry_after = None
+        self.refuse = {}  # path: responses, one per request
+        self.seen = []  # (path, payload, protected header)
+        self._nonces = set()
+        self._count = count(1)
+
+    @staticmethod
+    def problem(kind, status=400, detail="because", headers=None, **more):
+        body = {"type": PROBLEM + kind, "detail": detail, "status": status, **more}
+        return web.Response(
+            status=status,
+            text=json.dumps(body),
+            content_type="application/problem+json",
+            headers=headers,
+        )
+
+    def paths(self):
+        return [path for path, _, _ in self.seen]
+
+    async def answer(self, request):
+        path = request.path
+        if path == "/dir":
+            kinds = {"newNonce": "nonce", "newAccount": "account", "newOrder": "orders"}
+            response = web.json_response(
+                {key: f"{self.url}/{value}" for key, value in kinds.items()}
+            )
+        elif path == "/nonce":
+            response = web.Response()
+        else:
+            response = self._signed(path, await request.json())
+        if "Replay-Nonce" not in response.headers:
+            response.headers["Replay-Nonce"] = self._nonce()
+        return response
+
+    def _nonce(self):
+        nonce = f"nonce-{next(self._count)}"
+        self._nonces.add(nonce)
+        return nonce
+
+    def _signed(self, path, message):
+        head = json.loads(decoded(message["protected"]))
+        payload = decoded(message["payload"])
+        self.seen.append((path, json.loads(payload) if payload else None, head))
+        assert head["url"] == self.url + path
+        assert ("jwk" in head) == (path == "/account")
+        if head["nonce"] not in self._nonces:
+            return self.problem("badNonce")
+        self._nonces.remove(head["nonce"])
+        if self.refuse.get(path):
+            return self.refuse[path].pop(0)
+        answer = getattr(self, "_" + path.split("/")[1])
+        return answer()
+
+    def _account(self):
+        location = {"Location": f"{self.url}/account/1"}
+        return web.json_response({"status": self.account_status}, status=201, headers=location)
+
+    def _orders(self):
+        return self._order(status=201)
+
+    def _order(self, status=200):
+        body = {
+            "status": self.order_status,
+            "authorizations": [f"{self.url}/authz/{number}" for number in range(len(self.names))],
+            "finalize": f"{self.url}/finalize/1",
+            "certificate": f"{self.url}/certificate/1",
+        }
+        if self.order_error:
+            body["error"] = self.order_error
+        headers = {"Location": f"{self.url}/order/1"}
+        if self.retry_after:
+            headers["Retry-After"] = self.retry_after
+        return web.json_response(body, status=status, headers=headers)
+
+    def _authz(self):
+        challenge = {
+            "type": "http-01", "url": f"{self.url}/challenge/1", "token": "tok",
+            "status": self.challenge_status,
+        }  # fmt: skip
+        if self.challenge_error:
+            challenge["error"] = self.challenge_error
+        name = {"type": "dns", "value": self.names[0]}
+        return web.json_response(
+            {"identifier": name, "status": self.authz_status, "challenges": [challenge]}
+        )
+
+    def _challenge(self):
+        self.challenge_status = "processing"
+        return web.json_response({"type": "http-01", "url": "x", "status": "processing"})
+
+    def _finalize(self):
+        self.order_status = "processing"
+        return self._order()
+
+    def _certificate(self):
+        return web.Response(text="PEM", content_type="application/pem-certificate-chain")
+
+
+class Shown:
+    """A solver that remembers what it was asked for; ``broken`` makes it refuse to take away."""
+
+    challenge = "http-01"
+
+    def __init__(self):
+        self.settling = timedelta(0)
+        self.calls = []
+        self.broken = None
+
+    async def present(self, proof):
+        self.calls.append(("present", proof.path))
+
+    async def withdraw(self, proof):
+        self.calls.append(("withdraw", proof.path))
+        if self.broken:
+            raise self.broken
+
+
+@pytest.fixture
+def solver():
+    return Shown()
+
+
+@pytest.fixture(scope="session")
+def key():
+    return AccountKey(pki.generate_key(pki.KeySpec()))
+
+
+@pytest.fixture
+async def acme(serve):
+    fake = FakeAcme()
+    fake.url = await serve(fake.answer)
+    return fake
+
+
+@pytest.fixture
+async def client(acme, trusted, key):
+    async with Web(trusted=trusted) as connections:
+        yield AcmeClient(connections, Login(f"{acme.url}/dir", key), SYSTEM)
+
+
+@pytest.fixture
+def advance(acme, client, key, solver):
+    """One step of an order for ``a.example``."""
+
+    async def step(ticket=None):
+        ordering = Ordering(client, Login(f"{acme.url}/dir", key), [solver], SYSTEM)
+        return await ordering.advance(ticket, [Identifier("dns", "a.example")], b"csr")
+
+    return step

@@ -1,0 +1,59 @@
+"""Who proves what, and how others are told."""
+
+import pytest
+from aiohttp import web as server
+
+from certwright.issuers.acme import AcmeError, Proof, Responder, WebhookSolver
+from certwright.issuers.web import Web
+
+HTTP = Proof("http-01", "a.example", "tok", "tok.key")
+DNS = Proof("dns-01", "a.example", "tok", "tok.key")
+
+
+async def test_a_webhook_is_told_what_to_publish_where(serve, trusted):
+    told = []
+
+    async def handler(request):
+        assert request.headers["authorization"] == "Bearer hunter2"
+        told.append(await request.json())
+        return server.Response(status=204)
+
+    url = await serve(handler)
+    async with Web(trusted=trusted) as web:
+        await WebhookSolver(web, url, "http-01", token="hunter2").present(HTTP)
+        await WebhookSolver(web, url, "dns-01", token="hunter2").withdraw(DNS)
+    assert told == [
+        {
+            "action": "present", "type": "http-01", "domain": "a.example",
+            "path": "/.well-known/acme-challenge/tok", "body": "tok.key",
+        },
+        {
+            "action": "withdraw", "type": "dns-01", "domain": "a.example",
+            "record": "_acme-challenge.a.example", "value": DNS.value,
+        },
+    ]  # fmt: skip
+
+
+async def test_a_webhook_that_refuses_is_an_error(serve, trusted):
+    async def handler(request):
+        return server.Response(status=500)
+
+    url = await serve(handler)
+    async with Web(trusted=trusted) as web:
+        with pytest.raises(
+            AcmeError, match=r"the solver of dns-01 answered 500 to present a\.example"
+        ):
+            await WebhookSolver(web, url, "dns-01").present(DNS)
+
+
+async def test_the_responder_answers_for_what_was_presented_only():
+    async with Responder(0, "127.0.0.1") as responder, Web() as web:
+        base = f"http://127.0.0.1:{responder.port}"
+        assert (await web.send("GET", base + HTTP.path)).status == 404
+        await responder.present(HTTP)
+        answer = await web.send("GET", base + HTTP.path)
+        assert (answer.status, answer.body) == (200, b"tok.key")
+        assert (await web.send("GET", base + "/")).status == 404
+        await responder.withdraw(HTTP)
+        await responder.withdraw(HTTP)
+        assert (await web.send("GET", base + HTTP.path)).status == 404

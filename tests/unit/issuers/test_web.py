@@ -1,0 +1,97 @@
+"""Whatever a server does, there is an answer or a `WebError` that says what happened."""
+
+import asyncio
+from datetime import timedelta
+
+import msgspec
+import pytest
+from aiohttp import web as server
+
+from certwright.issuers.web import ANSWER_LIMIT, Answer, Web, WebError
+
+
+class Thing(msgspec.Struct):
+    name: str
+
+
+async def test_an_answer_comes_back_whatever_its_status(serve, trusted):
+    async def handler(request):
+        assert (request.method, request.headers["x-token"]) == ("PUT", "t")
+        return server.Response(status=418, body=await request.read(), headers={"X-Kind": "Pot"})
+
+    url = await serve(handler)
+    async with Web(trusted=trusted) as web:
+        answer = await web.send("PUT", f"{url}/tea", headers={"x-token": "t"}, body=b"leaves")
+    assert (answer.status, answer.headers["x-kind"], answer.body) == (418, "Pot", b"leaves")
+    assert not answer.is_success
+
+
+async def test_redirects_are_not_followed(serve, trusted):
+    async def handler(request):
+        raise server.HTTPFound("https://elsewhere.example/")
+
+    async with Web(trusted=trusted) as web:
+        assert (await web.send("GET", await serve(handler))).status == 302
+
+
+async def test_a_flood_is_cut_off(serve, trusted):
+    async def handler(request):
+        return server.Response(body=b"x" * (ANSWER_LIMIT + 1))
+
+    async with Web(trusted=trusted) as web:
+        with pytest.raises(WebError, match=f"more than {ANSWER_LIMIT} bytes"):
+            await web.send("GET", await serve(handler))
+
+
+async def test_silence_ends(serve, trusted):
+    async def handler(request):
+        await asyncio.Event().wait()
+
+    async with Web(trusted=trusted, patience=timedelta(seconds=0.05)) as web:
+        with pytest.raises(WebError, match=r"https://localhost:\d+ did not answer within 0.05 s"):
+            await web.send("GET", await serve(handler))
+
+
+async def test_a_cut_connection_is_no_traceback(serve, trusted):
+    async def handler(request):
+        request.transport.abort()
+        return server.Response()
+
+    async with Web(trusted=trusted) as web:
+        with pytest.raises(WebError, match="cut the connection"):
+            await web.send("POST", await serve(handler), body=b"x")
+
+
+async def test_a_stranger_is_not_trusted(serve):
+    async def handler(request):
+        return server.Response()
+
+    async with Web() as web:
+        with pytest.raises(WebError, match="its certificate is not trusted") as refused:
+            await web.send("GET", await serve(handler), headers={"authorization": "hunter2"})
+    assert refused.value.__cause__ is None
+    assert refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("url", ["", "nonsense", "https://", "https://user:hunter2@[::1"])
+async def test_no_url_is_an_error_too(url):
+    async with Web() as web:
+        with pytest.raises(WebError) as refused:
+            await web.send("GET", url)
+    assert "hunter2" not in str(refused.value)
+
+
+async def test_a_bundle_that_is_none_is_named():
+    with pytest.raises(WebError, match="the CA bundle holds no PEM certificate"):
+        async with Web(trusted="no PEM"):
+            pass
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"name": []}', b"\xff"])
+def test_other_bodies_are_refused_by_name(body):
+    with pytest.raises(WebError, match="the server answered 200 with no Thing"):
+        Answer(200, {}, body).json(Thing)
+
+
+def test_unknown_fields_are_ignored():
+    assert Answer(200, {}, b'{"name": "a", "more": 1}').json(Thing) == Thing("a")
