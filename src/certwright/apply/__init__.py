@@ -19,6 +19,8 @@ and can be tried without one.
 """
 
 from certwright.apply import health
+from certwright.apply.adoption import Claim, Right, claim
+from certwright.apply.blockers import blockers, events_text, human_duration
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
 from certwright.apply.cluster import (
     Cluster,
@@ -29,6 +31,7 @@ from certwright.apply.cluster import (
     left_of,
 )
 from certwright.apply.compression import CompressionError, pack_brotli
+from certwright.apply.deleting import warnings_about
 from certwright.apply.deletion import DeleteRules
 from certwright.apply.diff import ABSENT, Diff, FieldChange, compare, render
 from certwright.apply.engine import Engine, OnEntry
@@ -37,7 +40,8 @@ from certwright.apply.limits import LimitExceeded, Limits
 from certwright.apply.manifests import Manifest, Manifests, read_files, read_secret, read_text
 from certwright.apply.masking import masked
 from certwright.apply.memory import Memory
-from certwright.apply.ordering import in_apply_order, in_delete_order, is_awaited, stages
+from certwright.apply.ordering import in_apply_order, in_delete_order, is_awaited, stages, waves
+from certwright.apply.preserve import Sent, preserve
 from certwright.apply.refs import ObjectRef
 from certwright.apply.wanted import Adopt, Owner, Rules, Wanted
 
@@ -46,6 +50,7 @@ __all__ = [
     "Action",
     "Adopt",
     "ChangeSet",
+    "Claim",
     "Cluster",
     "CompressionError",
     "DeleteRules",
@@ -65,13 +70,19 @@ __all__ = [
     "OnEntry",
     "Origin",
     "Owner",
+    "Right",
     "Rules",
+    "Sent",
     "UnknownKind",
     "Wanted",
     "Writer",
+    "blockers",
+    "claim",
     "compare",
+    "events_text",
     "finalizers_patch",
     "health",
+    "human_duration",
     "in_apply_order",
     "in_delete_order",
     "is_awaited",
@@ -79,9 +90,12 @@ __all__ = [
     "left_of",
     "masked",
     "pack_brotli",
+    "preserve",
     "read_files",
     "read_secret",
     "read_text",
     "render",
     "stages",
+    "warnings_about",
+    "waves",
 ]

@@ -5,18 +5,30 @@ what is not wanted any more, in the opposite order. Neither waits for other cont
 longer than a moment: what has to wait is reported as blocked, and the caller comes again.
 """
 
-from collections.abc import Iterable
-from typing import Protocol
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final, Protocol, TypeVar
 
-from certwright.apply.changeset import ChangeSet, Entry
+from certwright.apply.applying import Pass, apply_one
+from certwright.apply.changeset import Action, ChangeSet, Entry
 from certwright.apply.cluster import Cluster, Live
+from certwright.apply.definitions import Definitions, is_decided, is_definition, is_established
+from certwright.apply.deleting import Removal, delete_one
 from certwright.apply.deletion import KEEP_NOTHING, DeleteRules
+from certwright.apply.findings import Finding, failed
 from certwright.apply.memory import Memory
+from certwright.apply.ordering import is_awaited, stages, waves
 from certwright.apply.refs import ObjectRef
 from certwright.apply.wanted import Owner, Wanted
 from certwright.clock import SYSTEM, Clock
 
-CONCURRENCY = 8
+CONCURRENCY: Final = 8
+ESTABLISHED_SECONDS: Final = 10.0
+"""How long a definition is waited for; servers take a fraction of a second, or five."""
+
+_LINGERS: Final = frozenset({Action.BLOCKED, Action.FAILED})
+
+T = TypeVar("T")
 
 
 class OnEntry(Protocol):
@@ -30,9 +42,11 @@ class OnEntry(Protocol):
 class Engine:
     """Applies and deletes objects of one cluster."""
 
-    def __init__(self, cluster: Cluster, memory: Memory, *, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self, cluster: Cluster, memory: Memory | None = None, *, clock: Clock = SYSTEM
+    ) -> None:
         self._cluster = cluster
-        self._memory = memory
+        self._memory = memory if memory is not None else Memory()
         self._clock = clock
 
     async def apply(
@@ -45,12 +59,28 @@ class Engine:
         concurrency: int = CONCURRENCY,
         on_entry: OnEntry | None = None,
     ) -> ChangeSet:
-        """Make the cluster hold these objects; what failed does not keep the others.
+        """Make the cluster hold these objects; what fails does not keep the others.
 
         *owner* is written on each object, and respected where another one is. *always* writes
         also what does not differ. *dry_run* lets the server judge and changes nothing.
         """
-        raise NotImplementedError
+        once, twice = _by_ref(wanted)
+        definitions = Definitions(once.values())
+        run = Pass(self._cluster, self._memory, self._clock, owner, dry_run, always, definitions)
+        report = _Report(on_entry)
+        for one in twice:
+            report.add(failed(one, ValueError("it is wanted twice, and not the same")))
+
+        async def bring(ref: ObjectRef) -> None:
+            finding = await apply_one(run, once[ref])
+            if is_awaited(ref) and not dry_run:
+                finding = await self._await(finding)
+                definitions.note(once[ref].obj, finding)
+            report.add(finding)
+
+        for stage in stages(once):
+            await _each(stage, bring, concurrency)
+        return report.in_order([ref for stage in stages(once) for ref in stage])
 
     async def delete(
         self,
@@ -67,4 +97,87 @@ class Engine:
         Objects of another owner, and those the rules keep, are ``kept``; what is not gone at
         once is ``blocked``, with what holds it.
         """
-        raise NotImplementedError
+        run = Removal(self._cluster, self._memory, self._clock, owner, rules, dry_run)
+        report = _Report(on_entry)
+        waiting_for = ""
+
+        async def remove(ref: ObjectRef) -> None:
+            report.add(await delete_one(run, ref))
+
+        planned = waves(refs)
+        for wave in planned:
+            if waiting_for and not dry_run:
+                for ref in wave:
+                    report.add(Finding(Entry(ref, Action.BLOCKED, waiting_for)))
+                continue
+            await _each(wave, remove, concurrency)
+            waiting_for = report.lingering(wave)
+        return report.in_order([ref for wave in planned for ref in wave])
+
+    async def _await(self, finding: Finding) -> Finding:
+        """Wait a moment until the server serves a new kind."""
+        live, ref = finding.live, finding.entry.ref
+        if not is_definition(ref) or live is None or is_established(live):
+            return finding
+        if finding.entry.action in _LINGERS:
+            return finding
+        resource = await self._cluster.resource(ref.gvk)
+        later = await self._cluster.until(resource, ref.key, is_decided, ESTABLISHED_SECONDS)
+        return Finding(finding.entry, later or live)
+
+
+class _Report:
+    """Collects what became of objects as they are done."""
+
+    def __init__(self, on_entry: OnEntry | None) -> None:
+        self._on_entry = on_entry
+        self._found: dict[ObjectRef, Finding] = {}
+        self._refused: list[Entry] = []
+
+    def add(self, finding: Finding) -> None:
+        if finding.entry.ref in self._found:
+            self._refused.append(finding.entry)
+        self._found.setdefault(finding.entry.ref, finding)
+        if self._on_entry is not None:
+            self._on_entry(finding.entry, finding.live)
+
+    def lingering(self, wave: Sequence[ObjectRef]) -> str:
+        """Say what of a wave has to be gone before the next; empty if nothing."""
+        for ref in wave:
+            if self._found[ref].entry.action in _LINGERS:
+                return f"it waits for {ref} to be gone"
+        return ""
+
+    def in_order(self, refs: Sequence[ObjectRef]) -> ChangeSet:
+        return ChangeSet.of([*(self._found[ref].entry for ref in refs), *self._refused])
+
+
+def _by_ref(wanted: Iterable[Wanted]) -> tuple[dict[ObjectRef, Wanted], list[Wanted]]:
+    """Return each object once, and those that are wanted again in another form."""
+    once: dict[tuple[str, str, str, str], Wanted] = {}
+    twice = []
+    for one in wanted:
+        first = once.setdefault(one.ref.identity, one)
+        if first is not one and first != one:
+            twice.append(one)
+    return {one.ref: one for one in once.values()}, twice
+
+
+async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]], concurrency: int) -> None:
+    """Do the work for all items, several at a time; the first exception ends it."""
+    rest = iter(items)
+
+    async def worker() -> None:
+        for item in rest:
+            await work(item)
+            await asyncio.sleep(0)  # work that finds nothing to do never waits by itself
+
+    if len(items) == 1:
+        await work(items[0])
+        return
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(concurrency, len(items))):
+                group.create_task(worker())
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from several

@@ -1,5 +1,6 @@
 """Secret values never leave: not in diffs, not in change sets, not in messages."""
 
+from base64 import b64decode
 from typing import Any, Final
 
 from certwright.kube import JsonObject
@@ -9,6 +10,8 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """Where ``kubectl apply`` keeps a copy of the manifest, with the values in it."""
 
 _CONFIDENTIAL: Final = ("data", "stringData")
+_SHORTEST: Final = 3
+"""Shorter values are no secret, and are part of too many words."""
 
 
 def is_secret(obj: JsonObject) -> bool:
@@ -51,3 +54,28 @@ def _hidden(values: Any) -> Any:
     if isinstance(values, dict):
         return dict.fromkeys(values, MASK)
     return None if values is None else MASK
+
+
+def without_values_of(text: str, obj: JsonObject) -> str:
+    """Return a text about an object without the values of that object, if it is a Secret.
+
+    Servers quote what they refuse.
+    """
+    if not is_secret(obj):
+        return text
+    values: set[str] = set()
+    for name in _CONFIDENTIAL:
+        part = obj.get(name)
+        for value in part.values() if isinstance(part, dict) else ():
+            values |= {str(value), _decoded(str(value))}
+    for value in sorted(values, key=len, reverse=True):
+        if len(value) >= _SHORTEST:
+            text = text.replace(value, MASK)
+    return text
+
+
+def _decoded(value: str) -> str:
+    try:
+        return b64decode(value, validate=True).decode()
+    except ValueError:
+        return value

@@ -61,6 +61,21 @@ _RANKS: Final = {
 }
 _LAST: Final = len(APPLY_ORDER)
 
+_WAVE_STARTS: Final = (
+    "Namespace",
+    "NetworkPolicy",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "DaemonSet",
+    "IngressClass",
+)
+"""Kinds with which something begins that uses what comes before; so do kinds not in the order."""
+
+_WAVE_RANKS: Final = (
+    *(rank for rank, (kind, _) in enumerate(APPLY_ORDER) if kind in _WAVE_STARTS),
+    _LAST,
+)
+
 _AWAITED: Final = frozenset(
     {("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
 )
@@ -91,6 +106,21 @@ def stages(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
     """
     ordered = sorted(refs, key=order_key)
     return [list(group) for _, group in groupby(ordered, key=lambda ref: order_key(ref)[0])]
+
+
+def waves(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
+    """Group objects that may be deleted at the same time, first to last.
+
+    A wave starts when the one before is gone: custom resources while their controllers and
+    definitions are still there, pods before what they run with, everything before its
+    namespace.
+    """
+    ordered = in_delete_order(dict.fromkeys(refs))
+    return [list(group) for _, group in groupby(ordered, key=lambda ref: _wave(order_key(ref)[0]))]
+
+
+def _wave(rank: int) -> int:
+    return sum(rank >= start for start in _WAVE_RANKS)
 
 
 def is_awaited(ref: ObjectRef) -> bool:

@@ -47,6 +47,11 @@ class ObjectRef:
         return Key(self.namespace, self.name)
 
     @property
+    def id(self) -> str:
+        """``apiVersion/kind/namespace/name``, as conditions and logs name the object."""
+        return f"{self.api_version}/{self.kind}/{self.namespace}/{self.name}"
+
+    @property
     def identity(self) -> tuple[str, str, str, str]:
         """What stays the same when an object is written in another version of its group."""
         return (self.group, self.kind, self.namespace, self.name)

@@ -1,0 +1,263 @@
+"""Applying one object: look, decide, write at most what is needed, say what became of it."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+from certwright.apply.adoption import Right, claim, has_legacy, taken_over
+from certwright.apply.blockers import blockers
+from certwright.apply.changeset import Action, Entry
+from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
+from certwright.apply.definitions import Definitions
+from certwright.apply.desired import desired_of
+from certwright.apply.findings import Finding, configured, created, failed
+from certwright.apply.leftovers import leftovers
+from certwright.apply.memory import Memory, digest_of
+from certwright.apply.preserve import Sent, preserve
+from certwright.apply.recreation import recreation
+from certwright.apply.wanted import Adopt, Owner, Wanted
+from certwright.client import TransportError
+from certwright.clock import Clock
+from certwright.kube import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    FieldSet,
+    Invalid,
+    JsonObject,
+    NotFound,
+    Resource,
+    apply_merge_patch,
+)
+
+ATTEMPTS: Final = 5
+"""How often an object is looked at anew when it changed between look and write."""
+YOUNG_ATTEMPTS: Final = 20
+"""How often a kind or namespace that was created a moment ago is tried again."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What all objects of one apply share."""
+
+    cluster: Cluster
+    memory: Memory
+    clock: Clock
+    owner: Owner | None
+    dry_run: bool
+    always: bool
+    definitions: Definitions = field(default_factory=Definitions)
+
+
+async def apply_one(run: Pass, wanted: Wanted) -> Finding:
+    """Bring one object to the cluster; failures are part of the answer."""
+    try:
+        if waiting := run.definitions.waits_for(wanted.ref):
+            return Finding(Entry(wanted.ref, Action.BLOCKED, waiting))
+        resource = await _resource(run, wanted)
+        return await _patiently(run, _Application(run, wanted, resource))
+    except (UnknownKind, NotFound) as error:
+        if run.dry_run and run.definitions.brings(wanted.ref):
+            return created(wanted.ref, None, dry_run=True)
+        return failed(wanted, error)
+    except (ApiError, TransportError, ValueError) as error:
+        return failed(wanted, error)
+
+
+async def _resource(run: Pass, wanted: Wanted) -> Resource:
+    gvk = wanted.ref.gvk
+    try:
+        return await run.cluster.resource(gvk)
+    except UnknownKind:
+        if (just_defined := run.definitions.resource(gvk)) is None:
+            raise
+        return just_defined
+
+
+async def _patiently(run: Pass, application: "_Application") -> Finding:
+    """Try again with a fresh look when the object changed meanwhile, or its place is young."""
+    conflicts = missing = 0
+    while True:
+        try:
+            return await application.attempt(fresh=conflicts > 0)
+        except Conflict:
+            conflicts += 1
+            if conflicts == ATTEMPTS:
+                raise
+            await asyncio.sleep(0.01 * 2**conflicts)
+        except NotFound:
+            missing += 1
+            if run.dry_run or not run.definitions.young or missing == YOUNG_ATTEMPTS:
+                raise
+            await asyncio.sleep(POLL_SECONDS[min(missing, len(POLL_SECONDS)) - 1])
+
+
+class _Application:
+    """One attempt at one object."""
+
+    def __init__(self, run: Pass, wanted: Wanted, resource: Resource) -> None:
+        self._run = run
+        self._wanted = wanted
+        self._rules = wanted.rules
+        self._resource = resource
+        self._desired = desired_of(wanted, run.owner)
+        self._digest = digest_of(self._desired)
+
+    async def attempt(self, *, fresh: bool) -> Finding:
+        """Look at the object and do what is needed; *fresh* when the last look was stale."""
+        live = await self._read(fresh=fresh)
+        if live is None and self._should_look() and not fresh:
+            live = await self._read(fresh=True)
+        if self._rules.create_only:
+            return await self._create_only(live)
+        if live is None:
+            return await self._create()
+        return await self._update(live)
+
+    async def _read(self, *, fresh: bool) -> Live | None:
+        return await self._run.cluster.read(self._resource, self._wanted.ref.key, fresh=fresh)
+
+    def _should_look(self) -> bool:
+        """Say whether an object nobody sees must be looked for before it is created."""
+        rules = self._rules
+        careful = rules.adopt is not Adopt.ALWAYS or rules.fall_back
+        preserving = rules.preserve_replicas or rules.preserve_resources
+        return (careful or preserving) and not self._run.cluster.sees_all
+
+    async def _create_only(self, live: Live | None) -> Finding:
+        if live is None:
+            try:
+                body = self._desired
+                live = await self._run.cluster.create(
+                    self._resource, body, dry_run=self._run.dry_run
+                )
+                return created(self._wanted.ref, live, dry_run=self._run.dry_run)
+            except AlreadyExists:
+                live = await self._read(fresh=True)
+        return Finding(Entry(self._wanted.ref, Action.UNCHANGED, "only ever created"), live)
+
+    async def _create(self) -> Finding:
+        """Create the object, without force: nobody has seen one, but there may be one."""
+        ref, run = self._wanted.ref, self._run
+        try:
+            live = await run.cluster.apply(
+                self._resource, self._desired, force=False, dry_run=run.dry_run
+            )
+        except Invalid:
+            existing = None if run.cluster.sees_all else await self._read(fresh=True)
+            if existing is None:
+                raise
+            return await self._update(existing)
+        if live.deleting or _is_shared(live, run.cluster.field_manager):
+            return await self._update(live)  # it was there all the time
+        self._remember(live, Sent(self._desired))
+        return created(ref, live, dry_run=run.dry_run)
+
+    async def _update(self, live: Live) -> Finding:
+        ref, run = self._wanted.ref, self._run
+        if live.deleting:
+            waiting = f"it is being deleted, and comes back afterwards; {self._blockers(live)}"
+            return Finding(Entry(ref, Action.BLOCKED, waiting), live)
+        allowed = claim(live, run.owner, self._rules, run.cluster.field_manager)
+        if allowed.right is Right.REFUSE:
+            return failed(self._wanted, Conflict(allowed.reason), live)
+        if allowed.right is Right.LEAVE:
+            return Finding(Entry(ref, Action.UNCHANGED, allowed.reason), live)
+        if not run.always and self._is_known(live):
+            return Finding(Entry(ref, Action.UNCHANGED), live)
+        return await self._bring_in_line(live)
+
+    async def _bring_in_line(self, before: Live) -> Finding:
+        """Write what differs; what apply cannot remove goes with a patch afterwards."""
+        live = await self._take_over(before)
+        own = live.own(self._run.cluster.field_manager)
+        sent = preserve(self._desired, live.obj, own, self._rules)
+        after = live
+        if self._run.always or own is None or not self._is_applied(live, own, sent):
+            try:
+                after = await self._apply(live, sent)
+            except Invalid as refusal:
+                return await self._recreate(live, refusal)
+        after = await self._clean(after)
+        if not self._run.dry_run:
+            self._remember(after, sent)
+        return configured(self._wanted.ref, before, after, sent, self._run.cluster.field_manager)
+
+    async def _apply(self, live: Live, sent: Sent) -> Live:
+        body = sent.obj
+        if sent.guarded:
+            guard = {"uid": live.uid, "resourceVersion": live.resource_version}
+            body = {**body, "metadata": {**body["metadata"], **guard}}
+        return await self._run.cluster.apply(self._resource, body, dry_run=self._run.dry_run)
+
+    async def _take_over(self, live: Live) -> Live:
+        """Make fields of a predecessor ours, so that those no longer wanted can go."""
+        managers = self._rules.take_over_from
+        if not managers or not has_legacy(live, managers):
+            return live
+        fresh = await self._read(fresh=True)
+        if fresh is None:
+            raise Conflict(f"{self._wanted.ref} is gone")
+        if not has_legacy(fresh, managers):
+            return fresh
+        managed = taken_over(fresh.managed, self._run.cluster.field_manager, managers)
+        if self._run.dry_run:
+            return Live(fresh.obj, managed)
+        version = {"uid": fresh.uid, "resourceVersion": fresh.resource_version}
+        patch: JsonObject = {"metadata": {**version, "managedFields": managed}}
+        return await self._run.cluster.patch(self._resource, self._wanted.ref.key, patch)
+
+    async def _clean(self, live: Live) -> Live:
+        patch = leftovers(self._desired, live, self._rules)
+        if patch is None:
+            return live
+        if self._run.dry_run:
+            return Live.of(apply_merge_patch(live.obj, patch))
+        return await self._run.cluster.patch(self._resource, self._wanted.ref.key, patch)
+
+    async def _recreate(self, live: Live, refusal: Invalid) -> Finding:
+        ref, run = self._wanted.ref, self._run
+        way = recreation(self._wanted, live, refusal)
+        if way is None:
+            raise refusal
+        reason = f"it could not be changed: {refusal.message}"
+        if run.dry_run:
+            return Finding(Entry(ref, Action.RECREATED, reason), live)
+        left = await run.cluster.delete(self._resource, live, propagation=way.propagation)
+        run.memory.note_deleted(self._resource, ref.key)
+        if left is not None:
+            waiting = f"{reason}; it was deleted and comes back; {self._blockers(left)}"
+            return Finding(Entry(ref, Action.BLOCKED, waiting), left)
+        finding = await self._create()
+        if finding.entry.action is not Action.CREATED:
+            return finding
+        return Finding(Entry(ref, Action.RECREATED, reason), finding.live)
+
+    def _is_known(self, live: Live) -> bool:
+        """Say whether this is the very state that was found to be right before."""
+        known = self._run.memory.get(self._resource, self._wanted.ref.key)
+        return (
+            known is not None
+            and known.uid == live.uid
+            and known.version == live.resource_version
+            and known.digest == self._digest
+            and known.rules == self._rules
+        )
+
+    def _is_applied(self, live: Live, own: FieldSet, sent: Sent) -> bool:
+        known = self._run.memory.get(self._resource, self._wanted.ref.key)
+        return self._run.memory.is_applied(known, live, own, sent.obj)
+
+    def _remember(self, live: Live, sent: Sent) -> None:
+        if not self._run.dry_run:
+            own = live.own(self._run.cluster.field_manager)
+            place = (self._resource, self._wanted.ref.key)
+            self._run.memory.remember(place, live, own, self._digest, sent.obj, self._rules)
+
+    def _blockers(self, live: Live) -> str:
+        return blockers(live, self._run.clock.now())
+
+
+def _is_shared(live: Live, field_manager: str) -> bool:
+    """Say whether an object we meant to create shows the hand of others, so was there before."""
+    return any(writer.manager != field_manager for writer in live.writers())
