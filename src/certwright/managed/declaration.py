@@ -66,7 +66,7 @@ class Declaration:
     """Objects that are to be kept in a cluster, under the name of a ManagedResource."""
 
     key: Key
-    objects: Sequence[JsonObject]
+    objects: Sequence[JsonObject] = field(repr=False)  # Secrets among them
     options: Options = PLAIN
     labels: Mapping[str, str] = field(default_factory=dict)
     """Of the ManagedResource; those that others put there stay."""
@@ -83,7 +83,7 @@ class Rendered:
     """A declaration as objects of the API."""
 
     managed_resource: JsonObject
-    secrets: tuple[JsonObject, ...]
+    secrets: tuple[JsonObject, ...] = field(repr=False)
 
 
 def render(declaration: Declaration, *, most: int = SECRET_BYTES) -> Rendered:

@@ -10,7 +10,7 @@
 ==================  =============================================================
 """
 
-from certwright.operators.resources.garbage.collecting import InUse, Pass, collect, survey
+from certwright.operators.resources.garbage.collecting import Failure, InUse, Pass, collect, survey
 from certwright.operators.resources.garbage.controller import garbage_collector
 from certwright.operators.resources.garbage.judging import (
     Candidate,
@@ -25,6 +25,7 @@ from certwright.operators.resources.garbage.settings import Settings
 
 __all__ = [
     "Candidate",
+    "Failure",
     "InUse",
     "Judgement",
     "Pass",

@@ -7,8 +7,8 @@ object changes it first: `certwright.managed.ensure` does.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
@@ -54,13 +54,24 @@ def nothing_else() -> Mapping[Place, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """An object that could not be deleted or noted, and why."""
+
+    candidate: Candidate
+    error: ApiError | TransportError
+
+    def __str__(self) -> str:
+        return f"{self.candidate.place}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True)
 class Pass:
     """What one pass found and did."""
 
     report: Report
     deleted: tuple[Candidate, ...] = ()
-    failures: tuple[str, ...] = ()
-    """What could not be deleted or noted, and why."""
+    failures: tuple[Failure, ...] = ()
+    """What could not be deleted or noted."""
 
 
 async def survey(
@@ -85,18 +96,16 @@ async def collect(
     report = await _judged(client, settings, clock, in_use)
     if settings.dry_run:
         return Pass(report)
-    failures = await _note(client, report, clock)
+    failures = tuple(await _note(client, report, clock))
     garbage = report.of(Verdict.COLLECTABLE)
     if not garbage:
-        return Pass(report, failures=tuple(failures))
+        return Pass(report, failures=failures)
     namespaces = {judgement.candidate.place.namespace for judgement in garbage}
     scope = tuple(sorted(namespaces)) if len(namespaces) < MANY_NAMESPACES else ()
     again = await _judged(client, settings, clock, in_use, scope)
     going = confirmed(report, again)
-    results = await _each(going, lambda candidate: _delete(client, candidate))
-    deleted = [one for one, result in zip(going, results, strict=True) if result is None]
-    failures += [result for result in results if result]
-    return Pass(report, tuple(deleted), tuple(failures))
+    done = await _each(going, lambda candidate: _delete(client, candidate))
+    return Pass(report, tuple(done.acted), (*failures, *done.failures))
 
 
 async def _judged(
@@ -111,17 +120,15 @@ async def _judged(
     return judge_all(snapshot.candidates, users, clock.now(), settings.minimum_lifetime)
 
 
-async def _note(client: Client, report: Report, clock: Clock) -> list[str]:
+async def _note(client: Client, report: Report, clock: Clock) -> list[Failure]:
     """Write on the objects since when nothing uses them, and take it back where something does."""
     now = clock.now()
     unmark = [one.candidate for one in report.judgements if needs_unmark(one)]
     mark = [one.candidate for one in report.judgements if needs_mark(one, now)]
     since = format_micro_time(now)
-    results = [
-        *await _each(unmark, lambda candidate: _annotate(client, candidate, None)),
-        *await _each(mark, lambda candidate: _annotate(client, candidate, since)),
-    ]
-    return [result for result in results if result]
+    unmarked = await _each(unmark, lambda candidate: _annotate(client, candidate, None))
+    marked = await _each(mark, lambda candidate: _annotate(client, candidate, since))
+    return unmarked.failures + marked.failures
 
 
 async def _annotate(client: Client, candidate: Candidate, since: str | None) -> None:
@@ -146,25 +153,30 @@ async def _delete(client: Client, candidate: Candidate) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Done:
+    acted: list[Candidate] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+
 async def _each(
-    candidates: Iterable[Candidate], act: Callable[[Candidate], Awaitable[Any]]
-) -> list[str | None]:
-    """Act on each, a few at a time; return None where it worked, else why not.
-
-    One that changed or is gone was somebody else's turn, and is no failure: an empty reason.
-    """
+    candidates: Iterable[Candidate], act: Callable[[Candidate], Awaitable[None]]
+) -> _Done:
+    """Act on each, a few at a time. One that changed or is gone was somebody else's turn."""
     slots = asyncio.Semaphore(CONCURRENCY)
+    done = _Done()
 
-    async def one(candidate: Candidate) -> str | None:
+    async def one(candidate: Candidate) -> None:
         async with slots:
             try:
                 await act(candidate)
+                done.acted.append(candidate)
             except (Conflict, NotFound):
-                return ""
+                pass
             except (ApiError, TransportError) as error:
-                return f"{candidate.place}: {error}"
-            return None
+                done.failures.append(Failure(candidate, error))
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(candidate)) for candidate in candidates]
-    return [task.result() for task in tasks]
+        for candidate in candidates:
+            group.create_task(one(candidate))
+    return done

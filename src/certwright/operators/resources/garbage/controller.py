@@ -28,7 +28,6 @@ from certwright.runtime import (
     Controller,
     Outcome,
     PolicyRule,
-    ReconcileError,
     again,
     allow,
     select,
@@ -89,11 +88,13 @@ async def _pass(ctx: Context, settings: Settings, target: Client, in_use: InUse)
         done = await collect(target, settings, ctx.clock, in_use)
         _tell(ctx, settings, done)
         if done.failures:
-            said = "; ".join(done.failures[:_SHOWN])
-            raise ReconcileError(f"Could not delete all unused resources: {said}")
-    except (ApiError, TransportError, ReconcileError) as error:
+            said = "; ".join(map(str, done.failures[:_SHOWN]))
+            text = f"Could not delete all unused resources: {said}"
+            raise ExceptionGroup(text, [failure.error for failure in done.failures])
+    except (ApiError, TransportError, ExceptionGroup) as error:
         lease = lease_of(settings.home, began, min(RETRY, settings.period))
-        ctx.event(lease, "Warning", "CollectionFailed", str(error))
+        note = error.message if isinstance(error, ExceptionGroup) else str(error)
+        ctx.event(lease, "Warning", "CollectionFailed", note)
         await ctx.apply(lease)
         raise
 

@@ -75,7 +75,7 @@ async def look(client: Client, settings: Settings, namespaces: tuple[str, ...] =
         where = everywhere if resource == ManagedResource.resource else scope
         try:
             async for item in _items(client, resource, where, snapshot):
-                note_uses(snapshot.users, places, resource, orjson.loads(item))
+                note_uses(snapshot.users, places, resource, orjson.loads(memoryview(item)))
         except NotFound:
             if resource.group in _ALWAYS_SERVED:
                 raise

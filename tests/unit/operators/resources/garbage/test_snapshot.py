@@ -1,0 +1,91 @@
+"""What one object says about the use of others."""
+
+from datetime import UTC, datetime
+
+import orjson
+import pytest
+
+from certwright.api.resources import ManagedResource
+from certwright.kube.kinds import ConfigMap, Pod
+from certwright.managed import UNUSED_SINCE
+from certwright.operators.resources.garbage import Candidate, Place
+from certwright.operators.resources.garbage.snapshot import candidate_of, note_uses
+
+PLACE = Place("Secret", "ns", "s")
+
+
+def users(resource, obj, *places):
+    found = {}
+    note_uses(found, {PLACE, *places}, resource, obj)
+    return found
+
+
+def test_annotations_and_structure_both_count():
+    annotations = {"reference.resources.gardener.cloud/secret-foo": "s"}
+    annotated = {"metadata": {"namespace": "ns", "name": "p", "annotations": annotations}}
+    spec = {"initContainers": [{"envFrom": [{"secretRef": {"name": "s"}}]}]}
+    using = {"metadata": {"namespace": "ns", "name": "p"}, "spec": spec}
+    assert users(Pod, annotated) == users(Pod, using) == {PLACE: "Pod ns/p"}
+    elsewhere = {**using, "metadata": {"namespace": "other", "name": "p"}}
+    assert users(Pod, elsewhere) == {}
+
+
+def test_only_candidates_are_noted_and_the_first_user_stays():
+    found = {PLACE: "Pod ns/first"}
+    spec = {"imagePullSecrets": [{"name": "s"}, {"name": "another"}]}
+    note_uses(found, {PLACE}, Pod, {"metadata": {"namespace": "ns", "name": "p"}, "spec": spec})
+    assert found == {PLACE: "Pod ns/first"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "status": {
+                "resources": [
+                    {"apiVersion": "v1", "kind": "Secret", "namespace": "ns", "name": "s"}
+                ]
+            }
+        },
+        {"metadata": {"annotations": {"resources.certwright.dev/intent": '["v1/Secret/ns/s"]'}}},
+    ],
+)
+def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace(said):
+    metadata = {"namespace": "elsewhere", "name": "mr", **said.get("metadata", {})}
+    managed = {"spec": {"secretRefs": []}, **said, "metadata": metadata}
+    assert users(ManagedResource.resource, managed) == {PLACE: "ManagedResource elsewhere/mr"}
+
+
+@pytest.mark.parametrize(
+    "intent", ["no json", "{}", "[1]", '["v1/Secret/ns"]', '["apps/v1/Secret/ns/s"]']
+)
+def test_an_intent_written_by_hand_says_nothing(intent):
+    annotations = {"resources.certwright.dev/intent": intent}
+    metadata = {"namespace": "ns", "name": "mr", "annotations": annotations}
+    assert users(ManagedResource.resource, {"metadata": metadata}) == {}
+
+
+def test_a_candidate_is_its_metadata():
+    metadata = {
+        "namespace": "ns",
+        "name": "c",
+        "uid": "u",
+        "resourceVersion": "7",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+        "annotations": {
+            UNUSED_SINCE: "2026-01-02T00:00:00.500000Z",
+            "resources.gardener.cloud/keep-object": "T",
+        },
+    }
+    assert candidate_of(ConfigMap.kind, orjson.dumps({"metadata": metadata})) == Candidate(
+        Place("ConfigMap", "ns", "c"),
+        "u",
+        "7",
+        datetime(2026, 1, 1, tzinfo=UTC),
+        datetime(2026, 1, 2, 0, 0, 0, 500_000, tzinfo=UTC),
+        keep=True,
+        deleting=True,
+    )
+    plain = {**metadata, "annotations": {UNUSED_SINCE: "long ago"}}
+    assert candidate_of(ConfigMap.kind, orjson.dumps({"metadata": plain})).unused_since is None
