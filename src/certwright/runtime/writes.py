@@ -132,6 +132,18 @@ class Writes:
             self._cache.note_write(version.resource, answer.body)
 
     def _note(self, resource: Resource, answer: Response) -> JsonObject:
-        self._cache.note_write(resource, answer.body)
         stored: JsonObject = orjson.loads(answer.body)
+        if _was_the_last(resource, stored["metadata"]):
+            self._cache.note_delete(resource, key_of(stored), stored["metadata"]["uid"])
+        else:
+            self._cache.note_write(resource, answer.body)
         return stored
+
+
+def _was_the_last(resource: Resource, metadata: JsonObject) -> bool:
+    """Say whether a write took away the last finalizer: the object it returned is gone.
+
+    It has the version it had before, so a store would go on showing it with its finalizer.
+    """
+    held = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
+    return "deletionTimestamp" in metadata and not held and resource.kind != "Namespace"
