@@ -12,8 +12,14 @@ WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollect
 READS: Final = frozenset({"get", "list"})
 
 
+_REVIEWS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+"""Groups whose objects are created to ask something, and never stored."""
+
+
 def is_write(request: Request) -> bool:
-    """Whether a request changes the server's state; dry runs do not."""
+    """Whether a request changes the server's state; dry runs and reviews do not."""
+    if request.resource is not None and request.resource.group in _REVIEWS:
+        return False
     return request.verb in WRITES and ("dryRun", "All") not in request.query
 
 

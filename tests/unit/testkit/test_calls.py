@@ -3,7 +3,7 @@
 from certwright.client import request
 from certwright.client.request import DeleteOptions, Selection, WriteOptions
 from certwright.kube.identity import Key
-from certwright.kube.kinds import ConfigMap, Secret
+from certwright.kube.kinds import ConfigMap, Secret, TokenReview
 from certwright.testkit.calls import CallLog, Calls
 
 KEY = Key("n", "a")
@@ -27,6 +27,11 @@ def test_reads_writes_and_watches_are_told_apart_and_dry_runs_write_nothing() ->
     assert calls.by_verb == {"list": 1, "watch": 1, "get": 2, "create": 2, "delete": 2}
     assert calls.by_kind == {"ConfigMap": 4, "Secret": 3}
     assert calls.of("Secret").writes == 1
+
+
+def test_questions_are_no_writes() -> None:
+    asked = request.create(TokenReview, {"spec": {"token": "t"}}, WriteOptions())
+    assert (Calls([asked]).writes, Calls([asked]).by_verb) == (0, {"create": 1})
 
 
 def test_the_log_knows_what_is_new() -> None:
