@@ -1,0 +1,33 @@
+"""Tokens of ServiceAccounts, requested, stored where they are wanted, and renewed in time.
+
+::
+
+    Manager(client, [token_requestor()])
+
+==================  =============================================================
+`wishes`            what a Secret asks for, read from its annotations
+`renewal`           when a token is renewed
+`contents`          where it stands in a Secret, or in the `kubeconfig` there
+`objects`           what is kept in the target cluster
+`target`            the target cluster: stores, writes, tokens
+`controller`        one look at one Secret
+`wiring`            all of it as an operator
+==================  =============================================================
+"""
+
+from certwright.operators.tokens.controller import FINALIZER, TokenRequestor
+from certwright.operators.tokens.kubeconfig import KubeconfigError
+from certwright.operators.tokens.target import Target
+from certwright.operators.tokens.wiring import token_requestor
+from certwright.operators.tokens.wishes import Wish, WishError, read_wish
+
+__all__ = [
+    "FINALIZER",
+    "KubeconfigError",
+    "Target",
+    "TokenRequestor",
+    "Wish",
+    "WishError",
+    "read_wish",
+    "token_requestor",
+]

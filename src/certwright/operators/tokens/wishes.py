@@ -1,0 +1,144 @@
+"""What a Secret asks for: a token of which ServiceAccount, for how long, and where to put it.
+
+Users write it as annotations. Everything is checked before anything is done, and all mistakes
+are told at once, each with the annotation it stands in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+import orjson
+
+from certwright.kube import (
+    Key,
+    dns_label_problems,
+    dns_subdomain_problems,
+    label_value_problems,
+    parse_duration,
+    qualified_name_problems,
+)
+
+PURPOSE: Final = "resources.gardener.cloud/purpose"
+CLASS: Final = "resources.gardener.cloud/class"
+TOKEN_REQUESTOR: Final = "token-requestor"  # noqa: S105 - a purpose, not a secret
+
+_ACCOUNT: Final = "serviceaccount.resources.gardener.cloud"
+ACCOUNT_NAME: Final = f"{_ACCOUNT}/name"
+ACCOUNT_NAMESPACE: Final = f"{_ACCOUNT}/namespace"
+ACCOUNT_LABELS: Final = f"{_ACCOUNT}/labels"
+EXPIRATION: Final = f"{_ACCOUNT}/token-expiration-duration"
+INJECT_CA_BUNDLE: Final = f"{_ACCOUNT}/inject-ca-bundle"
+RENEW_TIMESTAMP: Final = f"{_ACCOUNT}/token-renew-timestamp"
+
+_TARGET: Final = "token-requestor.resources.gardener.cloud/target-secret"
+TARGET_NAME: Final = f"{_TARGET}-name"
+TARGET_NAMESPACE: Final = f"{_TARGET}-namespace"
+
+DEFAULT_LIFETIME: Final = timedelta(hours=12)
+SHORTEST_LIFETIME: Final = timedelta(minutes=10)
+"""No API server issues tokens for less."""
+LONGEST_LIFETIME: Final = timedelta(seconds=2**32)
+"""No API server accepts more."""
+
+_TRUTHY: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+
+
+class WishError(ValueError):
+    """The annotations of a Secret make no sense; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What one Secret asks for."""
+
+    account: Key
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the ServiceAccount is labelled with."""
+    lifetime: timedelta = DEFAULT_LIFETIME
+    inject_ca_bundle: bool = False
+    target: Key | None = None
+    """The Secret in the target cluster that gets the token; None: the one that asks."""
+
+
+def selector(resource_class: str = "") -> str:
+    """Return the label selector of the Secrets an instance is responsible for.
+
+    One without a class looks after all of them, whatever class they name.
+    """
+    wanted = f"{PURPOSE}={TOKEN_REQUESTOR}"
+    return f"{wanted},{CLASS}={resource_class}" if resource_class else wanted
+
+
+def read_wish(annotations: Mapping[str, str]) -> Wish:
+    """Read what a Secret asks for.
+
+    Raises:
+        WishError: with every mistake there is.
+    """
+    problems: list[str] = []
+    account = _object(annotations, ACCOUNT_NAME, ACCOUNT_NAMESPACE, problems)
+    target = None
+    if TARGET_NAME in annotations or TARGET_NAMESPACE in annotations:
+        target = _object(annotations, TARGET_NAME, TARGET_NAMESPACE, problems)
+    labels = _labels(annotations.get(ACCOUNT_LABELS, ""), problems)
+    lifetime = _lifetime(annotations.get(EXPIRATION, ""), problems)
+    if problems:
+        raise WishError("; ".join(problems))
+    return Wish(account, labels, lifetime, annotations.get(INJECT_CA_BUNDLE) in _TRUTHY, target)
+
+
+def account_of(annotations: Mapping[str, str]) -> Key | None:
+    """Return which ServiceAccount a Secret asks for, or None when it does not say."""
+    name, namespace = annotations.get(ACCOUNT_NAME), annotations.get(ACCOUNT_NAMESPACE)
+    return Key(namespace, name) if name and namespace else None
+
+
+def _object(
+    annotations: Mapping[str, str], name_key: str, namespace_key: str, problems: list[str]
+) -> Key:
+    for key, check in ((name_key, dns_subdomain_problems), (namespace_key, dns_label_problems)):
+        value = annotations.get(key, "")
+        if not value:
+            problems.append(f"annotation {key} is missing; set it")
+        elif found := check(value):
+            problems.append(f"annotation {key} is {value[:100]!r}: {'; '.join(found)}")
+    return Key(annotations.get(namespace_key, ""), annotations.get(name_key, ""))
+
+
+def _labels(text: str, problems: list[str]) -> dict[str, str]:
+    if not text:
+        return {}
+    try:
+        labels = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        labels = None
+    if not isinstance(labels, dict) or not all(isinstance(v, str) for v in labels.values()):
+        problems.append(
+            f"annotation {ACCOUNT_LABELS} is no JSON object of texts;"
+            ' write it like {"app":"web","tier":"front"}'
+        )
+        return {}
+    problems += [
+        f"annotation {ACCOUNT_LABELS}: label {name[:100]!r}: {why}"
+        for name, value in labels.items()
+        for why in (*qualified_name_problems(name), *label_value_problems(value))
+    ]
+    return labels
+
+
+def _lifetime(text: str, problems: list[str]) -> timedelta:
+    if not text:
+        return DEFAULT_LIFETIME
+    try:
+        lifetime = parse_duration(text)
+    except ValueError as error:
+        problems.append(f"annotation {EXPIRATION}: {error}")
+        return DEFAULT_LIFETIME
+    if not SHORTEST_LIFETIME <= lifetime <= LONGEST_LIFETIME:
+        problems.append(
+            f"annotation {EXPIRATION} is {text[:100]!r}; tokens live for 10m at least"
+            " and 2^32 seconds at most"
+        )
+    return lifetime

@@ -1,0 +1,62 @@
+"""What is kept in the target cluster."""
+
+import pytest
+
+from certwright.kube import Key
+from certwright.operators.tokens.objects import (
+    MARK,
+    REQUESTED_BY,
+    account_object,
+    requesters,
+    target_secret,
+)
+from certwright.operators.tokens.wishes import Wish
+
+ACCOUNT = Key("kube-system", "web")
+A, B = Key("ns", "a"), Key("ns", "b")
+
+
+def test_an_account_for_one():
+    assert account_object(ACCOUNT, {A: Wish(ACCOUNT, {"app": "web"})}) == {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {
+            "namespace": "kube-system",
+            "name": "web",
+            "labels": {"app": "web", MARK: "true"},
+            "annotations": {REQUESTED_BY: "ns/a"},
+        },
+        "automountServiceAccountToken": False,
+    }
+
+
+def test_an_account_for_several_is_the_same_in_any_order():
+    wishes = {B: Wish(ACCOUNT, {"x": "b", "b": ""}), A: Wish(ACCOUNT, {"x": "a"})}
+    made = account_object(ACCOUNT, wishes)
+    assert made == account_object(ACCOUNT, dict(reversed(wishes.items())))
+    assert made["metadata"]["labels"] == {"x": "a", "b": "", MARK: "true"}
+    assert requesters(made["metadata"]["annotations"]) == [A, B]
+
+
+def test_strangers_keep_their_place_and_their_labels():
+    other = Key("elsewhere", "o")
+    made = account_object(ACCOUNT, {A: Wish(ACCOUNT, {"x": "a"})}, [other], {"x": "o"})
+    assert requesters(made["metadata"]["annotations"]) == [other, A]
+    assert made["metadata"]["labels"]["x"] == "o"
+
+
+def test_nobody_takes_the_mark_away():
+    made = account_object(ACCOUNT, {A: Wish(ACCOUNT, {MARK: "false"})})
+    assert made["metadata"]["labels"] == {MARK: "true"}
+
+
+def test_a_secret_in_the_target():
+    made = target_secret(Key("apps", "t"), A, {"token": "dA=="})
+    assert made["metadata"]["annotations"] == {REQUESTED_BY: "ns/a"}
+    assert made["data"] == {"token": "dA=="}
+
+
+@pytest.mark.parametrize("text", ["", ",", "a", "/a", "a/", "a/b/c"])
+def test_askers_that_cannot_be_read_are_nobody(text):
+    assert requesters({REQUESTED_BY: text}) == []
+    assert requesters({}) == []

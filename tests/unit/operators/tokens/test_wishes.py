@@ -1,0 +1,100 @@
+"""What the annotations of a Secret mean, and what is said about those that mean nothing."""
+
+from datetime import timedelta
+
+import pytest
+
+from certwright.kube import Key
+from certwright.operators.tokens.wishes import (
+    ACCOUNT_LABELS,
+    ACCOUNT_NAME,
+    ACCOUNT_NAMESPACE,
+    EXPIRATION,
+    INJECT_CA_BUNDLE,
+    TARGET_NAME,
+    TARGET_NAMESPACE,
+    Wish,
+    WishError,
+    account_of,
+    read_wish,
+    selector,
+)
+
+ACCOUNT = {ACCOUNT_NAME: "web", ACCOUNT_NAMESPACE: "kube-system"}
+
+
+def test_a_name_and_a_namespace_are_enough():
+    assert read_wish(ACCOUNT) == Wish(Key("kube-system", "web"))
+    assert read_wish(ACCOUNT).lifetime == timedelta(hours=12)
+
+
+def test_everything_else_is_optional():
+    wish = read_wish(
+        ACCOUNT
+        | {
+            ACCOUNT_LABELS: '{"app":"web","tier":""}',
+            EXPIRATION: "90m",
+            INJECT_CA_BUNDLE: "true",
+            TARGET_NAME: "kubeconfig",
+            TARGET_NAMESPACE: "apps",
+        }
+    )
+    assert wish == Wish(
+        Key("kube-system", "web"),
+        {"app": "web", "tier": ""},
+        timedelta(minutes=90),
+        inject_ca_bundle=True,
+        target=Key("apps", "kubeconfig"),
+    )
+
+
+@pytest.mark.parametrize(("text", "meant"), [("1", True), ("T", True), ("yes", False), ("", False)])
+def test_the_bundle_is_injected_for_truthy_values_only(text, meant):
+    assert read_wish(ACCOUNT | {INJECT_CA_BUNDLE: text}).inject_ca_bundle is meant
+
+
+@pytest.mark.parametrize(
+    ("annotations", "complaint"),
+    [
+        ({}, f"{ACCOUNT_NAME} is missing"),
+        ({ACCOUNT_NAME: "web"}, f"{ACCOUNT_NAMESPACE} is missing"),
+        (ACCOUNT | {ACCOUNT_NAME: "Web"}, f"{ACCOUNT_NAME} is 'Web'"),
+        (ACCOUNT | {ACCOUNT_NAMESPACE: "a.b"}, f"{ACCOUNT_NAMESPACE} is 'a.b'"),
+        (ACCOUNT | {ACCOUNT_LABELS: "app=web"}, "no JSON object of texts"),
+        (ACCOUNT | {ACCOUNT_LABELS: '["app"]'}, "no JSON object of texts"),
+        (ACCOUNT | {ACCOUNT_LABELS: '{"a":1}'}, "no JSON object of texts"),
+        (ACCOUNT | {ACCOUNT_LABELS: '{"a b":"c"}'}, "label 'a b'"),
+        (ACCOUNT | {ACCOUNT_LABELS: '{"a":"-"}'}, "label 'a'"),
+        (ACCOUNT | {EXPIRATION: "soon"}, f"{EXPIRATION}: 'soon' is not a duration"),
+        (ACCOUNT | {EXPIRATION: "9m59s"}, "10m at least"),
+        (ACCOUNT | {EXPIRATION: "-1h"}, "10m at least"),
+        (ACCOUNT | {EXPIRATION: "2000000h"}, "2^32 seconds at most"),
+        (ACCOUNT | {TARGET_NAME: "t"}, f"{TARGET_NAMESPACE} is missing"),
+        (ACCOUNT | {TARGET_NAMESPACE: "t"}, f"{TARGET_NAME} is missing"),
+    ],
+)
+def test_mistakes_are_named(annotations, complaint):
+    with pytest.raises(WishError) as refused:
+        read_wish(annotations)
+    assert complaint in str(refused.value)
+
+
+def test_all_mistakes_are_named_at_once():
+    with pytest.raises(WishError) as refused:
+        read_wish({ACCOUNT_LABELS: "x", EXPIRATION: "x"})
+    assert str(refused.value).count("annotation") == 4
+
+
+@pytest.mark.parametrize("lifetime", ["10m", "24h", "4294967296s"])
+def test_lifetimes_up_to_the_bounds(lifetime):
+    read_wish(ACCOUNT | {EXPIRATION: lifetime})
+
+
+def test_the_account_is_known_even_of_a_wish_that_is_wrong():
+    assert account_of(ACCOUNT | {EXPIRATION: "x"}) == Key("kube-system", "web")
+    assert account_of({ACCOUNT_NAME: "web"}) is None
+
+
+def test_an_instance_without_a_class_looks_after_all_classes():
+    assert selector() == "resources.gardener.cloud/purpose=token-requestor"
+    assert selector("shoot").endswith(",resources.gardener.cloud/class=shoot")
