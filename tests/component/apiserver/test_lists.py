@@ -96,6 +96,16 @@ def test_an_exact_version_shows_the_past(filled, maps):
     assert body["metadata"]["resourceVersion"] == then
 
 
+def test_a_kind_without_objects_has_a_history_too(filled, maps, config_map):
+    then = filled.get(maps).body["metadata"]["resourceVersion"]
+    filled.create(maps, config_map("later"))
+
+    answer = filled.get("/api/v1/podtemplates", resourceVersion=then, resourceVersionMatch="Exact")
+
+    assert answer.status == 200
+    assert answer.body["items"] == []
+
+
 def test_an_exact_version_that_is_forgotten_is_gone(filled, maps):
     then = filled.server.resource_version
     filled.delete(f"{maps}/b")

@@ -205,6 +205,7 @@ class Storage:
     def __init__(self, *, revision: int, history_limit: int) -> None:
         self.revision = revision
         self._limit = history_limit
+        self._floor = revision  # also of collections nobody has asked for yet
         self._collections: dict[tuple[str, str], Collection] = {}
         self._listeners: list[Callable[[Change], None]] = []
 
@@ -212,7 +213,7 @@ class Storage:
         """Return the collection of a resource; an empty one when nothing was stored yet."""
         found = self._collections.get((group, plural))
         if found is None:
-            found = Collection(group, plural, self.revision, self._limit)
+            found = Collection(group, plural, self._floor, self._limit)
             self._collections[group, plural] = found
         return found
 
@@ -244,6 +245,7 @@ class Storage:
 
     def trim_history(self) -> None:
         """Forget all history: only the current state and later changes can be read."""
+        self._floor = self.revision
         for collection in self._collections.values():
             collection.trim(self.revision)
 
