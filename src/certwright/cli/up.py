@@ -17,15 +17,14 @@ from certwright.cli.load import load_controllers
 from certwright.cli.loops import run_to_end
 from certwright.cli.manifests import custom_kinds
 from certwright.cli.samples import apply_samples, read_manifests
-from certwright.client import Client, connect
-from certwright.kube import ApiError, JsonObject, NotFound, Resource, crd_manifest
+from certwright.client import Client, connect, until_served
+from certwright.kube import ApiError, JsonObject, crd_manifest
 from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
 from certwright.runtime import Controller, Manager, configure_logs, on_signals
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.apiserver import ApiServer
 from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
 
-_ESTABLISHED_SECONDS = 30
 _INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod)
 """Shown live besides what controllers watch: what people try first."""
 
@@ -114,29 +113,11 @@ async def install(client: Client, crd: JsonObject) -> None:
     name = crd["metadata"]["name"]
     try:
         await client.apply(crd)
-        async with asyncio.timeout(_ESTABLISHED_SECONDS):
-            while not await _is_served(client, crd["spec"]):
-                await asyncio.sleep(0.05)
+        await until_served(client, crd)
     except ApiError as error:
         raise UsageError(f"the definition of {name} was refused: {error}") from error
     except TimeoutError:
         raise UsageError(f"{name} is not served; look at kubectl describe crd {name}") from None
-
-
-async def _is_served(client: Client, spec: JsonObject) -> bool:
-    names = spec["names"]
-    resource = Resource(
-        spec["group"],
-        spec["versions"][0]["name"],
-        names["kind"],
-        names["plural"],
-        spec["scope"] == "Namespaced",
-    )
-    try:
-        await client.list(resource)
-    except NotFound:
-        return False
-    return True
 
 
 def _greet(

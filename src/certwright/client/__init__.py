@@ -37,6 +37,7 @@ from certwright.client.observe import Observer
 from certwright.client.reader import Listing
 from certwright.client.request import Propagation, Selection, Validation, WatchOptions
 from certwright.client.retry import Policy
+from certwright.client.serving import until_served
 from certwright.client.transport import Request, Response, Stream, Transport
 from certwright.client.watching import WatchLines
 
@@ -80,4 +81,5 @@ __all__ = [
     "connect",
     "in_cluster",
     "load_config",
+    "until_served",
 ]

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar, overload
 
 import msgspec
 
-from certwright.client import Client, Transport
+from certwright.client import Client, Transport, until_served
 from certwright.clock import Clock
 from certwright.kube import (
     MERGE_PATCH,
@@ -168,7 +168,7 @@ class Cluster(ABC):
             await self.client.apply(manifest, field_manager="test")
         for manifest in manifests:
             if manifest["kind"] == "CustomResourceDefinition":
-                await self._served(manifest["spec"])
+                await until_served(self.client, manifest)
 
     def key(self, kind: type[Object] | Resource, name: str) -> Key:
         """Return where an object lives whose name was given with or without namespace."""
@@ -265,29 +265,6 @@ class Cluster(ABC):
     def _definition(self, kind: type[Object]) -> JsonObject:
         """Return the CRD of a kind declared with `custom_resource`."""
         return crd_manifest(kind)
-
-    async def _served(self, spec: JsonObject) -> None:
-        """Wait until the kinds of a CRD answer; servers take a moment to notice it."""
-        names = spec["names"]
-        for version in spec["versions"]:
-            if not version.get("served", True):
-                continue
-            namespaced = spec["scope"] == "Namespaced"
-            resource = Resource(
-                spec["group"], version["name"], names["kind"], names["plural"], namespaced
-            )
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while not await self._answers(resource):
-                    await asyncio.sleep(0.05)
-
-    async def _answers(self, resource: Resource) -> bool:
-        try:
-            await self.client.list(resource)
-            self.client.discovery.invalidate()  # it follows a moment later
-            await self.client.discovery.resource_for(resource.gvk)
-        except NotFound:
-            return False
-        return True
 
 
 def _kinds(declared: Declared) -> Sequence[type[Object] | Resource]:
