@@ -8,7 +8,7 @@ import pytest
 
 from certwright.apply import ChangeSet, Direct, Engine, Memory, ObjectRef, Rules, Wanted
 from certwright.client import Client
-from certwright.kube import JsonObject
+from certwright.kube import JsonObject, Resource
 from certwright.testkit import Cluster
 from certwright.testkit.calls import CallLog, Calls, CountingTransport
 
@@ -62,3 +62,42 @@ class Bench:
 def bench(cluster: Cluster) -> Bench:
     return Bench(cluster)
 
+
+
+class Toys:
+    """A custom kind that takes anything."""
+
+    resource = Resource("toys.certwright.dev", "v1", "Toy", "toys")
+
+    def crd(self, *, status_subresource: bool = True) -> JsonObject:
+        kind = self.resource
+        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
+        version = {
+            "name": kind.version,
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": schema},
+        }
+        if status_subresource:
+            version["subresources"] = {"status": {}}
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": kind.qualified},
+            "spec": {
+                "group": kind.group,
+                "scope": "Namespaced",
+                "names": {"kind": kind.kind, "plural": kind.plural, "singular": "toy"},
+                "versions": [version],
+            },
+        }
+
+    def __call__(self, name: str, **spec: Any) -> JsonObject:
+        head = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
+        return {**head, "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.fixture
+def toy() -> Toys:
+    return Toys()
