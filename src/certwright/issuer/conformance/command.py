@@ -1,0 +1,183 @@
+"""The ``conformance`` command: a matrix on the terminal, JUnit XML in a file."""
+
+import asyncio
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from certwright.client import Client, ConfigError, TransportError, connect
+from certwright.clock import SYSTEM
+from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.matrix import junit, render
+from certwright.issuer.conformance.results import Report, Result, Verdict
+from certwright.issuer.conformance.runner import ITEMS, run
+from certwright.issuer.conformance.subject import PATIENCE, Subject
+from certwright.kube import ApiError, Key, Resource, parse_duration
+
+DESCRIPTION = (
+    "Ask an issuer that runs in a cluster for certificates of every kind, check each answer,"
+    " and print what it supports. Needs the right to create, approve and delete requests and"
+    " to create and delete issuers of its kind; removes everything it creates."
+)
+
+
+class NoSuchIssuer(Exception):
+    """The issuer to test cannot be found; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerName:
+    """An issuer as named on the command line."""
+
+    group: str
+    kind: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> "IssuerName":
+        """Read ``group/kind/name``.
+
+        Raises:
+            ValueError: it is not of this form.
+        """
+        parts = text.split("/")
+        if len(parts) != 3 or not all(parts):
+            raise ValueError(
+                f"{text!r} is not group/kind/name, such as pki.example.com/DemoIssuer/my-ca"
+            )
+        return cls(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command was told."""
+
+    issuer: IssuerName
+    kubeconfig: Path | None = None
+    context: str = ""
+    namespace: str = "default"
+    unsupported: Sequence[Feature] = field(default=())
+    junit: Path | None = None
+    patience: timedelta = PATIENCE
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's options on a parser."""
+    parser.add_argument(
+        "--issuer", required=True, type=_issuer, metavar="GROUP/KIND/NAME", help="whom to test"
+    )
+    parser.add_argument(
+        "--kubeconfig", type=Path, help="which cluster; default: as kubectl finds it"
+    )
+    parser.add_argument("--context", default="", help="which context of the kubeconfig")
+    parser.add_argument(
+        "--namespace",
+        default="default",
+        help="where requests are made, and the issuer if it has one",
+    )
+    parser.add_argument(
+        "--unsupported",
+        action="append",
+        default=[],
+        type=_feature,
+        metavar="FEATURE",
+        help=f"what its authority does not do; may be repeated: {', '.join(sorted(Feature))}",
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="also write JUnit XML")
+    parser.add_argument(
+        "--timeout",
+        type=_duration,
+        default=PATIENCE,
+        metavar="DURATION",
+        help="how long one answer may take, such as 90s or 8m (default: 1m)",
+    )
+
+
+def run_arguments(arguments: Namespace) -> int:
+    """Run the command with parsed options; return its exit code."""
+    return main(
+        Options(
+            arguments.issuer,
+            arguments.kubeconfig,
+            arguments.context,
+            arguments.namespace,
+            arguments.unsupported,
+            arguments.junit,
+            arguments.timeout,
+        )
+    )
+
+
+def main(options: Options) -> int:
+    """Test an issuer and print the matrix: 0 it conforms, 1 it does not, 2 it cannot be tested."""
+    try:
+        report = asyncio.run(_test(options))
+    except (NoSuchIssuer, ApiError, TransportError, ConfigError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    sys.stdout.write(render(report))
+    if options.junit is not None:
+        options.junit.write_bytes(junit(report))
+    return 0 if report.conforms else 1
+
+
+async def _test(options: Options) -> Report:
+    async with connect(kubeconfig=options.kubeconfig, context=options.context) as client:
+        resource = await _resource_of(client, options.issuer)
+        subject = Subject(
+            client,
+            SYSTEM,
+            Key(options.namespace if resource.namespaced else "", options.issuer.name),
+            resource,
+            options.namespace,
+            dict.fromkeys(options.unsupported, "by --unsupported"),
+            options.patience,
+        )
+        await client.get(resource, subject.issuer)  # better said at once than fifty times
+        return await run(subject, ITEMS, progress=_show)
+
+
+async def _resource_of(client: Client, issuer: IssuerName) -> Resource:
+    found = [
+        one
+        for one in await client.discovery.resources()
+        if (one.group, one.kind) == (issuer.group, issuer.kind)
+    ]
+    if not found:
+        raise NoSuchIssuer(
+            f"this cluster serves no kind {issuer.kind} in the group {issuer.group}:"
+            " install its CustomResourceDefinition first"
+        )
+    return found[0]
+
+
+def _show(result: Result) -> None:
+    if result.verdict is Verdict.FAILED:
+        names = ", ".join(one.name for one in result.violations)
+        sys.stderr.write(f"failed: {result.suite}: {result.name}: {names}\n")
+
+
+def _issuer(text: str) -> IssuerName:
+    try:
+        return IssuerName.parse(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def _feature(text: str) -> Feature:
+    try:
+        return Feature(text)
+    except ValueError as error:
+        raise ArgumentTypeError(
+            f"{text!r} is no feature; there are {', '.join(sorted(Feature))}"
+        ) from error
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error

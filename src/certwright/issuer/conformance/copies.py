@@ -1,0 +1,29 @@
+"""A second issuer like the one under test, for a while."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from certwright.issuer.conformance.asking import LABEL
+from certwright.issuer.conformance.subject import Subject
+from certwright.kube import JsonObject, Key
+
+
+@asynccontextmanager
+async def copied_issuer(subject: Subject, name: str) -> AsyncIterator[None]:
+    """Have a copy of the issuer under another name; it is deleted in the end."""
+    original = await subject.client.get(subject.resource, subject.issuer)
+    metadata: JsonObject = {"name": name, "labels": {LABEL: "copied-issuer"}}
+    if subject.issuer.namespace:
+        metadata["namespace"] = subject.issuer.namespace
+    await subject.client.create(
+        {
+            "apiVersion": original["apiVersion"],
+            "kind": original["kind"],
+            "metadata": metadata,
+            "spec": original.get("spec") or {},
+        }
+    )
+    try:
+        yield
+    finally:
+        await subject.client.delete(subject.resource, Key(subject.issuer.namespace, name))

@@ -1,0 +1,84 @@
+"""A report as text for a terminal, and as JUnit XML for a pipeline. Pure."""
+
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.results import Report, Result, Verdict
+
+
+def render(report: Report) -> str:
+    """Return the feature matrix, the failures, and the sum, one line each."""
+    lines = [f"conformance of {report.subject}", ""]
+    lines += [_feature_line(report, feature) for feature in sorted(Feature)]
+    if failed := [one for one in report.results if one.verdict is Verdict.FAILED]:
+        lines += ["", "failures"]
+        lines += [line for result in failed for line in _failure_lines(result)]
+    if skipped := [one for one in report.results if one.verdict is Verdict.SKIPPED]:
+        lines += ["", "skipped"]
+        lines += [f"  {one.suite}: {one.name} ({one.skipped})" for one in skipped]
+    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in Verdict)
+    seconds = sum(result.seconds for result in report.results)
+    return "\n".join([*lines, "", f"{counts}, {seconds:.1f} s of waiting for answers"]) + "\n"
+
+
+def junit(report: Report) -> bytes:
+    """Return the report as JUnit XML; the suite of a case is the class of its test."""
+    suite = ET.Element(
+        "testsuite",
+        name=f"conformance of {report.subject}",
+        tests=str(len(report.results)),
+        failures=str(report.count(Verdict.FAILED)),
+        skipped=str(report.count(Verdict.SKIPPED)),
+        errors="0",
+        time=f"{sum(result.seconds for result in report.results):.3f}",
+    )
+    for result in report.results:
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=result.suite,
+            name=result.name,
+            time=f"{result.seconds:.3f}",
+        )
+        if result.verdict is Verdict.SKIPPED:
+            ET.SubElement(case, "skipped", message=_printable(result.skipped))
+        elif result.verdict is Verdict.FAILED:
+            names = ", ".join(one.name for one in result.violations)
+            failure = ET.SubElement(case, "failure", type=names, message=names)
+            failure.text = _printable("\n".join(map(str, result.violations)))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+def _feature_line(report: Report, feature: Feature) -> str:
+    return f"  {feature:<26} {_standing(report, feature):<12} {_remark(report, feature)}".rstrip()
+
+
+def _standing(report: Report, feature: Feature) -> str:
+    if feature in report.unsupported:
+        return "unsupported"
+    verdicts = {result.verdict for result in report.of(feature)}
+    if Verdict.FAILED in verdicts:
+        return "FAILED"
+    return "supported" if Verdict.PASSED in verdicts else "not tried"
+
+
+def _remark(report: Report, feature: Feature) -> str:
+    if feature in report.unsupported:
+        return report.unsupported[feature]
+    return feature.meaning
+
+
+def _failure_lines(result: Result) -> Iterator[str]:
+    yield f"  {result.suite}: {result.name}"
+    for violation in result.violations:
+        yield f"    {violation}"
+
+
+def _printable(text: str) -> str:
+    """Return text without what XML cannot hold; messages quote what servers said."""
+    return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)

@@ -1,0 +1,209 @@
+"""Whoever asks: makes requests, approves or denies them, and watches what becomes of them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import lru_cache
+from typing import Final
+
+import orjson
+
+from certwright import pki
+from certwright.api.certmanager import CertificateRequest, IssuerRef
+from certwright.client import ConnectionLost, Selection, WatchOptions
+from certwright.issuer.conformance.asking import (
+    Asked,
+    ask,
+    certificate_request,
+    signing_request,
+)
+from certwright.issuer.conformance.cases import Case
+from certwright.issuer.conformance.judging import is_issued, is_refused
+from certwright.issuer.conformance.subject import Subject
+from certwright.kube import (
+    ApiError,
+    Conflict,
+    JsonObject,
+    Key,
+    NotFound,
+    Resource,
+    conditions_of,
+    find_condition,
+    format_time,
+    is_true,
+    kinds,
+    resource_of,
+)
+
+_REQUESTS: Final[dict[str, Resource]] = {
+    "CertificateRequest": resource_of(CertificateRequest),
+    "CertificateSigningRequest": kinds.CertificateSigningRequest,
+}
+_ATTEMPTS: Final = 10
+_APPROVERS: Final = {"CertificateRequest": "status", "CertificateSigningRequest": "approval"}
+
+
+@dataclass(slots=True)
+class Made:
+    """A request that was made, and every version of it that was seen."""
+
+    asked: Asked
+    resource: Resource
+    key: Key
+    versions: list[JsonObject] = field(default_factory=list)
+
+    @property
+    def last(self) -> JsonObject:
+        """The request as it was seen last."""
+        return self.versions[-1]
+
+
+class Requester:
+    """Asks one issuer for certificates, one or many at a time."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._client = subject.client
+
+    @asynccontextmanager
+    async def make(
+        self, case: Case, *, issuer: IssuerRef | None = None, signer: str = ""
+    ) -> AsyncIterator[Made]:
+        """Make the request of a case; it is deleted in the end."""
+        async with self.make_of(ask(case, _key_of(case.key)), issuer=issuer, signer=signer) as made:
+            yield made
+
+    @asynccontextmanager
+    async def make_of(
+        self, asked: Asked, *, issuer: IssuerRef | None = None, signer: str = ""
+    ) -> AsyncIterator[Made]:
+        """Make a request with a signing request of the caller's own."""
+        case = asked.case
+        if case.suite == "CertificateRequest":
+            reference = issuer or self.subject.reference
+            manifest = certificate_request(case, asked.csr, reference, self.subject.namespace)
+        else:
+            manifest = signing_request(case, asked.csr, signer or self.subject.signer)
+        async with self.make_from(asked, manifest) as made:
+            yield made
+
+    @asynccontextmanager
+    async def make_from(self, asked: Asked, manifest: JsonObject) -> AsyncIterator[Made]:
+        """Make a request from a manifest."""
+        created = await self._client.create(manifest)
+        metadata = created["metadata"]
+        key = Key(metadata.get("namespace", ""), metadata["name"])
+        made = Made(asked, _REQUESTS[asked.case.suite], key, [created])
+        try:
+            yield made
+        finally:
+            with contextlib.suppress(NotFound):  # somebody cleans up as well
+                await self._client.delete(made.resource, key)
+
+    async def approve(self, made: Made) -> None:
+        """Approve a request, unless somebody in the cluster was faster."""
+        await self._judge(made, "Approved")
+
+    async def deny(self, made: Made) -> bool:
+        """Deny a request; return False if somebody approved it first."""
+        await self._judge(made, "Denied")
+        return is_true(conditions_of(await self._read(made)), "Denied")
+
+    async def annotate(self, made: Made, text: str) -> None:
+        """Change an annotation that means nothing."""
+        patch = {"metadata": {"annotations": {"conformance.certwright.dev/poke": text}}}
+        await self._client.patch(made.resource, made.key, patch)
+
+    async def add_condition(self, made: Made, condition: JsonObject) -> None:
+        """Add a condition beside those that are there."""
+        subresource = _APPROVERS[made.resource.kind]
+        for attempt in range(_ATTEMPTS):
+            current = await self._read(made)
+            status = current.get("status") or {}
+            held = status.get("conditions") or []
+            current["status"] = {**status, "conditions": [*held, condition]}
+            try:
+                await self._client.update(current, subresource=subresource)
+            except Conflict:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                return
+
+    async def answer(self, made: Made) -> JsonObject:
+        """Watch a request until it is answered or patience ends, and a glance longer."""
+        await self.watch(made, self.subject.patience, until=_is_answered)
+        await self.watch(made, self.subject.glance / 10)
+        return made.last
+
+    async def watch(
+        self,
+        made: Made,
+        time: timedelta,
+        until: Callable[[JsonObject], bool] = lambda _request: False,
+    ) -> bool:
+        """Note every version of a request until it is as wanted; return whether it ever was."""
+        try:
+            async with asyncio.timeout(time.total_seconds()):
+                while not until(made.last):
+                    await self._follow(made, until)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _follow(self, made: Made, until: Callable[[JsonObject], bool]) -> None:
+        """Watch from the last version on, until it is as wanted or the watch ends."""
+        selection = Selection(made.key.namespace, fields=f"metadata.name={made.key.name}")
+        options = WatchOptions(made.last["metadata"]["resourceVersion"], bookmarks=False)
+        try:
+            async with self._client.watch(made.resource, selection, options) as batches:
+                async for lines in batches:
+                    for line in lines:
+                        event = orjson.loads(line)
+                        if event["type"] != "MODIFIED":
+                            raise ConnectionLost(f"the watch says {event['type']}")
+                        made.versions.append(event["object"])
+                        if until(event["object"]):
+                            return
+        except (ConnectionLost, ApiError):
+            await asyncio.sleep(0.1)
+            made.versions.append(await self._read(made))
+
+    async def _read(self, made: Made) -> JsonObject:
+        return await self._client.get(made.resource, made.key)
+
+    async def _judge(self, made: Made, verdict: str) -> None:
+        now = format_time(self.subject.clock.now())
+        condition = {
+            "type": verdict,
+            "status": "True",
+            "reason": "Conformance",
+            "message": "by the conformance kit",
+            "lastTransitionTime": now,
+        }
+        if made.resource.kind == "CertificateSigningRequest":
+            condition["lastUpdateTime"] = now
+        try:
+            if not _is_judged(await self._read(made)):
+                await self.add_condition(made, condition)
+        except ApiError:
+            if not _is_judged(await self._read(made)):
+                raise
+
+
+def _is_judged(request: JsonObject) -> bool:
+    conditions = conditions_of(request)
+    return any(find_condition(conditions, verdict) for verdict in ("Approved", "Denied"))
+
+
+def _is_answered(request: JsonObject) -> bool:
+    return is_issued(request) or is_refused(request)
+
+
+@lru_cache(maxsize=8)
+def _key_of(spec: pki.KeySpec) -> pki.PrivateKey:
+    """Return a key; each kind is made once, because RSA takes its time."""
+    return pki.generate_key(spec)

@@ -1,0 +1,96 @@
+"""Put an issuer to the test, case by case or all at once."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from certwright.client import TransportError
+from certwright.issuer.conformance.behaviour import Behaviour, NotApplicable
+from certwright.issuer.conformance.cases import Case
+from certwright.issuer.conformance.certificatebehaviours import CERTIFICATE_BEHAVIOURS
+from certwright.issuer.conformance.certificatecases import CERTIFICATE_CASES
+from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.judging import answer_violations
+from certwright.issuer.conformance.protocol import protocol_violations
+from certwright.issuer.conformance.requester import Requester
+from certwright.issuer.conformance.results import Report, Result
+from certwright.issuer.conformance.signingbehaviours import SIGNING_BEHAVIOURS
+from certwright.issuer.conformance.signingcases import SIGNING_CASES
+from certwright.issuer.conformance.subject import Subject
+from certwright.kube import ApiError
+from certwright.pki import Violation
+
+Item: TypeAlias = Case | Behaviour
+
+ITEMS: Final[tuple[Item, ...]] = (
+    *CERTIFICATE_CASES,
+    *CERTIFICATE_BEHAVIOURS,
+    *SIGNING_CASES,
+    *SIGNING_BEHAVIOURS,
+)
+"""Everything that is asked of an issuer."""
+
+AT_ONCE: Final = 4
+
+
+def skip_reason(item: Item, subject: Subject) -> str:
+    """Say why an item is not asked of this issuer, if it is not."""
+    for feature in sorted(item.needs & set(subject.unsupported)):
+        return f"{feature} is unsupported: {subject.unsupported[feature]}"
+    if Feature.KUBERNETES_CSRS in item.needs and subject.resource.namespaced:
+        return "Kubernetes' own requests reach cluster-wide issuers only"
+    return ""
+
+
+async def prove(subject: Subject, item: Item) -> Result:
+    """Put one question to an issuer. A cluster that is in the way is a violation, too."""
+    started = subject.clock.monotonic()
+    reason = skip_reason(item, subject)
+    violations: list[Violation] = []
+    if not reason:
+        try:
+            violations = await _violations(Requester(subject), item)
+        except NotApplicable as error:
+            reason = str(error)
+        except ApiError as error:
+            violations = [Violation("RefusedByServer", str(error)[:500])]
+        except TransportError as error:
+            violations = [Violation("Unreachable", str(error)[:500])]
+    seconds = subject.clock.monotonic() - started
+    return Result(item.suite, item.name, item.needs, tuple(violations), reason, seconds)
+
+
+async def run(
+    subject: Subject,
+    items: Iterable[Item] = ITEMS,
+    *,
+    progress: Callable[[Result], None] = lambda _result: None,
+    at_once: int = AT_ONCE,
+) -> Report:
+    """Put all questions to an issuer, some *at_once*; *progress* sees each result."""
+    items, places = tuple(items), asyncio.Semaphore(at_once)
+
+    async def take_turn(item: Item) -> Result:
+        async with places:
+            result = await prove(subject, item)
+        progress(result)
+        return result
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(take_turn(item)) for item in items]
+    results = [task.result() for task in tasks]
+    return Report(str(subject), results, subject.unsupported)
+
+
+async def _violations(requester: Requester, item: Item) -> list[Violation]:
+    if isinstance(item, Behaviour):
+        return await item.prove(requester)
+    subject = requester.subject
+    async with requester.make(item) as made:
+        await requester.approve(made)
+        answer = await requester.answer(made)
+        now = subject.clock.now()
+        return [
+            *answer_violations(made.asked, answer, subject.unsupported, now),
+            *protocol_violations(made.versions),
+        ]

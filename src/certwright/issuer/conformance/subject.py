@@ -1,0 +1,49 @@
+"""Which issuer is under test, and where."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from certwright.api.certmanager import IssuerRef
+from certwright.client import Client
+from certwright.clock import Clock
+from certwright.issuer.conformance.features import Feature
+from certwright.kube import Key, Resource
+
+PATIENCE = timedelta(seconds=60)
+"""How long an answer may take, unless the one who tests says otherwise."""
+
+GLANCE = timedelta(seconds=1)
+"""How long it is watched that nothing happens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An issuer that exists, in a cluster where somebody runs its controller."""
+
+    client: Client
+    """Of somebody who may create, approve and delete requests."""
+    clock: Clock
+    issuer: Key
+    """Namespace, empty for cluster-wide kinds, and name."""
+    resource: Resource
+    """The kind of the issuer."""
+    namespace: str
+    """Where requests are made; the issuer's own if it has one."""
+    unsupported: Mapping[Feature, str] = field(default_factory=dict)
+    """What its authority does not do, each with the reason."""
+    patience: timedelta = PATIENCE
+    glance: timedelta = GLANCE
+
+    @property
+    def reference(self) -> IssuerRef:
+        """How a CertificateRequest names the issuer."""
+        return IssuerRef(self.issuer.name, self.resource.kind, self.resource.group)
+
+    @property
+    def signer(self) -> str:
+        """How a CertificateSigningRequest names the issuer."""
+        return f"{self.resource.plural}.{self.resource.group}/{self.issuer.name}"
+
+    def __str__(self) -> str:
+        return f"{self.resource.group}/{self.resource.kind}/{self.issuer}"

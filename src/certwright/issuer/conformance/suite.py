@@ -1,0 +1,140 @@
+"""Conformance as a test class: subclass it, and every case is a test of your own.
+
+::
+
+    class TestMyIssuer(IssuerConformance):
+        app = app
+        spec = {"url": "https://ca.example.com"}
+        unsupported = {Feature.DURATION: "the authority decides"}
+
+The tests run on the ``cluster`` fixture of certwright's pytest plugin: the embedded server,
+and with ``--certwright-real`` the real control plane too. A fixture of that name in the
+class replaces it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, ClassVar, Protocol
+from unittest import SkipTest
+
+from certwright.client import Client
+from certwright.clock import Clock
+from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.runner import ITEMS, Item, prove, skip_reason
+from certwright.issuer.conformance.subject import GLANCE, PATIENCE, Subject
+from certwright.kube import JsonObject, Key, Object
+from certwright.runtime import Declared
+
+NAME = "conformance"
+
+
+class App(Protocol):
+    """What is tested; an `IssuerApp`."""
+
+    @property
+    def namespaced_kind(self) -> type[Object] | None:
+        """The kind of issuers in a namespace."""
+        ...
+
+    @property
+    def cluster_kind(self) -> type[Object] | None:
+        """The kind of cluster-wide issuers."""
+        ...
+
+    def crds(self) -> Sequence[JsonObject]:
+        """Return the definitions of both."""
+        ...
+
+    def controllers(self) -> Sequence[Declared]:
+        """Return what answers requests."""
+        ...
+
+
+class ClusterFixture(Protocol):
+    """What a cluster fixture offers; the testkit's does."""
+
+    client: Client
+    clock: Clock
+    namespace: str
+
+    async def install(self, *manifests: JsonObject) -> None:
+        """Create cluster-wide objects; return when the kinds they add are served."""
+        ...
+
+    async def settle(self, *controllers: Declared) -> Any:
+        """Run controllers until they rest; they go on running."""
+        ...
+
+
+class IssuerConformance:
+    """Every case as a test; a subclass names the issuer."""
+
+    app: ClassVar[App]
+    spec: ClassVar[JsonObject] = {}
+    """The spec of the issuer under test, as in its manifest."""
+    unsupported: ClassVar[Mapping[Feature, str]] = {}
+    """What the authority does not do, each with the reason."""
+    patience: ClassVar[timedelta] = PATIENCE
+    glance: ClassVar[timedelta] = GLANCE
+
+    async def prepare(self, cluster: Any) -> None:
+        """Create what the issuer needs, such as Secrets; called before it is created."""
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        """Make a test of every case."""
+        if "conformance_item" in metafunc.fixturenames:
+            ids = [f"{item.suite.replace(' ', '-')}-{item.slug}" for item in ITEMS]
+            metafunc.parametrize("conformance_item", ITEMS, ids=ids)
+
+    async def test_conforms(self, cluster: ClusterFixture, conformance_item: Item) -> None:
+        """Ask one thing of the issuer."""
+        subject = self._subject(cluster, conformance_item)
+        if reason := skip_reason(conformance_item, subject):
+            raise SkipTest(reason)
+        await self.prepare(cluster)
+        await cluster.install(*self.app.crds())
+        await self._create(cluster, subject)
+        await cluster.settle(*self.app.controllers())
+        result = await prove(subject, conformance_item)
+        if result.skipped:
+            raise SkipTest(result.skipped)
+        assert not result.violations, "\n".join(map(str, result.violations))
+
+    def _subject(self, cluster: ClusterFixture, item: Item) -> Subject:
+        kinds = self._kinds(item)
+        if not kinds:
+            raise SkipTest("the app has no kind that such requests could name")
+        resource = kinds[0].resource
+        issuer = Key(cluster.namespace if resource.namespaced else "", NAME)
+        return Subject(
+            cluster.client,
+            cluster.clock,
+            issuer,
+            resource,
+            cluster.namespace,
+            self.unsupported,
+            self.patience,
+            self.glance,
+        )
+
+    def _kinds(self, item: Item) -> Sequence[type[Object]]:
+        """Return the kinds to test an item with, best first."""
+        wide = Feature.KUBERNETES_CSRS in item.needs
+        kinds = (
+            [self.app.cluster_kind] if wide else [self.app.namespaced_kind, self.app.cluster_kind]
+        )
+        return [kind for kind in kinds if kind is not None]
+
+    async def _create(self, cluster: ClusterFixture, subject: Subject) -> None:
+        metadata: JsonObject = {"name": subject.issuer.name}
+        if subject.issuer.namespace:
+            metadata["namespace"] = subject.issuer.namespace
+        resource = subject.resource
+        await cluster.client.create(
+            {
+                "apiVersion": f"{resource.group}/{resource.version}",
+                "kind": resource.kind,
+                "metadata": metadata,
+                "spec": self.spec,
+            }
+        )
