@@ -40,6 +40,10 @@ class Bench:
         wanted = [Wanted(self.placed(obj), rules or Rules()) for obj in objects]
         return await self.engine.apply(wanted, **options)
 
+    async def apply_as_is(self, *objects: JsonObject, **options: Any) -> ChangeSet:
+        """Apply cluster-wide objects."""
+        return await self.engine.apply([Wanted(obj) for obj in objects], **options)
+
     async def delete(self, *objects: JsonObject, **options: Any) -> ChangeSet:
         refs = [ObjectRef.of(self.placed(obj)) for obj in objects]
         return await self.engine.delete(refs, **options)
@@ -61,7 +65,6 @@ class Bench:
 @pytest.fixture
 def bench(cluster: Cluster) -> Bench:
     return Bench(cluster)
-
 
 
 class Toys:

@@ -248,7 +248,9 @@ async def test_status_is_left_to_those_who_write_it(bench, toy):
 async def test_fields_nobody_here_knows_arrive(bench, toy):
     await bench.cluster.install(toy.crd())
     await bench.apply(toy("a", future={"deep": [{"x": 1.5}]}))
-    assert (await bench.cluster.get(toy.resource, "a"))["spec"] == {"future": {"deep": [{"x": 1.5}]}}
+    assert (await bench.cluster.get(toy.resource, "a"))["spec"] == {
+        "future": {"deep": [{"x": 1.5}]}
+    }
 
 
 @pytest.mark.scenario("MR-52")

@@ -72,6 +72,16 @@ class ServiceAllocator:
             self._node_ports(spec, before)
         elif before.get("type") in _EXTERNAL:
             _forget_node_ports(spec, before)
+        self._health_check_port(spec, before)
+
+    def _health_check_port(self, spec: JsonObject, before: JsonObject) -> None:
+        """A load balancer that must not cross nodes asks each whether it has pods."""
+        known = before.get("healthCheckNodePort")
+        if _is_local_balancer(spec):
+            if not spec.get("healthCheckNodePort"):
+                spec["healthCheckNodePort"] = known or self.node_port()
+        elif known and spec.get("healthCheckNodePort") == known:
+            spec.pop("healthCheckNodePort")
 
     def _node_ports(self, spec: JsonObject, before: JsonObject) -> None:
         if spec["type"] == "LoadBalancer" and not spec.get("allocateLoadBalancerNodePorts"):
@@ -112,6 +122,10 @@ def _forget_node_ports(spec: JsonObject, before: JsonObject) -> None:
         spec.pop("externalTrafficPolicy", None)
     if before.get("type") == "LoadBalancer":
         spec.pop("allocateLoadBalancerNodePorts", None)
+
+
+def _is_local_balancer(spec: JsonObject) -> bool:
+    return spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
 def _port_key(port: JsonObject) -> tuple[Any, Any]:

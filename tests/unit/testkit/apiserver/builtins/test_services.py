@@ -70,3 +70,15 @@ def test_ports_lead_to_themselves_unless_told(admit: Callable) -> None:
         ("TCP", 80),
         ("TCP", "web"),
     ]
+
+
+def test_a_local_load_balancer_has_a_port_for_health_checks(admit: Callable) -> None:
+    balancer = {"type": "LoadBalancer", "ports": [{"port": 80}]}
+    local = {**balancer, "externalTrafficPolicy": "Local"}
+    old, _ = admit("services", spec=local)
+    kept, _ = admit("services", old, spec=local)
+    gone, _ = admit("services", old, spec={**old["spec"], "externalTrafficPolicy": "Cluster"})
+
+    assert old["spec"]["healthCheckNodePort"] in range(30000, 32768)
+    assert kept["spec"]["healthCheckNodePort"] == old["spec"]["healthCheckNodePort"]
+    assert "healthCheckNodePort" not in gone["spec"]

@@ -1,0 +1,108 @@
+"""Whose an object is: what we take, what we refuse, what we inherit."""
+
+import pytest
+
+from certwright.apply import Action, Adopt, Owner, Rules
+from certwright.kube.kinds import ConfigMap
+from certwright.testkit.builders import config_map
+
+MARK = "example.com/owner"
+OURS = Owner(MARK, "ours")
+PREDECESSOR = "predecessor"
+
+
+async def data(bench):
+    return (await bench.cluster.get(ConfigMap, "a"))["data"]
+
+
+async def test_every_object_says_whose_it_is(bench):
+    await bench.apply(config_map("a"), owner=OURS)
+    metadata = (await bench.cluster.get(ConfigMap, "a"))["metadata"]
+    assert metadata["annotations"] == {MARK: "ours"}
+
+
+@pytest.mark.scenario("MR-91")
+async def test_what_belongs_to_somebody_else_is_refused_naming_them(bench):
+    await bench.apply(config_map("a", {"k": "theirs"}), owner=Owner(MARK, "theirs"))
+    with bench.counted() as calls:
+        changes = await bench.apply(config_map("a", {"k": "ours"}), owner=OURS)
+    entry = changes.entries[0]
+    assert entry.action is Action.FAILED
+    assert entry.reason.startswith(
+        f'error during apply of object "v1/ConfigMap/{bench.cluster.namespace}/a": '
+    )
+    assert "it belongs to theirs" in entry.reason
+    assert calls[0].writes == 0
+    assert await data(bench) == {"k": "theirs"}
+
+
+@pytest.mark.scenario("MR-91")
+@pytest.mark.parametrize(
+    ("owner", "rules"),
+    [
+        (OURS, Rules(take_over=True)),
+        (Owner(MARK, "ours", succeeds=lambda value: value == "theirs"), Rules()),
+    ],
+    ids=["asked for", "orphan"],
+)
+async def test_a_transfer_changes_the_owner_and_keeps_the_object(bench, owner, rules):
+    await bench.apply(config_map("a", {"k": "1", "old": "1"}), owner=Owner(MARK, "theirs"))
+    before = await bench.cluster.get(ConfigMap, "a")
+    await bench.apply(config_map("a", {"k": "2"}), owner=owner, rules=rules)
+    after = await bench.cluster.get(ConfigMap, "a")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["metadata"]["annotations"][MARK] == "ours"
+    assert after["data"] == {"k": "2"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "action"),
+    [
+        (Rules(), Action.CONFIGURED),
+        (Rules(adopt=Adopt.NEVER), Action.FAILED),
+        (Rules(adopt=Adopt.IF_LABELLED, adopt_labels={"adopt": "me"}), Action.CONFIGURED),
+        (Rules(adopt=Adopt.IF_LABELLED, adopt_labels={"adopt": "others"}), Action.FAILED),
+        (Rules(fall_back=True), Action.UNCHANGED),
+    ],
+    ids=["always", "never", "labelled", "not labelled", "fall back"],
+)
+async def test_what_belongs_to_nobody_is_adopted_as_the_rules_say(bench, rules, action):
+    await bench.cluster.create(config_map("a", {"k": "before"}, labels={"adopt": "me"}))
+    changes = await bench.apply(config_map("a", {"k": "after"}), owner=OURS, rules=rules)
+    assert changes.entries[0].action is action
+    assert (await data(bench))["k"] == ("after" if action is Action.CONFIGURED else "before")
+
+
+async def test_what_is_ours_stays_ours_without_its_mark(bench):
+    never = Rules(adopt=Adopt.NEVER)
+    await bench.apply(config_map("a", {"k": "1"}), owner=OURS, rules=never)
+    await bench.cluster.patch(ConfigMap, "a", {"metadata": {"annotations": {MARK: None}}})
+    changes = await bench.apply(config_map("a", {"k": "1"}), owner=OURS, rules=never)
+    assert changes.entries[0].action is Action.CONFIGURED
+
+
+async def test_the_fall_back_of_nobody_is_created_and_kept(bench):
+    rules = Rules(fall_back=True)
+    await bench.apply(config_map("a", {"k": "1"}), owner=OURS, rules=rules)
+    changes = await bench.apply(config_map("a", {"k": "2"}), owner=OURS, rules=rules)
+    assert changes.entries[0].action is Action.CONFIGURED
+
+
+async def test_fields_of_a_predecessor_become_ours(bench):
+    """What it set and nobody wants any more goes; what others set stays."""
+    placed = bench.placed(config_map("a", {"k": "1", "old": "1"}, labels={"old": "1"}))
+    await bench.cluster.client.create(placed, field_manager=PREDECESSOR)
+    await bench.cluster.patch(ConfigMap, "a", {"data": {"foreign": "x"}})
+    rules = Rules(take_over_from=(PREDECESSOR,))
+    with bench.counted() as calls:
+        await bench.apply(config_map("a", {"k": "2"}), owner=OURS, rules=rules)
+    assert calls[0].writes == 2
+    found = await bench.cluster.get(ConfigMap, "a")
+    assert found["data"] == {"k": "2", "foreign": "x"}
+    assert "labels" not in found["metadata"]
+    managers = {entry["manager"] for entry in found["metadata"]["managedFields"]}
+    assert PREDECESSOR not in managers
+    bench.restart()
+    with bench.counted() as calls:
+        await bench.apply(config_map("a", {"k": "2"}), owner=OURS, rules=rules)
+    assert calls[0].writes == 0

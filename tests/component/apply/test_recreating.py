@@ -1,0 +1,185 @@
+"""What cannot be changed: refused, or deleted and created anew where that is allowed."""
+
+import pytest
+
+from certwright.apply import Action, Rules
+from certwright.kube.kinds import ConfigMap, Job, RoleBinding
+from certwright.testkit.builders import config_map, job
+
+FINALIZER = "example.com/hold"
+
+
+def binding(role):
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": "x", "namespace": "default"}],
+    }
+
+
+@pytest.mark.scenario("MR-44")
+async def test_a_refused_change_leaves_the_object_and_says_why(bench):
+    await bench.apply(binding("view"))
+    before = await bench.cluster.get(RoleBinding, "b")
+    changes = await bench.apply(binding("edit"))
+    entry = changes.entries[0]
+    assert entry.action is Action.FAILED
+    place = f"rbac.authorization.k8s.io/v1/RoleBinding/{bench.cluster.namespace}/b"
+    assert entry.reason.startswith(f'error during apply of object "{place}": ')
+    assert "is invalid:" in entry.reason
+    assert await bench.cluster.get(RoleBinding, "b") == before
+
+
+@pytest.mark.scenario("MR-44")
+async def test_where_allowed_it_is_created_anew_in_the_same_pass(bench):
+    await bench.apply(binding("view"))
+    before = await bench.cluster.get(RoleBinding, "b")
+    changes = await bench.apply(binding("edit"), rules=Rules(recreate=True))
+    assert changes.entries[0].action is Action.RECREATED
+    after = await bench.cluster.get(RoleBinding, "b")
+    assert after["roleRef"]["name"] == "edit"
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+
+
+@pytest.mark.scenario("MR-44")
+async def test_an_impossible_propagation_is_told_and_nothing_deleted(bench):
+    await bench.apply(binding("view"))
+    before = await bench.cluster.get(RoleBinding, "b")
+    rules = Rules(recreate=True, recreate_propagation="Bogus")
+    changes = await bench.apply(binding("edit"), rules=rules)
+    place = f"rbac.authorization.k8s.io/v1/RoleBinding/{bench.cluster.namespace}/b"
+    assert (
+        f'invalid deletion propagation policy on object "{place}": "Bogus" is invalid, '
+        "supported values: [Background Foreground Orphan]" in changes.entries[0].reason
+    )
+    assert await bench.cluster.get(RoleBinding, "b") == before
+
+
+@pytest.mark.scenario("MR-37")
+async def test_a_job_with_another_template_is_refused_or_replaced(bench):
+    await bench.apply(job("j", image="one"))
+    changed = job("j", image="two")
+    changes = await bench.apply(changed)
+    assert changes.entries[0].action is Action.FAILED
+    rules = Rules(recreate=True, recreate_propagation="Background")
+    changes = await bench.apply(changed, rules=rules)
+    if changes.entries[0].action is Action.BLOCKED:  # the cluster's collector takes its time
+        await bench.cluster.gone(Job, "j")
+        changes = await bench.apply(changed, rules=rules)
+    assert changes.entries[0].action in {Action.RECREATED, Action.CREATED}
+    pod = (await bench.cluster.get(Job, "j"))["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == "two"
+
+
+async def test_a_valid_change_keeps_the_object_although_recreation_is_allowed(bench):
+    rules = Rules(recreate=True)
+    await bench.apply(config_map("a", {"k": "1"}), rules=rules)
+    before = await bench.cluster.get(ConfigMap, "a")
+    await bench.apply(config_map("a", {"k": "2"}), rules=rules)
+    after = await bench.cluster.get(ConfigMap, "a")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+@pytest.mark.scenario("MR-45")
+async def test_immutable_configuration_is_replaced_without_asking(bench):
+    await bench.apply({**config_map("a", {"k": "1"}), "immutable": True})
+    changes = await bench.apply({**config_map("a", {"k": "2"}), "immutable": True})
+    assert changes.entries[0].action is Action.RECREATED
+    assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "2"}
+
+
+@pytest.mark.scenario("MR-97")
+async def test_what_is_on_its_way_out_is_never_edited_and_comes_back(bench):
+    await bench.apply(config_map("a", {"k": "1"}, finalizers=[FINALIZER]))
+    await bench.cluster.delete(ConfigMap, "a")
+    before = await bench.cluster.get(ConfigMap, "a")
+    changes = await bench.apply(config_map("a", {"k": "2"}))
+    assert changes.entries[0].action is Action.BLOCKED
+    assert FINALIZER in changes.entries[0].reason
+    assert await bench.cluster.get(ConfigMap, "a") == before
+    await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
+    changes = await bench.apply(config_map("a", {"k": "2"}))
+    assert changes.entries[0].action is Action.CREATED
+
+
+@pytest.mark.scenario("MR-97")
+async def test_a_replacement_waits_for_finalizers(bench):
+    immutable = {"immutable": True}
+    first = {**config_map("a", {"k": "1"}, finalizers=[FINALIZER]), **immutable}
+    await bench.apply(first)
+    wanted = {**config_map("a", {"k": "2"}), **immutable}
+    changes = await bench.apply(wanted)
+    assert changes.entries[0].action is Action.BLOCKED
+    await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
+    await bench.apply(wanted)
+    assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "2"}
+
+
+class Interferer:
+    """Changes an object right before each of our first writes to it."""
+
+    def __init__(self, bench, times, change):
+        self._bench = bench
+        self._left = times
+        self._change = change
+        self._apply = bench.direct.apply
+        bench.direct.apply = self.apply
+
+    async def apply(self, resource, obj, **options):
+        if self._left:
+            self._left -= 1
+            await self._change(self._left)
+        return await self._apply(resource, obj, **options)
+
+
+@pytest.mark.scenario("MR-92")
+async def test_a_change_in_between_is_looked_at_again_not_lost(bench):
+    rules = Rules(preserve_replicas=True)
+    wanted = {**config_map("a", {"k": "1"}, finalizers=[FINALIZER])}
+    await bench.apply(wanted, rules=rules)
+
+    async def drop_finalizer(turn):
+        change = {"metadata": {"finalizers": [f"example.com/{turn}"]}}
+        await bench.cluster.patch(ConfigMap, "a", change)
+
+    Interferer(bench, 2, drop_finalizer)
+    # The manifest says nothing of the finalizer that is ours: it is sent as it was read,
+    # guarded by the version it was read at.
+    changes = await bench.apply(config_map("a", {"k": "2"}), rules=rules)
+    assert changes.entries[0].action is Action.CONFIGURED
+    found = await bench.cluster.get(ConfigMap, "a")
+    assert found["metadata"]["finalizers"] == ["example.com/0"], "nothing was overwritten"
+    assert found["data"] == {"k": "2"}
+    await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
+
+
+@pytest.mark.scenario("MR-93")
+async def test_a_stale_view_after_creation_is_no_failure(bench):
+    await bench.apply(config_map("a", {"k": "1"}))
+
+    async def nothing(resource, key, *, fresh=False):
+        return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
+
+    bench.direct.read = nothing
+    bench.direct.sees_all = False
+    changes = await bench.apply(config_map("a", {"k": "2"}))
+    assert changes.complete, str(changes)
+    assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "2"}
+
+
+async def test_an_object_nobody_saw_is_not_overwritten_blindly(bench):
+    """A cache of some objects does not show those of others: creating is done without force."""
+    await bench.cluster.create(config_map("a", {"k": "theirs"}))
+    seen = []
+
+    async def nothing(resource, key, *, fresh=False):
+        seen.append(fresh)
+        return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
+
+    bench.direct.read = nothing
+    bench.direct.sees_all = False
+    changes = await bench.apply(config_map("a", {"k": "ours"}))
+    assert changes.entries[0].action is Action.CONFIGURED, "adopted, after a look"
+    assert seen == [False, True]
