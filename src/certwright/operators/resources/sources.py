@@ -93,18 +93,13 @@ class Secrets:
             ApiError: it cannot be read.
             TransportError: the source cluster does not answer.
         """
-        store = self._store(key)
+        store = self.store(key)
         entry = store.get(key) or store.admit(key)
         if entry is not None:
             return entry
         if key in self._absent:
             raise NotFound(_missing(key))
         return await self._read(store, key)
-
-    def version(self, key: Key) -> str:
-        """Return the version of a Secret, empty when it is not at hand."""
-        entry = self._store(key).get(key)
-        return "" if entry is None else entry.meta.resource_version
 
     async def _read(self, store: Store, key: Key) -> Entry:
         try:
@@ -122,7 +117,8 @@ class Secrets:
             self._reading = False
         return store.get(key) or entry
 
-    def _store(self, key: Key) -> Store:
+    def store(self, key: Key) -> Store:
+        """Return the store that holds a Secret; only once the Secrets are `ready`."""
         share = self._shares.get(key.namespace) or self._shares[""]
         return share.store
 

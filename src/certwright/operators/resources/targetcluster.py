@@ -7,6 +7,7 @@ exist all the same; the engine knows and asks for a fresh read where that matter
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Final
 
 import orjson
@@ -27,15 +28,35 @@ from certwright.runtime import Entry
 
 FIELD_MANAGER: Final = "certwright"
 """Who signs the fields of target objects."""
-PREDECESSOR: Final = "gardener-resource-manager"
-"""Who signed them in installations we take over."""
 SERVED_SECONDS: Final = 0.1
 """How often a server is asked whether it serves a kind that was just established."""
 
 
-def live_of(entry: Entry) -> Live:
-    """Return a cached object for the engine."""
-    return Live(entry.obj(), entry.managed_fields)
+class CachedLive(Live):
+    """An object of a store, decoded as far as somebody looks."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+
+    @cached_property
+    def obj(self) -> JsonObject:  # type: ignore[override]
+        """Everything but managedFields."""
+        return self._entry.obj()
+
+    @cached_property
+    def managed(self) -> Sequence[JsonObject]:  # type: ignore[override]
+        """The entries of managedFields that the store keeps."""
+        return self._entry.managed_fields
+
+    @property
+    def resource_version(self) -> str:
+        """What tells this state of the object from others."""
+        return self._entry.meta.resource_version
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the object is about to go."""
+        return self._entry.meta.deleting
 
 
 class TargetCluster:
@@ -60,7 +81,7 @@ class TargetCluster:
         store = await self._targets.open(resource, key.namespace)
         entry = store.get(key)
         if not fresh:
-            return None if entry is None else live_of(entry)
+            return None if entry is None else CachedLive(entry)
         try:
             answer = await self._client.send(request.get(resource, key))
         except NotFound:
@@ -154,7 +175,7 @@ class TargetCluster:
                 while True:
                     changed.clear()
                     entry = store.get(key)
-                    found = None if entry is None else live_of(entry)
+                    found = None if entry is None else CachedLive(entry)
                     if found is not None and ready(found):
                         break
                     await changed.wait()

@@ -6,12 +6,13 @@ into the stores at once and wakes nobody; every other change is passed on.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
+from certwright.apply import ObjectRef
 from certwright.client import Client, ConnectFailed
-from certwright.kube import Forbidden, GroupVersionKind, Key, NotFound, Resource
+from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import (
     BUILT_IN,
     CustomResourceDefinition,
@@ -23,8 +24,8 @@ from certwright.runtime import Cache, Entry, Keep, Store, StoreHandle, WatchStat
 LOOK_SECONDS: Final = 0.05
 """How often a list under way is looked at for signs that it will never be complete."""
 
-SCALED: Final = "scaled"
-"""The index that finds autoscalers by what they scale."""
+FAILURES: Final = 3
+"""After so many failures in a row nobody waits for a list any longer."""
 
 _BUILT_IN: Final = frozenset(BUILT_IN)
 _POD_STATE: Final = Keep("/status/phase", "/status/reason", "/status/conditions")
@@ -142,13 +143,27 @@ class Targets:
         share = self._shares.get(place)
         return None if share is None else share.store.get(key)
 
+    def held(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[Store, Entry]]:
+        """Yield what the stores hold of some objects, and which store it is."""
+        for ref in refs:
+            resource = self.client.discovery.known(ref.gvk)
+            if resource is None:
+                continue
+            share = self._shares.get((resource, ref.namespace if self._confines(resource) else ""))
+            entry = share.store.get(ref.key) if share is not None else None
+            if share is not None and entry is not None:
+                yield share.store, entry
+
     def siblings(self, resource: Resource, namespace: str) -> list[Entry]:
         """Return our objects of a kind in a namespace, as far as a store of them is open."""
         share = self._shares.get((resource, namespace if self._namespaces else ""))
         return [] if share is None else share.store.by_namespace(namespace)
 
+    def _confines(self, resource: Resource) -> bool:
+        return bool(self._namespaces) and resource.namespaced
+
     def _place(self, resource: Resource, namespace: str) -> tuple[Resource, str]:
-        if not self._namespaces or not resource.namespaced:
+        if not self._confines(resource):
             return resource, ""
         if namespace not in self._namespaces:
             raise Forbidden(
@@ -168,15 +183,12 @@ class Targets:
 
     # What others do with them
 
-    async def scalers(self, group: str, kind: str, key: Key) -> list[Entry]:
-        """Return the autoscalers of an object; none where there is no such API."""
+    async def autoscalers(self, namespaces: Iterable[str]) -> list[JsonObject]:
+        """Return the autoscalers in namespaces; none where there is no such API."""
         if not self._autoscalers:
             self._autoscalers = [
                 self._cache.store(
-                    HorizontalPodAutoscaler,
-                    namespace=namespace,
-                    transform=_SCALE_TARGET,
-                    indexes={SCALED: scale_target},
+                    HorizontalPodAutoscaler, namespace=namespace, transform=_SCALE_TARGET
                 )
                 for namespace in self._namespaces or ("",)
             ]
@@ -185,13 +197,17 @@ class Targets:
         for share in self._autoscalers:
             with suppress(NotFound):
                 await complete(share)
-        wanted = (group, kind, key)
-        return [s for share in self._autoscalers for s in share.store.by_index(SCALED, wanted)]
+        return [
+            autoscaler.obj()
+            for namespace in sorted(namespaces)
+            for share in self._autoscalers
+            for autoscaler in share.store.by_namespace(namespace)
+        ]
 
     def _scaler_changed(self, old: Entry | None, new: Entry | None) -> None:
-        before = set(scale_target(old)) if old else set()
-        after = set(scale_target(new)) if new else set()
-        for _, kind, key in before ^ after:
+        before = {scale_target(old)} if old else set()
+        after = {scale_target(new)} if new else set()
+        for kind, key in before ^ after:
             if self.watcher is not None:
                 self.watcher.scaled(kind, key)
 
@@ -231,12 +247,11 @@ class Targets:
             self._noting = False
 
 
-def scale_target(entry: Entry) -> Sequence[tuple[str, str, Key]]:
-    """Return what an autoscaler scales: group, kind and place."""
+def scale_target(entry: Entry) -> tuple[str, Key]:
+    """Return what an autoscaler scales: kind and place."""
     target = (entry.obj().get("spec") or {}).get("scaleTargetRef") or {}
-    group = str(target.get("apiVersion") or "").rpartition("/")[0]
     place = Key(entry.key.namespace, str(target.get("name") or ""))
-    return ((group, str(target.get("kind") or ""), place),)
+    return str(target.get("kind") or ""), place
 
 
 async def complete(share: StoreHandle) -> None:
@@ -247,7 +262,7 @@ async def complete(share: StoreHandle) -> None:
                 raise NotFound(share.watch.last_error)
             case WatchState.FORBIDDEN:
                 raise Forbidden(share.watch.last_error)
-            case WatchState.BACKING_OFF:
+            case WatchState.BACKING_OFF if share.watch.status().failures >= FAILURES:
                 raise ConnectFailed(f"{share.view} cannot be watched: {share.watch.last_error}")
             case _:
                 with suppress(TimeoutError):

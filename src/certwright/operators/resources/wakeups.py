@@ -51,8 +51,8 @@ def selects(workload: Entry, pod: Entry) -> bool:
 class Wakeups:
     """A `Watcher` of the target that wakes ManagedResources.
 
-    *apply* and *judge* wake one of the two controllers, *recompute* does so after facts changed
-    that objects do not show; *waiting* yields who waits for a kind.
+    *apply* and *judge* wake one of the two controllers, *unsettle* says that something changed
+    which no object shows; *waiting* yields who waits for a kind.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class Wakeups:
         *,
         apply: Wake,
         judge: Wake,
-        recompute: Wake,
+        unsettle: Wake,
         waiting: Callable[[], Iterable[Key]],
     ) -> None:
         self._targets = targets
         self._cluster_id = cluster_id
         self._apply = apply
         self._judge = judge
-        self._recompute = recompute
+        self._unsettle = unsettle
         self._waiting = waiting
 
     def changed(self, _resource: Resource, old: Entry | None, new: Entry | None) -> None:
@@ -83,7 +83,8 @@ class Wakeups:
         workload = _WORKLOADS.get(kind)
         entry = self._targets.get(workload, key) if workload is not None else None
         for owner in self._owners(None, entry):
-            self._recompute(owner)
+            self._unsettle(owner)
+            self._apply(owner)
 
     def pod_changed(self, old: Entry | None, new: Entry | None) -> None:
         """Wake whose Deployment counts the pod."""
@@ -97,7 +98,7 @@ class Wakeups:
 
     def kinds_changed(self) -> None:
         """Wake those who wait for a kind."""
-        for key in self._waiting():
+        for key in list(self._waiting()):
             self._apply(key)
 
     def _owners(self, old: Entry | None, new: Entry | None) -> set[Key]:

@@ -1,0 +1,323 @@
+"""The acting part of a pass: inventory, objects, leftovers, and the report about all of them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from certwright.api.resources import ObjectReference
+from certwright.apply import Action, ChangeSet, Live, ObjectRef, last_foreign_writer
+from certwright.apply import Entry as Change
+from certwright.client import TransportError
+from certwright.kube import ApiError, JsonObject
+from certwright.operators.resources import claims, inventory, keys
+from certwright.operators.resources.claims import Lingering
+from certwright.operators.resources.conditions import APPLIED, Claim
+from certwright.operators.resources.deletion import lingering
+from certwright.operators.resources.desired import apply_error
+from certwright.operators.resources.gathering import Facts
+from certwright.operators.resources.guards import PruneGuard
+from certwright.operators.resources.inventory import ref_of
+from certwright.operators.resources.judging import judge_objects
+from certwright.operators.resources.keeper import Look
+from certwright.operators.resources.placing import drop_companions, place
+from certwright.operators.resources.policy import delete_rules
+from certwright.operators.resources.remembered import Settled
+from certwright.operators.resources.status import Report, Update
+from certwright.operators.resources.targetcluster import FIELD_MANAGER
+from certwright.runtime import Entry, Store
+
+NAMED: Final = 5
+"""How many objects an event names."""
+_WRITTEN: Final = frozenset({Action.CREATED, Action.CONFIGURED, Action.RECREATED})
+
+
+class Application:
+    """Carries out one pass and keeps account of it. Call the steps in the order they stand."""
+
+    def __init__(self, look: Look, facts: Facts) -> None:
+        self.lingering: list[Lingering] = []
+        """Objects that are no longer wanted and still there."""
+        self.damped_seconds = 0.0
+        """When an object that others keep changing may be repaired again; 0 if there is none."""
+        self._look = look
+        self._facts = facts
+        self._keeper = look.keeper
+        self._changes: list[Change] = [
+            Change(refusal.ref, Action.FAILED, refusal.problem) for refusal in facts.plan.refused
+        ]
+        self._unwatched: dict[ObjectRef, Live] = {}
+        self._unreleased: list[str] = []
+        self._objection = ""
+        self._left: list[ObjectReference] = []
+
+    @property
+    def failed(self) -> bool:
+        """Whether something has to be tried again that no event announces."""
+        return (
+            any(change.action is Action.FAILED for change in self._changes)
+            or bool(self._unreleased)
+            or any(item.failed for item in self.lingering)
+        )
+
+    # Before the first object
+
+    async def write_ahead(self, *, clear_operation: bool) -> None:
+        """Put into the inventory what is about to be created, together with the finalizer."""
+        look, added = self._look, self._facts.changes.added
+        metadata: JsonObject = {"annotations": {keys.OPERATION: None}} if clear_operation else {}
+        finalizer = self._keeper.our_class.finalizer
+        if finalizer not in look.resource.metadata.finalizers:
+            metadata["finalizers"] = [*look.resource.metadata.finalizers, finalizer]
+            if added and not self._facts.inventory:
+                intent = inventory.encode_intent(self._facts.plan.inventory)
+                if intent is not None and not look.resource.status.secrets_data_checksum:
+                    metadata.setdefault("annotations", {})[keys.INTENT] = intent
+                    added = ()
+        if metadata:
+            await look.ctx.patch(look.obj, {"metadata": metadata})
+        if added:
+            reset = [claims.apply_progressing(look.said(APPLIED)), *claims.checks_pending()]
+            parts = await place(look, inventory.write_ahead(self._facts.changes))
+            await look.write(
+                Update(
+                    claims=[*reset, look.summary(reset)],
+                    resources=parts.inline,
+                    companions=parts.companions,
+                )
+            )
+
+    # Objects
+
+    async def apply(self) -> None:
+        """Apply what is wanted; what somebody else keeps changing has to wait."""
+        now = self._look.ctx.clock.monotonic()
+        wanted = []
+        for item in self._facts.plan.wanted:
+            wait = self._keeper.fights.wait(item.ref.identity, now)
+            if wait:
+                self.damped_seconds = min(self.damped_seconds or wait, wait)
+                self._changes.append(await self._damped(item.ref))
+            else:
+                wanted.append(item)
+        result = await self._keeper.engine.apply(
+            wanted,
+            owner=self._look.owner,
+            always=self._keeper.configuration.controllers.managed_resource.always_update,
+            on_entry=self._applied,
+        )
+        self._changes += result.entries
+        self._note_repairs(result, now)
+
+    def _applied(self, entry: Change, live: Live | None) -> None:
+        self._keeper.metrics.applied(entry.action)
+        if live is not None and live.labels.get(keys.MANAGED_BY) != self._keeper.managed_by:
+            self._unwatched[entry.ref] = live
+
+    def _note_repairs(self, result: ChangeSet, now: float) -> None:
+        """Count what was written though nothing else was wanted than before."""
+        if not self._unchanged_input():
+            return
+        before = {ref_of(entry).identity for entry in self._facts.inventory}
+        repaired = [
+            change for change in result.with_action(*_WRITTEN) if change.ref.identity in before
+        ]
+        for change in repaired:
+            self._keeper.metrics.repairs.inc()
+            if self._keeper.fights.repaired(change.ref.identity, now):
+                self._keeper.metrics.fights.inc()
+        if repaired:
+            note = f"Restored {_named([change.ref for change in repaired])}"
+            self._look.ctx.event(self._look.obj, "Normal", "Repaired", note)
+
+    def _unchanged_input(self) -> bool:
+        resource = self._look.resource
+        return (
+            resource.status.observed_generation == resource.metadata.generation
+            and resource.status.secrets_data_checksum == self._facts.desired.checksum
+        )
+
+    async def _damped(self, ref: ObjectRef) -> Change:
+        """Say that an object is not repaired for a while, and against whom."""
+        remembered = self._look.remembered
+        if ref not in remembered.opponents:
+            resource = await self._keeper.cluster.resource(ref.gvk)
+            live = await self._keeper.cluster.read(resource, ref.key, fresh=True)
+            writer = None
+            if live is not None:
+                fields = {"metadata": {"managedFields": list(live.managed)}}
+                writer = last_foreign_writer(fields, {FIELD_MANAGER})
+            remembered.opponents[ref] = writer
+            name = writer.manager if writer else "somebody unknown"
+            note = f"{ref} is changed again and again by {name}; it is repaired less often now"
+            self._look.ctx.event(self._look.obj, "Warning", "FightDetected", note)
+        writer = remembered.opponents[ref]
+        return Change(
+            ref,
+            Action.BLOCKED,
+            "somebody else keeps changing it; repairs are put off",
+            writer=writer,
+        )
+
+    # What is no longer wanted
+
+    async def release(self) -> None:
+        """Take our name off objects that are to be ignored from now on."""
+        same = self._facts.equivalences.canonical
+        before = {same(ref_of(entry)) for entry in self._facts.inventory}
+        for ref in self._facts.desired.released:
+            if same(ref) in before:
+                try:
+                    await self._release(ref)
+                except (ApiError, TransportError) as error:
+                    self._unreleased.append(f'"{inventory.object_id(ref)}": {error}')
+
+    async def _release(self, ref: ObjectRef) -> None:
+        cluster = self._keeper.cluster
+        resource = await cluster.resource(ref.gvk)
+        live = await cluster.read(resource, ref.key)
+        if live is None or live.annotations.get(keys.ORIGIN) != str(self._look.origin):
+            return
+        version = {"uid": live.uid, "resourceVersion": live.resource_version}
+        marks = {keys.ORIGIN: None, keys.DESCRIPTION: None}
+        await cluster.patch(resource, ref.key, {"metadata": {**version, "annotations": marks}})
+
+    async def prune(self) -> None:
+        """Delete what is no longer wanted, unless there is any doubt that it is so."""
+        same = self._facts.equivalences.canonical
+        released = {same(ref) for ref in self._facts.desired.released}
+        removed = [e for e in self._facts.changes.removed if same(ref_of(e)) not in released]
+        unreleased = [e for e in self._facts.changes.removed if same(ref_of(e)) in released]
+        self._left = unreleased if self._unreleased else []
+        if not removed:
+            return
+        if self._in_doubt():
+            self._left += removed
+            return
+        settings = self._keeper.configuration.controllers.managed_resource.prune_guard
+        self._objection = PruneGuard(settings.objects, settings.percent).objection(
+            before=len(self._facts.inventory),
+            removed=len(removed),
+            confirmed=self._look.resource.metadata.annotations.get(keys.CONFIRM_PRUNE),
+        )
+        if self._objection:
+            self._left += removed
+            return
+        await self._delete(removed)
+
+    def _in_doubt(self) -> bool:
+        """Say whether an object may be missing in the input by mistake, or the target be away."""
+        if self._facts.desired.in_doubt or self._facts.plan.refused:
+            return True
+        tried = [c for c in self._changes if c.action is not Action.BLOCKED]
+        return bool(tried) and all(c.action is Action.FAILED for c in tried)
+
+    async def _delete(self, removed: list[ObjectReference]) -> None:
+        result = await self._keeper.engine.delete(
+            [ref_of(entry) for entry in removed],
+            owner=self._look.owner,
+            rules=delete_rules(
+                self._look.resource, garbage_collected=self._keeper.garbage_collected
+            ),
+            on_entry=lambda entry, _live: self._keeper.metrics.applied(entry.action),
+        )
+        self.lingering = lingering(result)
+        still = {item.ref.identity for item in self.lingering}
+        self._left += [e for e in removed if ref_of(e).identity in still]
+
+    # What became of it
+
+    async def report(self) -> None:
+        """Write the status, once, and remember how things are if all is well."""
+        look, facts = self._look, self._facts
+        claim = self._claim()
+        applied = claim.status == "True"
+        complete = applied or claim.reason == "DecodingFailed"
+        report = Report.of(ChangeSet.of(self._changes), total=len(facts.plan.inventory))
+        said, judged = [claim], None
+        if applied:
+            judged = await judge_objects(look, self._refs(), self._unwatched)
+            said += judged.claims
+            report = judged.added_to(report)
+        elif not facts.changes.same or not self._unchanged_input():
+            said += claims.checks_pending()
+        parts = await place(look, self._inventory())
+        recovered = applied and look.said(APPLIED).status == "False"
+        await look.write(
+            Update(
+                claims=[*said, look.summary(said)],
+                resources=parts.inline,
+                companions=parts.companions,
+                checksum=facts.desired.checksum if complete else None,
+                observed_generation=look.resource.metadata.generation if complete else None,
+                report=report,
+            )
+        )
+        await drop_companions(look, parts)
+        self._keeper.metrics.blocked(look.key, len(self.lingering))
+        if recovered:
+            look.ctx.event(look.obj, "Normal", "Applied", claim.message)
+        if self._objection:
+            look.ctx.event(look.obj, "Warning", "PruneUnconfirmed", self._objection)
+        self._remember(settled=applied and judged is not None)
+
+    def _claim(self) -> Claim:
+        failures = [
+            apply_error(change.ref, change.reason)
+            for change in self._changes
+            if change.action is Action.FAILED
+        ]
+        if failures:
+            return claims.apply_failed(failures)
+        if self._unreleased:
+            return claims.release_failed(self._unreleased)
+        if self._facts.desired.undecodable:
+            return claims.decoding_failed(self._facts.desired.undecodable)
+        if self._objection:
+            return claims.prune_unconfirmed(self._objection)
+        if self.lingering:
+            return claims.deletion_pending(self.lingering)
+        if any(c.action is Action.BLOCKED and not c.writer for c in self._changes):
+            return claims.apply_progressing(self._look.said(APPLIED))
+        return claims.applied()
+
+    def _inventory(self) -> list[ObjectReference]:
+        """Return what belongs to the ManagedResource now, with the labels it really got."""
+        unwritten = {
+            change.ref.identity
+            for change in self._changes
+            if change.action in {Action.FAILED, Action.BLOCKED}
+        }
+        before = {ref_of(entry).identity: entry for entry in self._facts.inventory}
+        wanted = [
+            before.get(ref_of(entry).identity, entry)
+            if ref_of(entry).identity in unwritten
+            else entry
+            for entry in self._facts.plan.inventory
+        ]
+        return inventory.afterwards(wanted, self._left)
+
+    def _refs(self) -> list[ObjectRef]:
+        return [ref_of(entry) for entry in inventory.in_order(self._facts.plan.inventory)]
+
+    def _remember(self, *, settled: bool) -> None:
+        remembered = self._look.remembered
+        remembered.awaits_kinds = self.failed and bool(self._keeper.targets.unknown)
+        always = self._keeper.configuration.controllers.managed_resource.always_update
+        if not settled or always or self.damped_seconds:
+            remembered.settled = None
+            return
+        remembered.settled = Settled(tuple(self._held()))
+
+    def _held(self) -> Iterable[tuple[Store, Entry]]:
+        """Yield everything this pass was based on, as the stores hold it."""
+        entry = self._look.store.get(self._look.key)
+        if entry is not None:
+            yield self._look.store, entry
+        for secret in self._facts.secrets:
+            yield self._keeper.secrets.store(secret.key), secret
+        yield from self._keeper.targets.held(self._refs())
+
+
+def _named(refs: Sequence[ObjectRef]) -> str:
+    """Return the names of some objects, for an event."""
+    more = f" and {len(refs) - NAMED} more" if len(refs) > NAMED else ""
+    return ", ".join(map(str, refs[:NAMED])) + more

@@ -1,0 +1,105 @@
+"""Taking leave: the objects of a ManagedResource go, and then our finalizer.
+
+It happens when a ManagedResource is deleted, and when it changes to a class of another instance.
+The inventory alone says what goes; the Secrets may be gone already.
+"""
+
+from typing import Final
+
+from certwright.api.resources import ObjectReference
+from certwright.apply import Action, ChangeSet
+from certwright.client import TransportError
+from certwright.kube import ApiError
+from certwright.operators.resources import claims
+from certwright.operators.resources.claims import Lingering
+from certwright.operators.resources.conditions import APPLIED, Claim
+from certwright.operators.resources.gathering import InventoryLost, known_inventory
+from certwright.operators.resources.inventory import ref_of
+from certwright.operators.resources.keeper import Look
+from certwright.operators.resources.policy import delete_rules
+from certwright.operators.resources.status import Report, Update
+from certwright.runtime import DONE, Outcome, again
+
+LINGER_SECONDS: Final = 5.0
+"""How often objects that are being deleted are looked at, should no event come."""
+BLOCKED_SECONDS: Final = 60.0
+"""After how long an event says that a deletion does not get on."""
+
+
+def lingering(result: ChangeSet) -> list[Lingering]:
+    """Return what a deletion left, and why."""
+    return [
+        Lingering(change.ref, change.reason, failed=change.action is Action.FAILED)
+        for change in result.with_action(Action.BLOCKED, Action.FAILED)
+    ]
+
+
+class Departure:
+    """The end of our care for one ManagedResource."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+
+    async def leave(self) -> Outcome:
+        """Delete the objects, unless they are to be kept, and release the finalizer."""
+        look = self._look
+        held = look.keeper.our_class.held(look.resource)
+        if not held:
+            look.keeper.forget(look.key)
+            return DONE
+        if look.resource.spec.keep_objects:
+            return await self._release(held)
+        try:
+            inventory = await known_inventory(look)
+        except (InventoryLost, ApiError, TransportError) as error:
+            return await self._stuck(str(error))
+        result = await self._delete(inventory)
+        left = lingering(result)
+        look.keeper.metrics.blocked(look.key, len(left))
+        if not left:
+            return await self._release(held)
+        return await self._wait(left, Report.of(result, total=len(inventory)))
+
+    async def _delete(self, inventory: list[ObjectReference]) -> ChangeSet:
+        look, keeper = self._look, self._look.keeper
+        rules = delete_rules(look.resource, garbage_collected=keeper.garbage_collected)
+        return await keeper.engine.delete(
+            [ref_of(entry) for entry in inventory],
+            owner=look.owner,
+            rules=rules,
+            on_entry=lambda entry, _live: keeper.metrics.applied(entry.action),
+        )
+
+    async def _release(self, held: list[str]) -> Outcome:
+        look = self._look
+        rest = [name for name in look.resource.metadata.finalizers if name not in held]
+        await look.ctx.patch(look.obj, {"metadata": {"finalizers": rest}})
+        look.keeper.forget(look.key)
+        return DONE
+
+    async def _wait(self, left: list[Lingering], report: Report) -> Outcome:
+        """Say what is still there; events and a timer bring us back."""
+        look, clock = self._look, self._look.ctx.clock
+        remembered = look.remembered
+        if remembered.lingering_since is None:
+            remembered.lingering_since = clock.monotonic()
+        blocked = clock.monotonic() - remembered.lingering_since >= BLOCKED_SECONDS
+        claim = claims.deletion_pending(left)
+        await self._say(claim, report)
+        if blocked and not remembered.told_blocked:
+            remembered.told_blocked = True
+            look.ctx.event(look.obj, "Warning", "DeletionBlocked", claim.message)
+        if claim.status == "False":
+            remembered.failures += 1
+            return again(look.keeper.backoff.delay(remembered.failures))
+        return again(LINGER_SECONDS)
+
+    async def _stuck(self, problem: str) -> Outcome:
+        remembered = self._look.remembered
+        remembered.failures += 1
+        await self._say(Claim(APPLIED, "False", "DeletionFailed", problem), None)
+        return again(self._look.keeper.backoff.delay(remembered.failures))
+
+    async def _say(self, claim: Claim, report: Report | None) -> None:
+        said = [claim, *claims.being_deleted(claim, keep_objects=True)]
+        await self._look.write(Update(claims=[*said, self._look.summary(said)], report=report))

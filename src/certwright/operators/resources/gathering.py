@@ -1,0 +1,127 @@
+"""The facts of a pass: what the Secrets say, what was there before, who else has a say."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from certwright.api.resources import ObjectReference
+from certwright.kube import GroupVersionKind, JsonObject, Key, NotFound
+from certwright.kube.kinds import ConfigMap
+from certwright.operators.resources.companions import read_companion
+from certwright.operators.resources.desired import DecodedSecret, Desired, desired_objects
+from certwright.operators.resources.equivalences import Equivalences
+from certwright.operators.resources.inventory import Changes, compare, recorded
+from certwright.operators.resources.keeper import Keeper, Look
+from certwright.operators.resources.policy import Plan, plan
+from certwright.operators.resources.scaled import Scaled, scale_targets
+from certwright.runtime import Entry
+
+MANY: Final = 100
+"""Putting together more manifests than this is left to a thread."""
+_SCALED_KINDS: Final = frozenset({"Deployment", "StatefulSet"})
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that is decided on."""
+
+    secrets: tuple[Entry, ...]
+    desired: Desired
+    plan: Plan
+    inventory: tuple[ObjectReference, ...]
+    """What belonged to the ManagedResource before this pass."""
+    changes: Changes
+    equivalences: Equivalences
+    warnings: tuple[str, ...] = ()
+
+
+class InventoryLost(Exception):
+    """A part of the inventory cannot be read: nothing may be deleted or forgotten."""
+
+
+async def read_secrets(look: Look) -> list[Entry]:
+    """Return the Secrets in the order they are referred to, each as often as it is.
+
+    Raises:
+        NotFound: one does not exist.
+        ApiError, TransportError: one cannot be read.
+    """
+    secrets = look.keeper.secrets
+    secrets.serve(look.store)
+    await secrets.ready()
+    namespace = look.key.namespace
+    return [await secrets.get(Key(namespace, ref.name)) for ref in look.resource.spec.secret_refs]
+
+
+async def gather(look: Look, secrets: Sequence[Entry]) -> Facts:
+    """Gather the other facts of a pass, from stores wherever possible.
+
+    Raises:
+        InventoryLost: a part of the inventory cannot be read.
+        ApiError, TransportError: a cluster does not answer as it should.
+    """
+    keeper, resource = look.keeper, look.resource
+    decoded = [await keeper.decoder.decode(secret, look.ctx.cpu) for secret in secrets]
+    equivalences = Equivalences.of(resource.spec.equivalences)
+    scopes = await _scopes(keeper, decoded)
+    many = sum(len(secret.manifests) for secret in decoded) > MANY
+    if many:
+        desired = await look.ctx.cpu(desired_objects, decoded, scopes.get)
+    else:
+        desired = desired_objects(decoded, scopes.get)
+    scaled = await _scaled(keeper, desired, equivalences)
+    arguments = (resource, desired, look.origin, keeper.managed_by, scaled)
+    planned = await look.ctx.cpu(plan, *arguments) if many else plan(*arguments)
+    inventory = await known_inventory(look)
+    changes = compare(inventory, planned.inventory, equivalences)
+    return Facts(
+        tuple(secrets), desired, planned, tuple(inventory), changes, equivalences, scaled.warnings
+    )
+
+
+async def known_inventory(look: Look) -> list[ObjectReference]:
+    """Return the inventory, also the part of it that does not fit into the status.
+
+    Raises:
+        InventoryLost: a part is gone or cannot be understood.
+        ApiError, TransportError: a part cannot be read now.
+    """
+    beside: list[ObjectReference] = []
+    for reference in look.resource.status.inventory_refs:
+        key = Key(look.key.namespace, reference.name)
+        try:
+            beside += read_companion(key, await _config_map(look, key))
+        except ValueError as error:
+            raise InventoryLost(str(error)) from error
+    return recorded(look.resource, beside)
+
+
+async def _config_map(look: Look, key: Key) -> JsonObject | None:
+    try:
+        return await look.ctx.client.get(ConfigMap, key)
+    except NotFound:
+        return None
+
+
+async def _scopes(keeper: Keeper, decoded: Iterable[DecodedSecret]) -> dict[GroupVersionKind, bool]:
+    """Return which of the kinds in manifests are namespaced, as far as the target knows them."""
+    kinds: set[GroupVersionKind] = set()
+    for secret in decoded:
+        for manifest in secret.manifests:
+            try:
+                kinds.add(GroupVersionKind.parse(manifest.obj["apiVersion"], manifest.obj["kind"]))
+            except (KeyError, ValueError, AttributeError, TypeError):
+                continue  # what is no object is refused later
+    scopes: dict[GroupVersionKind, bool] = {}
+    for gvk in kinds:
+        try:
+            scopes[gvk] = (await keeper.targets.resource(gvk)).namespaced
+        except NotFound:
+            continue
+    return scopes
+
+
+async def _scaled(keeper: Keeper, desired: Desired, equivalences: Equivalences) -> Scaled:
+    namespaces = {item.ref.namespace for item in desired.objects if item.ref.kind in _SCALED_KINDS}
+    autoscalers = await keeper.targets.autoscalers(namespaces) if namespaces else []
+    return scale_targets(autoscalers, equivalences)

@@ -1,0 +1,90 @@
+"""Saying how the objects of a ManagedResource are: after each pass, and whenever they change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from certwright.api.resources import ManagedResource
+from certwright.apply import Live, ObjectRef
+from certwright.kube import Key
+from certwright.operators.resources import claims
+from certwright.operators.resources.conditions import APPLIED, Claim
+from certwright.operators.resources.entry import is_deleting, is_ignored
+from certwright.operators.resources.gathering import known_inventory
+from certwright.operators.resources.healthchecks import Judgement
+from certwright.operators.resources.inventory import in_order, ref_of
+from certwright.operators.resources.keeper import Keeper, Look
+from certwright.operators.resources.status import Report, Update
+from certwright.runtime import DONE, Context, Outcome, again
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is to be said about the health of objects."""
+
+    judgement: Judgement
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What the two conditions say."""
+        return claims.judged(self.judgement.health, self.judgement.progress)
+
+    def added_to(self, report: Report) -> Report:
+        """Return a report with what is known about health."""
+        return report.with_health(self.judgement.health, self.judgement.progress)
+
+
+async def judge_objects(
+    look: Look, refs: Sequence[ObjectRef], known: Mapping[ObjectRef, Live] | None = None
+) -> Judged:
+    """Judge objects and count them; *known* are states that no store holds."""
+    remembered = look.remembered
+    judgement, remembered.unwatched = await look.keeper.checks.judge(
+        refs, remembered.unwatched, known
+    )
+    look.keeper.metrics.judged(look.key, judgement.counts())
+    return Judged(judgement)
+
+
+async def judge(look: Look, *, hindrance: Claim | None = None) -> None:
+    """Judge the whole inventory and write what changed, if it is applied at all."""
+    said: list[Claim] = []
+    report: Report | None = None
+    if look.said(APPLIED).status == "True":
+        refs = [ref_of(entry) for entry in in_order(await known_inventory(look))]
+        judged = await judge_objects(look, refs)
+        said = judged.claims
+        report = judged.added_to(Report.recorded(look.obj.get("status") or {}))
+    await look.write(Update(claims=[*said, look.summary(said, hindrance)], report=report))
+
+
+class Judge:
+    """The function behind the controller ``health``."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+
+    async def reconcile(self, ctx: Context, key: Key) -> Outcome:
+        """Judge the objects of a ManagedResource that is applied."""
+        entry = ctx.store(ManagedResource).get(key)
+        if entry is None:
+            return DONE
+        look = Look(self._keeper, ctx, entry)
+        if not self._is_due(look):
+            return DONE
+        settled = self._keeper.memories.is_settled(key)
+        await judge(look, hindrance=claims.suspended() if look.resource.spec.suspend else None)
+        if settled:
+            look.remembered.follow(look.store, key)
+        if look.remembered.unwatched is None:
+            return DONE
+        return again(self._keeper.configuration.controllers.health.sync_period)
+
+    def _is_due(self, look: Look) -> bool:
+        """Say whether the health of a ManagedResource is our business, and can be judged."""
+        resource = look.resource
+        return (
+            self._keeper.our_class.responsible(resource)
+            and not is_ignored(resource)
+            and not is_deleting(resource)
+            and look.said(APPLIED).status == "True"
+        )

@@ -1,0 +1,128 @@
+"""What the controllers of one process share, and one look at one ManagedResource."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from certwright.api.resources import ManagedResource
+from certwright.apply import Engine, Memory, Owner
+from certwright.kube import JsonObject, Key
+from certwright.operators.resources import policy
+from certwright.operators.resources.claims import ready
+from certwright.operators.resources.conditions import (
+    APPLIED,
+    HEALTHY,
+    PROGRESSING,
+    Claim,
+    current,
+)
+from certwright.operators.resources.configuration import Configuration
+from certwright.operators.resources.decoding import Decoder
+from certwright.operators.resources.fights import Fights
+from certwright.operators.resources.healthchecks import HealthChecks
+from certwright.operators.resources.metrics import ResourceMetrics
+from certwright.operators.resources.origin import Origin
+from certwright.operators.resources.remembered import Memories, Remembered
+from certwright.operators.resources.responsibility import ResourceClass
+from certwright.operators.resources.sources import Secrets
+from certwright.operators.resources.status import Update, updated
+from certwright.operators.resources.targetcluster import TargetCluster
+from certwright.operators.resources.targets import Targets
+from certwright.runtime import Backoff, Context, Entry, Store
+
+OUTCOME = (APPLIED, HEALTHY, PROGRESSING)
+"""What `Ready` sums up."""
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Everything one process needs to keep ManagedResources."""
+
+    configuration: Configuration
+    cluster_id: str
+    our_class: ResourceClass
+    secrets: Secrets
+    targets: Targets
+    cluster: TargetCluster
+    engine: Engine
+    memory: Memory
+    checks: HealthChecks
+    metrics: ResourceMetrics
+    backoff: Backoff
+    decoder: Decoder = field(default_factory=Decoder)
+    memories: Memories = field(default_factory=Memories)
+    fights: Fights[tuple[str, str, str, str]] = field(default_factory=Fights)
+    stores: dict[str, Store] = field(default_factory=dict)
+    """The ManagedResources, by the namespace they are confined to; all under the empty one."""
+
+    def exists(self, key: Key) -> bool:
+        """Say whether there is a ManagedResource; where we cannot see, we assume so."""
+        store = self.stores.get("") or self.stores.get(key.namespace)
+        return store is None or key in store
+
+    @property
+    def managed_by(self) -> str:
+        """The value of the label on everything we keep."""
+        return self.configuration.controllers.managed_resource.managed_by_label_value
+
+    @property
+    def garbage_collected(self) -> bool:
+        """Whether a garbage collector decides about immutable ConfigMaps and Secrets."""
+        return self.configuration.controllers.garbage_collector.enabled
+
+    def origin(self, key: Key) -> Origin:
+        """Return how the objects of a ManagedResource name it."""
+        return Origin(self.cluster_id, key)
+
+    def forget(self, key: Key) -> None:
+        """Forget a ManagedResource that is gone or not ours."""
+        self.memories.forget(key)
+        self.metrics.forget(key)
+
+
+class Look:
+    """One look at one ManagedResource: what it is, and what is to be said about it."""
+
+    def __init__(self, keeper: Keeper, ctx: Context, entry: Entry) -> None:
+        self.keeper = keeper
+        self.ctx = ctx
+        self.key = entry.key
+        self.resource: ManagedResource = entry.as_(ManagedResource)
+        self.obj: JsonObject = entry.obj()
+        self.remembered: Remembered = keeper.memories.of(entry.key)
+
+    @property
+    def store(self) -> Store:
+        """The ManagedResources of the same controller."""
+        return self.ctx.store(ManagedResource)
+
+    @cached_property
+    def origin(self) -> Origin:
+        """How its objects name it."""
+        return self.keeper.origin(self.key)
+
+    @cached_property
+    def owner(self) -> Owner:
+        """Whose its objects are."""
+        return policy.owner(self.origin, self.keeper.exists)
+
+    def said(self, type_: str) -> Claim:
+        """Return what a condition says."""
+        return current((self.obj.get("status") or {}).get("conditions"), type_)
+
+    def summary(self, claims: list[Claim], hindrance: Claim | None = None) -> Claim:
+        """Return what `Ready` says once claims are made; what is not claimed stays as it is."""
+        claimed = {claim.type: claim for claim in claims}
+        status = self.obj.get("status") or {}
+        known = {c.get("type") for c in status.get("conditions") or () if isinstance(c, dict)}
+        kept = [self.said(type_) for type_ in OUTCOME if type_ in known and type_ not in claimed]
+        return ready([*claims, *kept], hindrance)
+
+    async def write(self, update: Update) -> None:
+        """Write the status, if anything in it changes.
+
+        Raises:
+            Conflict: somebody else changed the ManagedResource meanwhile; look again.
+        """
+        status = updated(self.obj.get("status"), update, self.ctx.clock.now())
+        await self.ctx.status(self.obj, status)
+        self.obj = {**self.obj, "status": status}

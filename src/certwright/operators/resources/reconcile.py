@@ -1,0 +1,120 @@
+"""One pass over one ManagedResource: facts are gathered, decided on, acted upon, and reported.
+
+The order protects what exists. The inventory is written before the first object, the objects
+are applied before others are deleted, nothing is deleted while anything about the input is in
+doubt, and one status write at the end says what became of it all.
+"""
+
+from certwright.api.resources import ManagedResource
+from certwright.client import TransportError
+from certwright.kube import ApiError, Key, NotFound
+from certwright.operators.resources import claims
+from certwright.operators.resources.applying import Application
+from certwright.operators.resources.conditions import Claim
+from certwright.operators.resources.deletion import LINGER_SECONDS, Departure
+from certwright.operators.resources.dependencies import hindrance
+from certwright.operators.resources.entry import Decision, Step, decide
+from certwright.operators.resources.gathering import (
+    Facts,
+    InventoryLost,
+    gather,
+    read_secrets,
+)
+from certwright.operators.resources.judging import judge
+from certwright.operators.resources.keeper import Keeper, Look
+from certwright.operators.resources.remembered import Settled
+from certwright.operators.resources.status import Update
+from certwright.runtime import DONE, WAIT, Context, Outcome, again
+
+
+class Reconciler:
+    """The function behind the controller ``managedresource``."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+
+    async def reconcile(self, ctx: Context, key: Key) -> Outcome:
+        """Make the objects of a ManagedResource as they should be."""
+        keeper = self._keeper
+        if keeper.memories.is_settled(key):
+            return DONE
+        entry = ctx.store(ManagedResource).get(key)
+        if entry is None:
+            keeper.forget(key)
+            return DONE
+        look = Look(keeper, ctx, entry)
+        decision = decide(look.resource, keeper.our_class)
+        match decision.step:
+            case Step.NOTHING:
+                keeper.forget(key)
+                keeper.memories.of(key).settled = Settled(((look.store, entry),))
+                return DONE
+            case Step.WAIT_FOR_HANDOVER:
+                return WAIT
+            case Step.SAY_IGNORED:
+                await look.write(Update(claims=claims.ignored()))
+                return DONE
+            case Step.DELETE:
+                return await Departure(look).leave()
+            case Step.JUDGE:
+                await judge(look, hindrance=claims.suspended())
+                return DONE
+            case Step.RECONCILE:
+                return await self._reconcile(look, decision)
+
+    async def _reconcile(self, look: Look, decision: Decision) -> Outcome:
+        blocked = self._hindrance(look)
+        if blocked is not None:
+            await look.write(Update(claims=[look.summary([], blocked)]))
+            return WAIT
+        try:
+            secrets = await read_secrets(look)
+        except NotFound as error:
+            await self._say(look, claims.cannot_read_secret(str(error)))
+            return WAIT  # its creation wakes us
+        except (ApiError, TransportError) as error:
+            await self._say(look, claims.cannot_read_secret(str(error)))
+            return self._later(look)
+        try:
+            facts = await gather(look, secrets)
+        except (InventoryLost, ApiError, TransportError) as error:
+            await self._say(look, claims.apply_failed([str(error)]))
+            return self._later(look)
+        return await self._apply(look, facts, decision)
+
+    def _hindrance(self, look: Look) -> Claim | None:
+        if not look.resource.spec.depends_on:
+            return None
+        namespace = look.key.namespace
+        found = hindrance(
+            look.resource, lambda name: look.ctx.get(ManagedResource, Key(namespace, name))
+        )
+        if found is None:
+            return None
+        return claims.dependency_not_ready(found.message, cyclic=found.cyclic)
+
+    async def _say(self, look: Look, claim: Claim) -> None:
+        await look.write(Update(claims=[claim, look.summary([claim])]))
+
+    async def _apply(self, look: Look, facts: Facts, decision: Decision) -> Outcome:
+        application = Application(look, facts)
+        await application.write_ahead(clear_operation=decision.clear_operation)
+        await application.apply()
+        await application.release()
+        await application.prune()
+        await application.report()
+        return self._outcome(look, application)
+
+    def _outcome(self, look: Look, application: Application) -> Outcome:
+        remembered = look.remembered
+        if application.failed:
+            return self._later(look)
+        remembered.failures = 0
+        waits = [LINGER_SECONDS] if application.lingering else []
+        if application.damped_seconds:
+            waits.append(application.damped_seconds)
+        return again(min(waits)) if waits else DONE
+
+    def _later(self, look: Look) -> Outcome:
+        look.remembered.failures += 1
+        return again(self._keeper.backoff.delay(look.remembered.failures))

@@ -1,0 +1,80 @@
+"""What is remembered about each ManagedResource between two looks at it.
+
+None of it is needed to be right, only to be quick: a process that starts with nothing in mind
+comes to the same conclusions and makes no write it would not have made otherwise.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from certwright.apply import ObjectRef, Writer
+from certwright.kube import Key
+from certwright.operators.resources.healthchecks import Unwatched
+from certwright.runtime import Entry, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was looked at when all was well; all is well as long as none of it changes."""
+
+    held: tuple[tuple[Store, Entry], ...]
+
+    def still(self) -> bool:
+        """Say whether every store still holds the very entries it held then."""
+        return all(store.get(entry.key) is entry for store, entry in self.held)
+
+
+@dataclass(slots=True)
+class Remembered:
+    """What is remembered about one ManagedResource."""
+
+    settled: Settled | None = None
+    failures: int = 0
+    """How many passes in a row did not get where they should."""
+    awaits_kinds: bool = False
+    """Whether it needs a kind that the target does not serve."""
+    unwatched: Unwatched | None = None
+    opponents: dict[ObjectRef, Writer | None] = field(default_factory=dict)
+    """Who else keeps changing an object."""
+    companions: dict[str, bytes] = field(default_factory=dict)
+    """Digests of the parts of the inventory that are kept beside the status."""
+    lingering_since: float | None = None
+    told_blocked: bool = False
+
+    def follow(self, store: Store, key: Key) -> None:
+        """Note that we ourselves changed the status of what is settled."""
+        entry = store.get(key)
+        if self.settled is None or entry is None:
+            return
+        held = ((s, entry if s is store else e) for s, e in self.settled.held)
+        self.settled = Settled(tuple(held))
+
+
+class Memories:
+    """By ManagedResource, what is remembered about it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Key, Remembered] = {}
+
+    def of(self, key: Key) -> Remembered:
+        """Return what is remembered about a ManagedResource, nothing at first."""
+        return self._known.setdefault(key, Remembered())
+
+    def is_settled(self, key: Key) -> bool:
+        """Say whether nothing has changed since all was well."""
+        known = self._known.get(key)
+        return known is not None and known.settled is not None and known.settled.still()
+
+    def unsettle(self, key: Key) -> None:
+        """Note that something changed which no store shows."""
+        known = self._known.get(key)
+        if known is not None:
+            known.settled = None
+
+    def forget(self, key: Key) -> None:
+        """Forget a ManagedResource that is gone."""
+        self._known.pop(key, None)
+
+    def awaiting_kinds(self) -> Iterator[Key]:
+        """Yield those that need a kind the target does not serve."""
+        return (key for key, known in self._known.items() if known.awaits_kinds)

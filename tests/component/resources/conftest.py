@@ -1,0 +1,219 @@
+"""ManagedResources on a cluster, in few words.
+
+::
+
+    @pytest.mark.scenario("MR-23")
+    async def test_reverts_edits(keeping):
+        await keeping.declare("web", config_map("settings", {"color": "blue"}))
+        await keeping.settle()
+        await keeping.cluster.patch(ConfigMap, "settings", {"data": {"color": "red"}})
+        calls = await keeping.settle()
+        assert (await keeping.find(ConfigMap, "settings"))["data"] == {"color": "blue"}
+        assert calls.writes_to(ConfigMap) == 1
+
+``keeping`` runs on both servers, ``embedded_keeping`` on the embedded one, where time can be
+advanced. Objects without a namespace go into that of the test; the installation's label has the
+name of that namespace too, so tests on a shared server do not see each other.
+"""
+
+import base64
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import yaml
+
+from certwright.api.resources import ManagedResource
+from certwright.apply import pack_brotli
+from certwright.kube import crd_manifest, resource_of
+from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
+from certwright.operators.resources.configuration import (
+    ClientConnection,
+    Configuration,
+    Controllers,
+    GarbageCollectorSettings,
+    HealthSettings,
+    ManagedResourceSettings,
+)
+from certwright.operators.resources.wiring import resource_operator
+
+CLUSTER_WIDE = {kind.kind for kind in BUILT_IN if not kind.namespaced}
+MR = ManagedResource.resource
+
+
+class Keeping:
+    """A cluster, an operator that keeps ManagedResources on it, and words for both."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.namespace = cluster.namespace
+        self.label = f"resources.gardener.cloud/managed-by={cluster.namespace}"
+        self.running = None
+
+    # Declaring
+
+    def secret_with(self, name, *documents, key="objects.yaml", brotli=False, **metadata):
+        """Return a Secret that holds objects, or texts and bytes as they are."""
+        value = b"---\n".join(self._document(document) for document in documents)
+        if brotli:
+            value, key = pack_brotli(value), f"{key}.br"
+        data = {key: base64.b64encode(value).decode()} if documents else {}
+        return self.secret_of(name, data, **metadata)
+
+    def secret_of(self, name, data, **metadata):
+        """Return a Secret with data as the API has it."""
+        metadata = {"name": name, "namespace": self.namespace, **metadata}
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+
+    def managed_resource(self, name, *secrets, annotations=None, **spec):
+        """Return a ManagedResource that refers to Secrets by name; *spec* is as in the API."""
+        metadata = {"name": name, "namespace": self.namespace, "annotations": annotations or {}}
+        references = [{"name": secret} for secret in secrets]
+        return {
+            "apiVersion": MR.api_version,
+            "kind": MR.kind,
+            "metadata": metadata,
+            "spec": {"secretRefs": references, **spec},
+        }
+
+    async def declare(self, name, *documents, annotations=None, **spec):
+        """Create a Secret with objects and a ManagedResource that refers to it, both *name*."""
+        await self.install()
+        await self.cluster.create(self.secret_with(name, *documents))
+        await self.cluster.create(
+            self.managed_resource(name, name, annotations=annotations, **spec)
+        )
+
+    async def rewrite(self, name, *documents, **keywords):
+        """Let a Secret hold other objects."""
+        current = (await self.cluster.get(Secret, name)).get("data") or {}
+        data = self.secret_with(name, *documents, **keywords)["data"]
+        gone = {key: None for key in current if key not in data}
+        await self.cluster.patch(Secret, name, {"data": {**data, **gone}})
+
+    async def install(self):
+        """Install the definition of ManagedResource, once."""
+        if await self.cluster.find(CustomResourceDefinition, f"{MR.plural}.{MR.group}") is None:
+            await self.cluster.install(crd_manifest(ManagedResource))
+
+    def placed(self, obj):
+        """Return an object in the namespace of the test, if its kind has one."""
+        metadata = obj.get("metadata") or {}
+        if obj.get("kind") in CLUSTER_WIDE or "namespace" in metadata:
+            return obj
+        return {**obj, "metadata": {**metadata, "namespace": self.namespace}}
+
+    def _document(self, document):
+        if isinstance(document, bytes):
+            return document
+        if isinstance(document, str):
+            return document.encode()
+        return yaml.safe_dump(self.placed(document)).encode()
+
+    # Running
+
+    def operator(
+        self,
+        *,
+        target=None,
+        identity="",
+        resource_class="resources",
+        garbage_collected=False,
+        health_period=timedelta(minutes=1),
+        target_namespaces=(),
+        **settings,
+    ):
+        """Return an operator confined to the test's namespace; *settings* are managedResource's."""
+        managed = ManagedResourceSettings(managed_by_label_value=self.namespace)
+        return resource_operator(
+            Configuration(
+                source_client_connection=ClientConnection(namespaces=(self.namespace,)),
+                target_client_connection=ClientConnection(namespaces=tuple(target_namespaces)),
+                controllers=Controllers(
+                    resource_class=resource_class,
+                    managed_resource=replace(managed, **settings),
+                    health=HealthSettings(sync_period=health_period),
+                    garbage_collector=GarbageCollectorSettings(enabled=garbage_collected),
+                ),
+            ),
+            target=target,
+            identity=identity,
+        )
+
+    async def settle(self, operator=None):
+        """Run the operator until it rests; return what it asked of the server."""
+        await self.install()
+        self.running = operator or self.running or self.operator()
+        return await self.cluster.settle(self.running)
+
+    async def restart(self):
+        """Start the operator again with nothing in mind, and let it rest."""
+        return await self.cluster.restart(self.running)
+
+    # Looking
+
+    async def get(self, name):
+        """Return a ManagedResource."""
+        return await self.cluster.get(MR, name)
+
+    async def status(self, name):
+        """Return the status of a ManagedResource."""
+        return (await self.get(name)).get("status") or {}
+
+    async def conditions(self, name):
+        """Return the conditions, by type without "Resources": ``{"Applied": "True/…", …}``."""
+        return {
+            condition["type"].removeprefix("Resources"): (
+                f"{condition['status']}/{condition['reason']}"
+            )
+            for condition in (await self.status(name)).get("conditions", ())
+        }
+
+    async def message(self, name, type_="Applied"):
+        """Return the message of a condition."""
+        for condition in (await self.status(name)).get("conditions", ()):
+            if condition["type"].removeprefix("Resources") == type_:
+                return condition["message"]
+        raise LookupError(f"{name} has no condition {type_}")
+
+    async def inventory(self, name):
+        """Return the inventory as ``Kind/name``, in its order."""
+        resources = (await self.status(name)).get("resources", ())
+        return [f"{entry['kind']}/{entry['name']}" for entry in resources]
+
+    async def find(self, kind, name):
+        """Return an object, or None."""
+        return await self.cluster.find(kind, name)
+
+    async def exists(self, kind, *names):
+        """Return which of these objects exist."""
+        return {name for name in names if await self.cluster.find(kind, name) is not None}
+
+    async def events(self, reason):
+        """Return the notes of the events with a reason."""
+        found = await self.cluster.list(resource_of(Event))
+        return [event["note"] for event in found if event["reason"] == reason]
+
+
+HEALTHY = {
+    "Applied": "True/ApplySucceeded",
+    "Healthy": "True/ResourcesHealthy",
+    "Progressing": "False/ResourcesRolledOut",
+    "Ready": "True/ResourcesHealthy",
+}
+
+
+@pytest.fixture
+def keeping(cluster):
+    return Keeping(cluster)
+
+
+@pytest.fixture
+def embedded_keeping(embedded_cluster):
+    return Keeping(embedded_cluster)
+
+
+@pytest.fixture
+def healthy():
+    """What the conditions of a ManagedResource say when all is well."""
+    return HEALTHY
