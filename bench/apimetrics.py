@@ -37,8 +37,8 @@ class Usage:
         return ", ".join(f"{verb} {count:,}" for verb, count in sorted(self.calls.items()))
 
 
-async def usage(client: Client, resource: str) -> Usage:
-    """Ask the server."""
+async def usage(client: Client, resource: str = "", *, but: str = "") -> Usage:
+    """Ask the server about one resource, or about all *but* one. Itself it does not count."""
     answer = await client.send(Request("get", "GET", "/metrics"))
     calls: Counter[str] = Counter()
     cpu = 0.0
@@ -47,6 +47,7 @@ async def usage(client: Client, resource: str) -> Usage:
             cpu = float(value)
         elif name == "apiserver_request_total":
             found = dict(_LABEL.findall(labels))
-            if found.get("resource") == resource:
+            asked = found.get("resource", "")
+            if asked and (asked == resource if resource else asked != but):
                 calls[found["verb"]] += int(float(value))
     return Usage(calls, cpu)

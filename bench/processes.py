@@ -45,6 +45,7 @@ class Program:
             [sys.executable, "-m", f"bench.{module}", *args],
             cwd=ROOT,
             env=environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -67,10 +68,27 @@ class Program:
             raise SubjectFailed(f"{self.module} ended with status {self._process.wait()}")
         return json.loads(text)
 
+    def go_on(self) -> None:
+        """Send the line the process waits for."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
     def cpu(self) -> float:
         """Return the processor time the process has used so far."""
-        stat = Path(f"/proc/{self._process.pid}/stat").read_text("ascii").rpartition(")")[2]
-        return sum(map(int, stat.split()[11:13])) / TICKS_PER_SECOND
+        return cpu_of(self._process.pid)
+
+    def rss(self) -> int:
+        """Return the bytes of memory the process occupies."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+
+def cpu_of(pid: int) -> float:
+    """Return the processor time a process has used so far, children that ended aside."""
+    stat = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2]
+    return sum(map(int, stat.split()[11:13])) / TICKS_PER_SECOND
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from bench.suite import (
     embedded,
     idle,
     list_watch,
+    managed_resources,
     memory,
     pipeline,
     pki,
@@ -23,4 +24,5 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "embedded-server": embedded.run,
     "simulation": simulation.run,
     "pki": pki.run,
+    "managed-resources": managed_resources.run,
 }

@@ -1,0 +1,106 @@
+"""Edits and deletions of managed objects, and how long each lasts."""
+
+import asyncio
+import statistics
+from dataclasses import dataclass, field
+from random import Random
+from typing import NamedTuple
+
+from bench.managedworkload import KINDS
+from certwright.client import Client
+from certwright.kube import Key, Resource
+from certwright.kube.kinds import ConfigMap
+from certwright.runtime import Cache, Entry, Listener
+
+IN_FLIGHT = 20
+
+
+@dataclass
+class Repairs:
+    """How many seconds each repair took, from the answer to the disturbance."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    def percentile(self, number: int) -> float:
+        """Return how long that many of a hundred took at most."""
+        return statistics.quantiles(self.seconds, n=100)[number - 1]
+
+
+class _Place(NamedTuple):
+    resource: Resource
+    key: Key
+
+
+class _Watcher:
+    """Knows the latest state of every object, and wakes who waits for a change."""
+
+    def __init__(self) -> None:
+        self.entries: dict[_Place, Entry | None] = {}
+        self._waiting: dict[_Place, asyncio.Event] = {}
+
+    def listener(self, resource: Resource) -> Listener:
+        def on_change(old: Entry | None, new: Entry | None) -> None:
+            entry = new or old
+            assert entry is not None
+            place = _Place(resource, entry.key)
+            self.entries[place] = new
+            if event := self._waiting.get(place):
+                event.set()
+
+        return on_change
+
+    async def differs(self, place: _Place, version: str) -> None:
+        """Return when the object is there with an undisturbed state newer than *version*."""
+        event = self._waiting[place] = asyncio.Event()
+        while True:
+            entry = self.entries.get(place)
+            if entry is not None and _is_repaired(entry, int(version)):
+                break
+            event.clear()
+            await event.wait()
+        del self._waiting[place]
+
+
+def _is_repaired(entry: Entry, version: int) -> bool:
+    settings = entry.obj().get("data", {}).get("settings.yaml", "")
+    return int(entry.meta.resource_version) > version and "disturbed" not in settings
+
+
+async def disturb(
+    client: Client, namespace: str, names: list[str], count: int, rng: Random
+) -> Repairs:
+    """Edit or delete that many objects, some at a time, and see each repaired."""
+    repairs, watcher, cache = Repairs(), _Watcher(), Cache(client)
+    chosen = rng.sample([(kind, name) for kind in KINDS for name in names], count)
+    rest = iter(chosen)
+
+    async def worker() -> None:
+        clock = asyncio.get_running_loop().time
+        for kind, name in rest:
+            place = _Place(kind, Key(namespace, name))
+            version = await _disturb(client, place, delete=kind != ConfigMap or rng.random() < 0.5)
+            began = clock()
+            await watcher.differs(place, version)
+            repairs.seconds.append(clock() - began)
+
+    async with asyncio.TaskGroup() as group:
+        for kind in KINDS:
+            cache.store(kind, namespace=namespace).listen(watcher.listener(kind))
+        watching = group.create_task(cache.run())
+        await cache.wait_synced()
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(IN_FLIGHT):
+                workers.create_task(worker())
+        watching.cancel()
+    return repairs
+
+
+async def _disturb(client: Client, place: _Place, *, delete: bool) -> str:
+    """Delete or edit an object; return the version that is no longer right."""
+    if not delete:
+        edited = {"data": {"settings.yaml": "disturbed: true"}}
+        obj = await client.patch(place.resource, place.key, edited)
+        return str(obj["metadata"]["resourceVersion"])
+    obj = await client.get(place.resource, place.key)
+    await client.delete(place.resource, place.key)
+    return str(obj["metadata"]["resourceVersion"])
