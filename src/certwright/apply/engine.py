@@ -64,12 +64,12 @@ class Engine:
         *owner* is written on each object, and respected where another one is. *always* writes
         also what does not differ. *dry_run* lets the server judge and changes nothing.
         """
-        once, twice = _by_ref(wanted)
+        once, ambiguous = _by_ref(wanted)
         definitions = Definitions(once.values())
         run = Pass(self._cluster, self._memory, self._clock, owner, dry_run, always, definitions)
         report = _Report(on_entry)
-        for one in twice:
-            report.add(failed(one, ValueError("it is wanted twice, and not the same")))
+        for one in ambiguous:
+            report.add(failed(one, ValueError("it is wanted twice, in different forms")))
 
         async def bring(ref: ObjectRef) -> None:
             finding = await apply_one(run, once[ref])
@@ -80,7 +80,8 @@ class Engine:
 
         for stage in stages(once):
             await _each(stage, bring, concurrency)
-        return report.in_order([ref for stage in stages(once) for ref in stage])
+        refs = [ref for stage in stages(once) for ref in stage]
+        return report.in_order([*refs, *(one.ref for one in ambiguous)])
 
     async def delete(
         self,
@@ -132,12 +133,9 @@ class _Report:
     def __init__(self, on_entry: OnEntry | None) -> None:
         self._on_entry = on_entry
         self._found: dict[ObjectRef, Finding] = {}
-        self._refused: list[Entry] = []
 
     def add(self, finding: Finding) -> None:
-        if finding.entry.ref in self._found:
-            self._refused.append(finding.entry)
-        self._found.setdefault(finding.entry.ref, finding)
+        self._found[finding.entry.ref] = finding
         if self._on_entry is not None:
             self._on_entry(finding.entry, finding.live)
 
@@ -149,18 +147,18 @@ class _Report:
         return ""
 
     def in_order(self, refs: Sequence[ObjectRef]) -> ChangeSet:
-        return ChangeSet.of([*(self._found[ref].entry for ref in refs), *self._refused])
+        return ChangeSet.of(self._found[ref].entry for ref in refs)
 
 
 def _by_ref(wanted: Iterable[Wanted]) -> tuple[dict[ObjectRef, Wanted], list[Wanted]]:
-    """Return each object once, and those that are wanted again in another form."""
-    once: dict[tuple[str, str, str, str], Wanted] = {}
-    twice = []
+    """Return each object once, and those that are wanted in several forms: nobody knows which."""
+    forms: dict[tuple[str, str, str, str], list[Wanted]] = {}
     for one in wanted:
-        first = once.setdefault(one.ref.identity, one)
-        if first is not one and first != one:
-            twice.append(one)
-    return {one.ref: one for one in once.values()}, twice
+        known = forms.setdefault(one.ref.identity, [])
+        if one not in known:
+            known.append(one)
+    once = {known[0].ref: known[0] for known in forms.values() if len(known) == 1}
+    return once, [known[0] for known in forms.values() if len(known) > 1]
 
 
 async def _each(items: Sequence[T], work: Callable[[T], Awaitable[None]], concurrency: int) -> None:

@@ -1,6 +1,7 @@
 """An engine on a cluster, its calls counted where they leave it."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,6 +48,10 @@ class Bench:
     async def delete(self, *objects: JsonObject, **options: Any) -> ChangeSet:
         refs = [ObjectRef.of(self.placed(obj)) for obj in objects]
         return await self.engine.delete(refs, **options)
+
+    async def delete_as_is(self, *objects: JsonObject, **options: Any) -> ChangeSet:
+        """Delete cluster-wide objects."""
+        return await self.engine.delete([ObjectRef.of(obj) for obj in objects], **options)
 
     @staticmethod
     def told(changes: ChangeSet) -> dict[str, str]:
@@ -104,3 +109,15 @@ class Toys:
 @pytest.fixture
 def toy() -> Toys:
     return Toys()
+
+
+@pytest.fixture
+def embedded_bench(embedded_cluster: Cluster) -> Bench:
+    """An engine for what would disturb others on the real control plane."""
+    return Bench(embedded_cluster)
+
+
+@pytest.fixture
+def pass_time() -> Callable[[float], Awaitable[None]]:
+    """Let virtual time pass."""
+    return asyncio.sleep
