@@ -29,6 +29,7 @@ from certwright.issuer.verbs import (
     IssuerUnavailable,
     Pending,
     Permanent,
+    Retry,
     SignOutcome,
     WithCondition,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "Pending",
     "Permanent",
     "Request",
+    "Retry",
     "SecretData",
     "SecretKey",
     "SignOutcome",

@@ -1,64 +1,48 @@
 """`IssuerApp`: what an author declares, and everything that follows from it."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeVar
 
-from certwright.issuer.bundle import Bundle
+from certwright.issuer.assembly import build
+from certwright.issuer.calls import (
+    RECHECK,
+    Author,
+    CheckFunction,
+    IgnoreIssuer,
+    IgnoreRequest,
+    SignFunction,
+    SigningIssuer,
+)
 from certwright.issuer.issuer import Issuer
-from certwright.issuer.request import Request
-from certwright.issuer.verbs import SignOutcome
-from certwright.kube import JsonObject, Object
-from certwright.runtime import Backoff, Controller
+from certwright.issuer.kinds import cluster_kind_of, issuer_kind
+from certwright.issuer.outcomes import Compat
+from certwright.issuer.settings import Settings, default_backoff
+from certwright.issuer.spec import SpecType
+from certwright.issuer.verdicts import Classifier
+from certwright.kube import JsonObject, Object, crd_manifest
+from certwright.runtime import Backoff, Operator, Part, Site
 
 S = TypeVar("S")
-C = TypeVar("C", bound="SigningIssuer")
-
-CheckFunction: TypeAlias = Callable[[Issuer[S]], Awaitable[None] | None]
-SignFunction: TypeAlias = Callable[[Request, Issuer[S]], Awaitable[Bundle] | Bundle]
-Compat: TypeAlias = Literal["v1", "upstream"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class SigningIssuer(Protocol):
-    """A subclass of `Issuer` that does the work itself."""
-
-    def check(self) -> Awaitable[None] | None:
-        """Raise if the issuer cannot sign."""
-        ...
-
-    def sign(self, request: Request) -> Awaitable[Bundle] | Bundle:
-        """Return the certificate, or raise."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How an app behaves, kinds and functions apart."""
-
-    field_owner: str
-    max_retry: timedelta = timedelta(minutes=10)
-    set_ca: bool = False
-    certificate_requests: bool = True
-    kubernetes_csrs: bool = True
-    namespaced_csrs: bool = False
-    workers: int = 8
-    backoff: Backoff = Backoff(1.0, 300.0, jitter=1.0)
-    sign_timeout: timedelta = timedelta(seconds=60)
-    check_timeout: timedelta = timedelta(seconds=30)
-    secrets: bool = False
-    cluster_resource_namespace: str = ""
-    compat: Compat = "v1"
+C = TypeVar("C", bound=SigningIssuer)
 
 
 class IssuerApp(Generic[S]):
-    """An issuer: its kinds, what it does, and the process that does it."""
+    """An issuer: its kinds, what it does, and the process that does it.
 
-    namespaced_kind: type[Object] | None
-    """The generated kind, for tests: ``app.namespaced_kind(metadata=…, spec=…)``."""
-    cluster_kind: type[Object] | None
+    ::
+
+        app = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=Spec)
+
+    makes the namespaced kind DemoIssuer and the cluster kind DemoClusterIssuer. *max_retry* is
+    how long ordinary errors of ``sign`` are retried, *set_ca* whether ``status.ca`` is written,
+    *namespaced_csrs* whether Kubernetes' signing requests may name namespaced issuers (their
+    requesters then need the right to), *on_mismatch* what becomes of a request whose certificate
+    does not fit it, *secrets* whether code reads Secrets that the spec does not name.
+    ``compat="upstream"`` behaves like Go's issuer-lib to the letter.
+    """
 
     def __init__(  # noqa: PLR0913 - a declaration: each keyword is one decision of its author
         self,
@@ -70,7 +54,7 @@ class IssuerApp(Generic[S]):
         namespaced: bool = True,
         cluster: bool = True,
         cluster_kind: str = "",
-        field_owner: str = "",
+        field_owner: str | None = None,
         max_retry: timedelta = timedelta(minutes=10),
         set_ca: bool = False,
         certificate_requests: bool = True,
@@ -82,50 +66,122 @@ class IssuerApp(Generic[S]):
         check_timeout: timedelta = timedelta(seconds=30),
         secrets: bool = False,
         cluster_resource_namespace: str = "",
+        on_mismatch: Literal["fail", "retry"] = "fail",
         compat: Compat = "v1",
     ) -> None:
-        raise NotImplementedError
+        self.settings = Settings(
+            field_owner=group if field_owner is None else field_owner,
+            max_retry=max_retry,
+            set_ca=set_ca,
+            certificate_requests=certificate_requests,
+            kubernetes_csrs=kubernetes_csrs,
+            namespaced_csrs=namespaced_csrs,
+            workers=max(1, workers),
+            backoff=backoff or default_backoff(compat),
+            sign_timeout=sign_timeout,
+            check_timeout=check_timeout,
+            secrets=secrets,
+            cluster_resource_namespace=cluster_resource_namespace,
+            on_mismatch=on_mismatch,
+            compat=compat,
+        )
+        self.kind = kind
+        self.spec = SpecType(spec)
+        self._author: Author[S] = Author()
+        doc = spec.__doc__ or f"An issuer of the kind {kind}."
+        wire = self.spec.wire
+        self.namespaced_kind: type[Object] | None = None
+        self.cluster_kind: type[Object] | None = None
+        if namespaced:
+            self.namespaced_kind = issuer_kind(group, version, kind, wire, namespaced=True, doc=doc)
+        if cluster:
+            name = cluster_kind or cluster_kind_of(kind)
+            self.cluster_kind = issuer_kind(group, version, name, wire, namespaced=False, doc=doc)
 
     # What the author provides
 
     def check(
-        self, *, every: timedelta = timedelta(minutes=10)
+        self, *, every: timedelta = RECHECK
     ) -> Callable[[CheckFunction[S]], CheckFunction[S]]:
-        """Register the function that raises when an issuer cannot sign, repeated *every* …."""
-        raise NotImplementedError
+        """Register the function that raises when an issuer cannot sign.
+
+        It is called when an issuer or a Secret it refers to changes, and *every* so often.
+        """
+
+        def register(function: CheckFunction[S]) -> CheckFunction[S]:
+            self._author.check, self._author.every = function, every
+            return function
+
+        return register
 
     def sign(self, function: SignFunction[S]) -> SignFunction[S]:
         """Register the function that returns a certificate, or raises."""
-        raise NotImplementedError
+        self._author.sign = function
+        return function
 
     def issuer(self, cls: type[C]) -> type[C]:
-        """Register a subclass of `Issuer` with both as methods."""
-        raise NotImplementedError
+        """Register a subclass of `Issuer` that has both as methods."""
+        author: Any = self._author
+        author.issuer_type = given = _subclass_of_issuer(cls)
+        author.check = given.check
+        author.sign = _method(given.sign)
+        return cls
 
-    def ignore_request(self, function: F) -> F:
+    def ignore_request(self, function: IgnoreRequest) -> IgnoreRequest:
         """Register ``(request) -> bool``: requests to leave to somebody else."""
-        raise NotImplementedError
+        self._author.ignore_request = function
+        return function
 
-    def ignore_issuer(self, function: F) -> F:
-        """Register ``(issuer) -> bool``: issuers to leave to somebody else, with their requests."""
-        raise NotImplementedError
+    def ignore_issuer(self, function: IgnoreIssuer) -> IgnoreIssuer:
+        """Register ``(metadata) -> bool``: issuers to leave alone, with their requests."""
+        self._author.ignore_issuer = function
+        return function
 
-    def classify_error(
-        self, function: Callable[[Exception], SignOutcome | None]
-    ) -> Callable[[Exception], SignOutcome | None]:
+    def classify_error(self, function: Classifier) -> Classifier:
         """Register what turns exceptions of others into verbs; None leaves one as it is."""
-        raise NotImplementedError
+        self._author.classify_error = function
+        return function
 
     # What follows
 
-    def controllers(self) -> Sequence[Controller]:
-        """Return the controllers, for a Manager or a test cluster."""
-        raise NotImplementedError
+    @property
+    def kinds(self) -> tuple[type[Object], ...]:
+        """The kinds of issuers, the namespaced one first."""
+        return tuple(kind for kind in (self.namespaced_kind, self.cluster_kind) if kind)
+
+    @cached_property
+    def operator(self) -> Operator:
+        """What a Manager or a test cluster runs; each process builds its own memory."""
+        if self._author.sign is None:
+            raise TypeError(f"{self.kind}: no function is registered with @app.sign")
+        return Operator(self.kind.lower(), self._build, kinds=self.kinds)
 
     def crds(self) -> list[JsonObject]:
         """Return the CustomResourceDefinitions of the kinds."""
-        raise NotImplementedError
+        return [crd_manifest(kind) for kind in self.kinds]
 
     def main(self, argv: Sequence[str] | None = None) -> None:
         """Be a command: run, crds, rbac, deploy, conformance or doctor."""
         raise NotImplementedError
+
+    def _build(self, site: Site) -> Iterable[Part]:
+        resources = [kind.resource for kind in self.kinds]
+        return build(site, resources, self.spec, self._author, self.settings)
+
+
+def _subclass_of_issuer(cls: Any) -> Any:
+    if not (isinstance(cls, type) and issubclass(cls, Issuer)):
+        raise TypeError(f"{cls!r} must be a subclass of certwright.issuer.Issuer")
+    return cls
+
+
+def _method(sign: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Return a class's ``sign`` with its arguments in the order of a function's."""
+
+    def swapped(request: Any, issuer: Any) -> Any:
+        return sign(issuer, request)
+
+    async def swapped_async(request: Any, issuer: Any) -> Any:
+        return await sign(issuer, request)
+
+    return swapped_async if inspect.iscoroutinefunction(sign) else swapped

@@ -1,15 +1,17 @@
 """What ``check`` and ``sign`` are given: the issuer, its spec resolved."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 from certwright.issuer.request import Offload
 from certwright.issuer.secrets import SecretData
 from certwright.kube import Condition
 
 S = TypeVar("S")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,15 +30,23 @@ class Issuer(Generic[S]):
     generation: int
     spec: S
     """As declared, with Secret references replaced by what they refer to."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     now: datetime
-    read_secret: Callable[[str], SecretData] = field(repr=False)
+    read_secret: Callable[[str], Awaitable[SecretData]] = field(repr=False)
     offload: Offload = field(repr=False)
 
-    def secret(self, name: str) -> SecretData:
-        """Return a Secret from where the issuer's references point; ``IssuerApp(secrets=True)``.
+    async def cpu(self, fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function that may take more than 5 ms in a thread, off the event loop."""
+        result: R = await self.offload(fn, *args, **kwargs)
+        return result
+
+    async def secret(self, name: str) -> SecretData:
+        """Read a Secret from where the issuer's references point.
+
+        For names that the spec does not hold; needs ``IssuerApp(secrets=True)``.
 
         Raises:
             LookupError: there is none.
         """
-        return self.read_secret(name)
+        return await self.read_secret(name)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from certwright import pki
 from certwright.api.certmanager import CERTIFICATE_NAME, CERTIFICATE_REVISION
@@ -12,18 +12,11 @@ from certwright.issuer.bundle import Bundle
 from certwright.issuer.secrets import SecretData
 from certwright.kube import Condition
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 RequestKind: TypeAlias = Literal["CertificateRequest", "CertificateSigningRequest"]
 
 
-class Offload(Protocol):
-    """Runs a function in a thread; ``Context.cpu`` is one."""
-
-    def __call__(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
-        """Run *fn* off the event loop."""
-        ...
+Offload: TypeAlias = Callable[..., Awaitable[Any]]
+"""Runs a function with its arguments in a thread; ``Context.cpu`` is one."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,6 +33,9 @@ class Request:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
+    issuer_kind: str
+    issuer_name: str
+    issuer_namespace: str
     username: str = ""
     """Who asked, as the API server knows them."""
     user_uid: str = ""
@@ -53,7 +49,7 @@ class Request:
     now: datetime
     """When this attempt began; what is signed is dated by it."""
     read_terms: Callable[[], pki.RequestTerms] = field(repr=False)
-    read_secret: Callable[[str, str], SecretData] = field(repr=False)
+    read_secret: Callable[[str], Awaitable[SecretData]] = field(repr=False)
     offload: Offload = field(repr=False)
 
     @cached_property
@@ -111,13 +107,15 @@ class Request:
         """Return what to sign: names and key of the signing request, usages of the request."""
         return pki.request_template(self.csr, self.terms)
 
-    def secret(self, name: str) -> SecretData:
-        """Return a Secret beside the request; needs ``IssuerApp(secrets=True)``.
+    async def secret(self, name: str) -> SecretData:
+        """Read a Secret beside the request; needs ``IssuerApp(secrets=True)``.
+
+        For requests without a namespace that is the cluster resource namespace.
 
         Raises:
             LookupError: there is none.
         """
-        return self.read_secret(self.namespace, name)
+        return await self.read_secret(name)
 
     async def sign_with(self, authority: pki.Authority) -> Bundle:
         """Sign with an authority of our own, off the event loop where that is slow.

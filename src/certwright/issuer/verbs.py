@@ -5,6 +5,7 @@
     SignOutcome
     ├── Permanent          it will never work: the request becomes Failed
     ├── Pending            it is under way: look again after a while, however long it takes
+    ├── Retry              try again, but not before a while
     ├── IssuerUnavailable  not this request but its issuer is at fault: both wait until it is fit
     └── WithCondition      says more: a condition of the author's own, then the cause decides
 
@@ -56,6 +57,14 @@ class Pending(SignOutcome):
         self.state = None if state is None else dict(state)
 
 
+class Retry(SignOutcome):
+    """An ordinary error that asks for patience: tried again, but not before *after*."""
+
+    def __init__(self, message: str, *, after: timedelta | float) -> None:
+        super().__init__(message)
+        self.after = after if isinstance(after, timedelta) else timedelta(seconds=after)
+
+
 class IssuerUnavailable(SignOutcome):
     """The issuer cannot sign, whatever the request is: credentials refused, service down.
 
@@ -73,10 +82,10 @@ class WithCondition(SignOutcome):
 
     def __init__(
         self,
-        type: str,
+        type: str,  # noqa: A002 - the API's word
         status: ConditionStatus,
         reason: str,
-        cause: BaseException,  # noqa: A002
+        cause: BaseException,
     ) -> None:
         super().__init__(str(cause))
         self.type = type

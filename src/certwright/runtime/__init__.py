@@ -37,6 +37,7 @@ from certwright.runtime.memory import settle_memory
 from certwright.runtime.metrics import Metrics
 from certwright.runtime.operator import Declared, Operator, Part, Runnable, Site
 from certwright.runtime.outcome import DONE, WAIT, Outcome, again
+from certwright.runtime.pool import CpuPool
 from certwright.runtime.predicates import (
     Predicate,
     all_of,
@@ -67,6 +68,7 @@ __all__ = [
     "Check",
     "Context",
     "Controller",
+    "CpuPool",
     "DeadlineExceeded",
     "Declared",
     "Drop",

@@ -84,6 +84,8 @@ class Metrics:
     def __init__(self, host: str = "") -> None:
         self.registry = registry = CollectorRegistry()
         self._host = host
+        self._counters: dict[str, Counter] = {}
+        self._gauges: dict[str, Gauge] = {}
         by_controller, by_queue = ["controller"], ["name", "controller"]
 
         def histogram(
@@ -158,12 +160,16 @@ class Metrics:
         )
 
     def counter(self, name: str, text: str, labels: Iterable[str] = ()) -> Counter:
-        """Add a counter, once: operators have numbers of their own."""
-        return Counter(name, text, labels, registry=self.registry)
+        """Return the counter of a name: operators have numbers of their own, and share them."""
+        if name not in self._counters:
+            self._counters[name] = Counter(name, text, labels, registry=self.registry)
+        return self._counters[name]
 
     def gauge(self, name: str, text: str, labels: Iterable[str] = ()) -> Gauge:
-        """Add a gauge, once."""
-        return Gauge(name, text, labels, registry=self.registry)
+        """Return the gauge of a name."""
+        if name not in self._gauges:
+            self._gauges[name] = Gauge(name, text, labels, registry=self.registry)
+        return self._gauges[name]
 
     def on_request(self, request: Request, outcome: int | TransportError, seconds: float) -> None:
         """Count an attempt to reach the API server."""

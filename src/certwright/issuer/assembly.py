@@ -1,0 +1,155 @@
+"""From an app's declaration to the controllers of one process."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeVar
+
+from certwright.api.certificates import CertificateSigningRequest
+from certwright.api.certmanager import CertificateRequest
+from certwright.issuer import predicates
+from certwright.issuer.calls import Author
+from certwright.issuer.certificaterequests import CertificateRequests
+from certwright.issuer.desk import Desk
+from certwright.issuer.issuerloop import IssuerLoop
+from certwright.issuer.matching import IssuerAt
+from certwright.issuer.memory import Memory
+from certwright.issuer.metrics import IssuerMetrics
+from certwright.issuer.reading import IssuerReader, SecretReader
+from certwright.issuer.requestloop import RequestLoop
+from certwright.issuer.requeststatus import RequestScribe
+from certwright.issuer.settings import Settings
+from certwright.issuer.signing import Signer
+from certwright.issuer.signingrequests import SigningRequests
+from certwright.issuer.signingstatus import SigningScribe
+from certwright.issuer.slimming import Slim
+from certwright.issuer.spec import SpecType
+from certwright.kube import Resource
+from certwright.kube.kinds import Secret
+from certwright.runtime import (
+    Controller,
+    CpuPool,
+    Mapper,
+    Part,
+    Site,
+    Trigger,
+    Watched,
+    mapped,
+    select,
+)
+
+S = TypeVar("S")
+
+GRACE = timedelta(seconds=30)
+"""What a reconcile may take beside the author's code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads for authors' functions that are not async; closed with the process."""
+
+    pool: CpuPool
+
+    async def run(self) -> None:
+        """Wait for the end."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.pool.close()
+
+
+def build(
+    site: Site,
+    kinds: Sequence[Resource],
+    spec: SpecType[S],
+    author: Author[S],
+    settings: Settings,
+) -> Iterable[Part]:
+    """Return the controllers of an app, with a memory of their own."""
+    memory, metrics = Memory(kinds), IssuerMetrics(site.metrics)
+    backoff = replace(settings.backoff, rng=site.rng)
+    pool = CpuPool(settings.workers)
+    namespace = settings.cluster_resource_namespace or "default"
+    reader = IssuerReader(spec, SecretReader(), memory, author.issuer_type, namespace)
+    signer = Signer(author, reader, settings, metrics, pool.run)
+    secrets = _secrets(kinds, spec, namespace)
+    yield Threads(pool)
+    for kind in kinds:
+        loop = IssuerLoop(
+            kind, author, reader, settings, memory, metrics, pool.run, backoff, site.rng
+        )
+        yield Controller(
+            kind,
+            loop.reconcile,
+            name=_kebab(kind.kind),
+            field_manager=settings.field_owner,
+            watches=[mapped(one, _users(memory, kind)) for one in secrets],
+            channels=[memory.channels[kind]],
+            predicate=predicates.on_entries(predicates.issuer_changed),
+            workers=settings.workers,
+            deadline=settings.check_timeout + GRACE,
+        )
+    for desk, watched in _desks(kinds, settings):
+        requests = RequestLoop(desk, signer, memory, backoff)
+        changed = predicates.signing_request_changed
+        if desk.resource == CertificateRequest.resource:
+            upstream = settings.compat == "upstream"
+            changed = predicates.request_changed if upstream else predicates.foreign_part_changed
+        yield Controller(
+            watched,
+            requests.reconcile,
+            name=f"{_kebab(kinds[0].kind)}-{desk.resource.plural}"[:63],
+            field_manager=settings.field_owner,
+            watches=list(_links(kinds, memory, desk)),
+            reads=secrets,
+            sources=[requests.take_stock],
+            predicate=predicates.on_entries(changed),
+            workers=settings.workers,
+            deadline=settings.sign_timeout + settings.check_timeout * 2 + GRACE,
+        )
+
+
+def _desks(kinds: Sequence[Resource], settings: Settings) -> Iterator[tuple[Desk, Watched]]:
+    group, compat = kinds[0].group, settings.compat
+    if settings.certificate_requests:
+        scribe = RequestScribe(
+            field_owner=settings.field_owner, set_ca=settings.set_ca, compat=compat
+        )
+        desk: Desk = CertificateRequests(kinds, scribe, compat)
+        yield desk, select(CertificateRequest, transform=Slim(group))
+    if settings.kubernetes_csrs:
+        desk = SigningRequests(
+            kinds,
+            SigningScribe(compat=compat),
+            settings.field_owner,
+            settings.namespaced_csrs,
+        )
+        yield desk, select(CertificateSigningRequest, transform=Slim(group))
+
+
+def _secrets(kinds: Sequence[Resource], spec: SpecType[S], namespace: str) -> list[Watched]:
+    """Return which Secrets are watched: names and versions, and only where issuers look."""
+    if not spec.uses_secrets:
+        return []
+    everywhere = any(kind.namespaced for kind in kinds)
+    return [select(Secret, namespace="" if everywhere else namespace, metadata_only=True)]
+
+
+def _links(kinds: Sequence[Resource], memory: Memory, desk: Desk) -> Iterator[Trigger]:
+    changed = predicates.on_entries(predicates.readiness_changed)
+    for kind in kinds:
+        yield mapped(kind, _linked(memory, kind, desk.resource), changed)
+
+
+def _linked(memory: Memory, issuer: Resource, requests: Resource) -> Mapper:
+    return lambda entry: memory.linked(requests, IssuerAt(issuer, entry.key))
+
+
+def _users(memory: Memory, kind: Resource) -> Mapper:
+    return lambda entry: memory.users_of(kind, entry.key)
+
+
+def _kebab(kind: str) -> str:
+    words = "".join(f"-{one.lower()}" if one.isupper() else one for one in kind)
+    return words.lstrip("-")[:40]

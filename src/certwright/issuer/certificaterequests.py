@@ -1,0 +1,120 @@
+"""cert-manager's CertificateRequests: how they are read, and what they ask for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from certwright import pki
+from certwright.api.certmanager import CertificateRequest
+from certwright.issuer.conditions import FORBIDDEN_ON_REQUESTS
+from certwright.issuer.desk import Asked, Circumstances, TermsError, own_conditions
+from certwright.issuer.gates import Gate, gate_request
+from certwright.issuer.matching import IssuerAt, match_reference
+from certwright.issuer.outcomes import Change, Compat, Waiting
+from certwright.issuer.request import Request
+from certwright.issuer.requeststatus import RequestScribe, Said, state_of
+from certwright.issuer.verdicts import Verdict
+from certwright.kube import Resource, parse_duration
+from certwright.runtime import Entry
+
+DEFAULT_LIFETIME = timedelta(hours=2160)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateRequests:
+    """The desk for CertificateRequests."""
+
+    kinds: Sequence[Resource]
+    scribe: RequestScribe
+    compat: Compat = "v1"
+    resource: ClassVar[Resource] = CertificateRequest.resource
+    forbidden: ClassVar[frozenset[str]] = FORBIDDEN_ON_REQUESTS
+
+    def read(self, entry: Entry) -> Asked:
+        """Read a request from its store."""
+        typed = entry.as_(CertificateRequest)
+        conditions = tuple(typed.status.conditions)
+        said = Said(conditions, own_conditions(entry, self.scribe.field_owner))
+        return Asked(typed.metadata, conditions, typed, said)
+
+    def match(self, asked: Asked) -> IssuerAt:
+        """Find the issuer by reference."""
+        return match_reference(asked.typed.spec.issuer_ref, asked.metadata.namespace, self.kinds)
+
+    def gate(self, asked: Asked) -> Gate:
+        """Judge what the request is ready for."""
+        deleting = asked.metadata.deletion_timestamp is not None
+        return gate_request(asked.conditions, is_deleting=deleting, compat=self.compat)
+
+    def terms(self, asked: Asked) -> pki.RequestTerms:
+        """Read lifetime, usages and whether an authority is asked for."""
+        return request_terms(asked.typed)
+
+    def request(self, asked: Asked, at: IssuerAt, around: Circumstances) -> Request:
+        """Return what authors get."""
+        metadata, spec = asked.metadata, asked.typed.spec
+        return Request(
+            kind="CertificateRequest",
+            name=metadata.name,
+            namespace=metadata.namespace,
+            uid=metadata.uid,
+            created=asked.created,
+            labels=metadata.labels,
+            annotations=metadata.annotations,
+            conditions=asked.conditions,
+            issuer_kind=at.kind.kind,
+            issuer_name=at.key.name,
+            issuer_namespace=at.key.namespace,
+            username=spec.username,
+            user_uid=spec.uid,
+            groups=tuple(spec.groups),
+            extra={name: tuple(values) for name, values in spec.extra.items()},
+            csr_pem=spec.request.decode("latin-1"),
+            attempt=around.attempt,
+            state=state_of(asked.conditions),
+            now=around.now,
+            read_terms=lambda: self.terms(asked),
+            read_secret=around.read_secret,
+            offload=around.offload,
+        )
+
+    def initialize(self, asked: Asked, now: datetime) -> Change:
+        """Say that it was seen."""
+        return self.scribe.initialize(asked.said, now)
+
+    def deny(self, asked: Asked, now: datetime) -> Change:
+        """Say that it is denied."""
+        return self.scribe.deny(asked.said, now)
+
+    def wait(self, asked: Asked, why: Waiting, now: datetime) -> Change:
+        """Say that it waits for its issuer."""
+        return self.scribe.wait(asked.said, why, now)
+
+    def settle(self, asked: Asked, verdict: Verdict, now: datetime) -> Change:
+        """Say how an attempt to sign ended."""
+        return self.scribe.settle(asked.said, verdict, now)
+
+
+def request_terms(request: CertificateRequest) -> pki.RequestTerms:
+    """Read what a CertificateRequest asks for beside its signing request.
+
+    An authority's certificate may sign certificates, whether the usages say so or not.
+
+    Raises:
+        TermsError: the duration is none, or not positive.
+        pki.UnknownUsage: a usage is none.
+    """
+    spec = request.spec
+    usages = pki.parse_usages(spec.usages) if spec.usages else pki.DEFAULT_USAGES
+    if spec.is_ca:
+        usages = pki.Usages(usages.key | {"cert sign"}, usages.extended)
+    lifetime = DEFAULT_LIFETIME
+    if spec.duration:
+        try:
+            lifetime = parse_duration(spec.duration)
+        except ValueError as error:
+            raise TermsError("ErrorParseDuration", f"spec.duration: {error}") from error
+        if lifetime <= timedelta():
+            raise TermsError("InvalidDuration", f"spec.duration: {spec.duration} is not positive")
+    return pki.RequestTerms(lifetime, spec.is_ca, usages)

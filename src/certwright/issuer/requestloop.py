@@ -1,0 +1,259 @@
+"""The loop over requests: look, decide, sign, write once.
+
+Decisions are made by the pure modules; here they are put in order and carried out.
+`RequestLoop._decide` reads like the list of what must hold before anything is signed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from certwright.api.certmanager import GROUP
+from certwright.issuer.access import may_reference
+from certwright.issuer.calls import call
+from certwright.issuer.conditions import READY
+from certwright.issuer.desk import Asked, Desk
+from certwright.issuer.gates import Gate
+from certwright.issuer.issuerstatus import Trouble
+from certwright.issuer.matching import IssuerAt, NotOurs
+from certwright.issuer.memory import Attempts, Memory
+from certwright.issuer.outcomes import Change, Next, Notice, missing, not_ready, outdated
+from certwright.issuer.reading import IssuerRecord, read_issuer
+from certwright.issuer.settings import APPROVAL_PATIENCE
+from certwright.issuer.signing import ReadFailed, Signer
+from certwright.issuer.verdicts import Result, Verdict, issued, text_of
+from certwright.kube import Key, NotFound, find_condition, format_duration
+from certwright.runtime import DONE, WAIT, Backoff, Context, Outcome, again
+
+PATIENCE_SECONDS = 3.0
+"""How long ``sign`` may take before the request says that somebody is at work on it."""
+BEHIND = timedelta(seconds=1)
+"""How long to wait for a view that turned out to be old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One look at one request."""
+
+    asked: Asked
+    at: IssuerAt
+    gate: Gate
+    record: IssuerRecord | None
+    attempts: Attempts
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLoop:
+    """Answers the requests of one kind."""
+
+    desk: Desk
+    signer: Signer[Any]
+    memory: Memory
+    backoff: Backoff
+
+    async def take_stock(self, ctx: Context) -> AsyncIterator[Key]:
+        """Note what is there when the process begins to work; wakes nobody."""
+        self._take_stock(ctx)
+        nobody: tuple[Key, ...] = ()
+        for key in nobody:
+            yield key
+
+    async def reconcile(self, ctx: Context, key: Key) -> Outcome:
+        """Look at one request and bring it a step further."""
+        self._take_stock(ctx)
+        entry = ctx.store(self.desk.resource).get(key)
+        if entry is None:
+            return self._forget(key)
+        asked = self.desk.read(entry)
+        try:
+            at = self.desk.match(asked)
+        except NotOurs:
+            return DONE
+        gate = self.desk.gate(asked)
+        if gate is Gate.LEAVE:
+            return self._forget(key)
+        attempts = self.memory.attempts(self.desk.resource, key, asked.metadata.uid)
+        case = Case(asked, at, gate, self._issuer(ctx, at), attempts)
+        if gate is Gate.UNAPPROVED:
+            return self._unapproved(ctx, case)
+        self.memory.link(self.desk.resource, key, at)
+        try:
+            if await self._is_ignored(ctx, case):
+                return DONE
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - somebody else's code
+            ctx.log.warning("failed to check if Request should be ignored", error=text_of(error))
+            return self._next(Change(next=Next.BACKOFF), attempts)
+        case, change = await self._decide(ctx, case)
+        return await self._carry_out(ctx, case, change)
+
+    # Deciding
+
+    async def _decide(self, ctx: Context, case: Case) -> tuple[Case, Change]:
+        """Return what to do; the case with it, because it may have been written to meanwhile."""
+        desk, asked, now = self.desk, case.asked, ctx.clock.now()
+        if case.gate is Gate.DENY:
+            return case, desk.deny(asked, now)
+        if case.gate is Gate.INITIALIZE:
+            return case, desk.initialize(asked, now)
+        if case.attempts.signed is not None:  # and the write failed: never sign again for that
+            return case, desk.settle(asked, issued(case.attempts.signed), now)
+        if case.record is None:
+            return case, desk.wait(asked, missing(case.at), now)
+        why = not_ready(case.record.ready, case.record.metadata.generation)
+        if why is not None:
+            return case, desk.wait(asked, why, now)
+        try:
+            if await self._is_behind(ctx, asked):
+                return case, Change(next=Next.POLL, after=BEHIND)
+            case, verdict = await self._sign(ctx, case, case.record)
+        except ReadFailed as error:
+            ctx.log.warning("unexpected get error", error=str(error))
+            kind = desk.resource.kind
+            note = f"Got an unexpected error while processing the {kind}"
+            notice = Notice("Warning", "UnexpectedError", "SyncFailed", note)
+            return case, Change(notice=notice, next=Next.BACKOFF)
+        if verdict.result is Result.ISSUER_ERROR:
+            self.memory.report(case.at, Trouble(verdict.text, verdict.is_permanent))
+            return case, desk.wait(case.asked, outdated(), ctx.clock.now())
+        return case, desk.settle(case.asked, verdict, ctx.clock.now())
+
+    async def _sign(self, ctx: Context, case: Case, record: IssuerRecord) -> tuple[Case, Verdict]:
+        """Sign, and say meanwhile that somebody is at work if it takes long."""
+        case.attempts.count += 1
+        denied = await may_reference(ctx.client, case.asked, case.at)
+        if denied is not None:
+            return case, denied
+        request = self.signer.request(ctx, self.desk, case.asked, case.at, case.attempts.count)
+        async with asyncio.TaskGroup() as group:
+            signing = group.create_task(
+                self.signer.attempt(ctx, self.desk, request, case.at, record)
+            )
+            done, _ = await asyncio.wait([signing], timeout=PATIENCE_SECONDS)
+            if not done and find_condition(case.asked.conditions, READY) is None:
+                case = await self._say_started(ctx, case)
+        verdict = signing.result()
+        if verdict.result is Result.ISSUED:
+            case.attempts.signed = verdict.bundle
+            self.memory.health(case.at).flaps = 0
+            if verdict.remark:
+                ctx.event(case.asked.typed, "Warning", "DurationMismatch", verdict.remark, "Synced")
+        return case, verdict
+
+    async def _say_started(self, ctx: Context, case: Case) -> Case:
+        status = self.desk.initialize(case.asked, ctx.clock.now()).status
+        if status is None:
+            return case
+        await ctx.apply_status(case.asked.typed, status)
+        entry = ctx.store(self.desk.resource).get(case.asked.key)
+        return replace(case, asked=self.desk.read(entry)) if entry is not None else case
+
+    async def _is_ignored(self, ctx: Context, case: Case) -> bool:
+        """Ask the author, about the issuer before anything is written (upstream: after)."""
+        author, limit = self.signer.author, self.signer.settings.check_timeout
+        threads = self.signer.threads
+        if author.ignore_request is not None:
+            request = self.signer.request(ctx, self.desk, case.asked, case.at, 0)
+            if await call(author.ignore_request, request, limit=limit, threads=threads):
+                return True
+        if self.signer.settings.compat == "upstream" and case.gate is not Gate.PROCEED:
+            return False
+        if author.ignore_issuer is None or case.record is None:
+            return False
+        metadata = case.record.metadata
+        return bool(await call(author.ignore_issuer, metadata, limit=limit, threads=threads))
+
+    async def _is_behind(self, ctx: Context, asked: Asked) -> bool:
+        """Whether our view of a request is old, where it was there before this process was.
+
+        Another process may have signed it: a list served from a cache can be older than that.
+        """
+        if self.signer.settings.compat == "upstream":
+            return False
+        if self.memory.is_verified(self.desk.resource, asked.key):
+            return False
+        try:
+            fresh = await ctx.client.get(self.desk.resource, asked.key)
+        except NotFound:
+            return True
+        if fresh["metadata"]["resourceVersion"] != asked.metadata.resource_version:
+            return True
+        self.memory.verify(self.desk.resource, asked.key)
+        return False
+
+    def _issuer(self, ctx: Context, at: IssuerAt) -> IssuerRecord | None:
+        entry = ctx.store(at.kind).get(at.key)
+        return None if entry is None else read_issuer(at, entry)
+
+    # Carrying out
+
+    async def _carry_out(self, ctx: Context, case: Case, change: Change) -> Outcome:
+        asked, is_upstream = case.asked, self.signer.settings.compat == "upstream"
+        if is_upstream:
+            self._tell(ctx, case, change)
+        if change.status is not None:
+            try:
+                await ctx.apply_status(asked.typed, change.status, any_version=is_upstream)
+            except NotFound:
+                return self._forget(asked.key)
+        if not is_upstream:
+            self._tell(ctx, case, change)
+        return self._next(change, case.attempts)
+
+    def _tell(self, ctx: Context, case: Case, change: Change) -> None:
+        notice = change.notice
+        if notice is None:
+            return
+        if notice.reason in {"Issued", "PermanentError"}:
+            ctx.log.info(
+                "issued" if notice.reason == "Issued" else "failed",
+                issuer=f"{case.at.kind.kind}/{case.at.key}",
+                uid=case.asked.metadata.uid,
+                attempt=case.attempts.count,
+                note=notice.note,
+            )
+        if notice == case.attempts.told and self.signer.settings.compat == "v1":
+            return
+        case.attempts.told = notice
+        ctx.event(case.asked.typed, notice.type, notice.reason, notice.note, notice.action)
+
+    def _next(self, change: Change, attempts: Attempts) -> Outcome:
+        match change.next:
+            case Next.WAIT:
+                attempts.failures = 0
+                return WAIT
+            case Next.POLL:
+                attempts.failures = 0
+                return again(change.after)
+            case Next.BACKOFF:
+                attempts.failures += 1
+                delay = self.backoff.delay(attempts.failures)
+                return again(max(delay, change.after.total_seconds(), 0.001))
+        return DONE
+
+    def _unapproved(self, ctx: Context, case: Case) -> Outcome:
+        """Wait for approval; when that takes too long, tell once what is probably missing."""
+        if self.signer.settings.compat == "upstream" or self.desk.resource.group != GROUP:
+            return DONE
+        waited = ctx.clock.now() - case.asked.created
+        if waited < APPROVAL_PATIENCE:
+            return again(min(APPROVAL_PATIENCE - waited, APPROVAL_PATIENCE))
+        signers = f"{case.at.kind.qualified}/*"
+        note = (
+            f"Not approved for {format_duration(APPROVAL_PATIENCE)}. No approver may have the"
+            f' permission: verb "approve" on "signers" named "{signers}" in the group'
+            f' "{GROUP}". The command rbac prints the role for cert-manager.'
+        )
+        self._tell(
+            ctx, case, Change(notice=Notice("Warning", "WaitingForApproval", "Synced", note))
+        )
+        return DONE
+
+    def _forget(self, key: Key) -> Outcome:
+        self.memory.forget(self.desk.resource, key)
+        return DONE
+
+    def _take_stock(self, ctx: Context) -> None:
+        store = ctx.store(self.desk.resource)
+        self.memory.seen_at_start(self.desk.resource, (entry.key for entry in store.items()))

@@ -1,0 +1,242 @@
+"""From an author's spec type to what stands in YAML, and back with references resolved.
+
+The author writes a dataclass or a Struct in Python's names and with Secret references as
+plain types. The API has camelCase and objects that point. `SpecType` knows both sides: its
+``wire`` type makes the schema, `SpecType.references` finds what a spec points to, and
+`SpecType.build` makes the author's own value of it.
+"""
+
+import dataclasses
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import get_type_hints as hints_of
+
+import msgspec
+from msgspec import Struct
+
+from certwright.issuer.secrets import (
+    SecretData,
+    SecretKey,
+    SecretKeyReference,
+    SecretReference,
+)
+from certwright.kube import JsonObject
+from certwright.kube.markers import markers_of
+
+S = TypeVar("S")
+
+Reference: TypeAlias = SecretKeyReference | SecretReference
+Resolve: TypeAlias = Callable[[Reference], SecretKey | SecretData]
+
+_REFERENCES: Mapping[type, type[Struct]] = {
+    SecretKey: SecretKeyReference,
+    SecretData: SecretReference,
+}
+_UNIONS = (Union, types.UnionType)
+
+
+class SpecError(ValueError):
+    """A spec does not have the shape its type declares; the message names the field."""
+
+
+class SpecType(Generic[S]):
+    """The spec of one kind, on both sides."""
+
+    def __init__(self, author: type[S]) -> None:
+        """Take an author's type apart.
+
+        Raises:
+            TypeError: it is neither a dataclass nor a Struct.
+        """
+        if not _is_record(author):
+            raise TypeError(f"{author!r} is no spec: use a dataclass or a msgspec Struct")
+        self.author = author
+        self.wire: type[Struct] = _wire(author)
+        self.uses_secrets = _points(author)
+
+    def read(self, spec: bytes) -> Struct:
+        """Read a spec as it stands in an object.
+
+        Raises:
+            SpecError: it has another shape.
+        """
+        try:
+            return msgspec.json.decode(spec, type=self.wire)
+        except msgspec.DecodeError as error:
+            what, _, path = str(error).partition(" - at `$")
+            where = f"spec{path.rstrip('`')}"
+            raise SpecError(f"{where}: {what}") from error
+
+    def references(self, spec: Struct) -> Iterator[Reference]:
+        """Yield what a spec points to."""
+        yield from _references(spec)
+
+    def build(self, spec: Struct, resolve: Resolve) -> S:
+        """Return the author's value, every reference replaced by what *resolve* says.
+
+        Raises:
+            SpecError: the author's own type refuses the values.
+        """
+        try:
+            built: S = _build(self.author, spec, resolve)
+        except (TypeError, ValueError) as error:
+            raise SpecError(f"spec: {error}") from error
+        return built
+
+    def render(self, spec: S) -> JsonObject:
+        """Return an author's value as it stands in YAML; of references, nothing can be told."""
+        rendered: JsonObject = msgspec.to_builtins(_lower(self.author, spec))
+        return rendered
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, Struct))
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _points(kind: Any) -> bool:
+    """Whether a type holds references, at any depth."""
+    kind = _bare(kind)
+    if isinstance(kind, type) and kind in _REFERENCES:
+        return True
+    if _is_record(kind):
+        return any(_points(inner) for inner in hints_of(kind, include_extras=True).values())
+    return any(_points(inner) for inner in get_args(kind))
+
+
+def _wire(kind: Any) -> Any:
+    """Return the type of the same thing as it stands in YAML."""
+    if get_origin(kind) is Annotated:
+        inner, *extras = get_args(kind)
+        return Annotated[(_wire(inner), *extras)]
+    if isinstance(kind, type) and kind in _REFERENCES:
+        return _REFERENCES[kind]
+    if _is_record(kind):
+        plain = issubclass(kind, Struct) and not _points(kind)
+        return kind if plain else _wire_record(kind)
+    arguments = get_args(kind)
+    if not arguments or not any(_points(one) or _holds_dataclass(one) for one in arguments):
+        return kind
+    if get_origin(kind) in _UNIONS:
+        return Union[tuple(_wire(one) for one in arguments)]  # noqa: UP007 - computed
+    return get_origin(kind)[tuple(_wire(one) for one in arguments)]
+
+
+def _holds_dataclass(kind: Any) -> bool:
+    kind = _bare(kind)
+    if dataclasses.is_dataclass(kind):
+        return True
+    return any(_holds_dataclass(one) for one in get_args(kind))
+
+
+def _wire_record(kind: type) -> type[Struct]:
+    fields: list[Any] = []
+    for name, (hint, default) in _fields(kind).items():
+        field = (name, _wire(hint))
+        fields.append(field if default is None else (*field, _wire_default(hint, default)))
+    namespace: dict[str, Any] = {"__doc__": _doc(kind), "__module__": kind.__module__}
+    if markers := markers_of(kind):
+        namespace["__kube_markers__"] = markers
+    return msgspec.defstruct(
+        kind.__name__, fields, namespace=namespace, rename="camel", omit_defaults=True, kw_only=True
+    )
+
+
+def _doc(kind: type) -> str | None:
+    """Return the author's words; what dataclass writes by itself says nothing."""
+    generated = dataclasses.is_dataclass(kind) and (kind.__doc__ or "").startswith(
+        f"{kind.__name__}("
+    )
+    return None if generated else kind.__doc__
+
+
+def _fields(kind: type) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
+    """Return the fields of a record: type, and what makes the default if there is one."""
+    hints = hints_of(kind, include_extras=True)
+    found: dict[str, tuple[Any, Callable[[], Any] | None]] = {}
+    if dataclasses.is_dataclass(kind):
+        for one in dataclasses.fields(kind):
+            made: Callable[[], Any] | None = None
+            if one.default_factory is not dataclasses.MISSING:
+                made = one.default_factory
+            elif one.default is not dataclasses.MISSING:
+                made = _constant(one.default)
+            found[one.name] = (hints[one.name], made)
+        return found
+    for field in msgspec.structs.fields(kind):
+        made = None
+        if field.default_factory is not msgspec.NODEFAULT:
+            made = field.default_factory
+        elif field.default is not msgspec.NODEFAULT:
+            made = _constant(field.default)
+        found[field.name] = (hints[field.name], made)
+    return found
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def _wire_default(hint: Any, made: Callable[[], Any]) -> Any:
+    value = made()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return msgspec.field(default_factory=lambda: _lower(hint, made()))
+
+
+def _lower(hint: Any, value: Any) -> Any:
+    """Turn an author's value into the wire's."""
+    hint = _bare(hint)
+    if isinstance(value, SecretKey | SecretData):
+        raise TypeError("a resolved Secret does not tell where it came from")
+    if _is_record(hint) and _wire(hint) is not hint:
+        inner = {name: _lower(t, getattr(value, name)) for name, (t, _) in _fields(hint).items()}
+        return _wire(hint)(**inner)
+    if isinstance(value, list | tuple):
+        [item, *_] = get_args(hint) or (Any,)
+        return [_lower(item, one) for one in value]
+    if isinstance(value, dict):
+        item = (get_args(hint) or (str, Any))[1]
+        return {name: _lower(item, one) for name, one in value.items()}
+    return value
+
+
+def _references(value: Any) -> Iterator[Reference]:
+    if isinstance(value, SecretKeyReference | SecretReference):
+        yield value
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from _references(getattr(value, name))
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _references(one)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for one in value:
+            yield from _references(one)
+
+
+def _build(hint: Any, value: Any, resolve: Resolve) -> Any:
+    """Turn a wire's value into the author's."""
+    hint = _bare(hint)
+    if isinstance(value, SecretKeyReference | SecretReference):
+        return resolve(value)
+    if value is None or not isinstance(value, Struct | list | tuple | dict):
+        return value
+    if get_origin(hint) in _UNIONS:
+        [hint] = [_bare(one) for one in get_args(hint) if one is not types.NoneType][:1]
+    if isinstance(value, Struct):
+        if isinstance(hint, type) and isinstance(value, hint):
+            return value
+        inner = {
+            name: _build(t, getattr(value, name), resolve) for name, (t, _) in _fields(hint).items()
+        }
+        return hint(**inner)
+    if isinstance(value, dict):
+        item = (get_args(hint) or (str, Any))[1]
+        return {name: _build(item, one, resolve) for name, one in value.items()}
+    [item, *_] = get_args(hint) or (Any,)
+    return type(value)(_build(item, one, resolve) for one in value)
