@@ -1,0 +1,87 @@
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certwright.api.resources import InventoryReference
+from certwright.apply import ObjectRef
+from certwright.kube import Key
+from certwright.operators.resources.companions import (
+    companion,
+    companion_names,
+    read_companion,
+    split,
+)
+from certwright.operators.resources.inventory import reference_to
+
+KEY = Key("garden", "mr-inventory-0")
+
+
+def entries(count: int) -> list:
+    return [reference_to(ObjectRef("v1", "ConfigMap", "a", f"c-{n:05}")) for n in range(count)]
+
+
+@given(st.integers(0, 40), st.integers(1, 400), st.integers(1, 400))
+def test_nothing_is_lost_and_every_part_fits(count: int, inline: int, beside: int) -> None:
+    references = entries(count)
+    parts = split(references, inline_bytes=inline, companion_bytes=beside)
+    assert [*parts.inline, *(e for part in parts.companions for e in part)] == references
+    assert all(parts.companions)
+    for part, limit in ((parts.inline, inline), *((part, beside) for part in parts.companions)):
+        assert len(msgspec.json.encode(part)) <= limit + 1 or len(part) == 1
+
+
+def test_a_usual_inventory_needs_no_companion() -> None:
+    assert split(entries(2000)).companions == []
+
+
+def test_a_huge_one_does() -> None:
+    parts = split(entries(30_000))
+    assert len(parts.companions) > 1
+    assert len(msgspec.json.encode(parts.inline)) < 1_000_000
+
+
+def test_what_is_written_can_be_read(make) -> None:
+    resource = make(uid="u-1")
+    (reference,) = companion_names(resource, 1)
+    config_map = companion(resource, reference, entries(3))
+    assert config_map["metadata"] == {
+        "namespace": "garden",
+        "name": "mr-inventory-0",
+        "ownerReferences": [
+            {
+                "apiVersion": "resources.gardener.cloud/v1alpha1",
+                "kind": "ManagedResource",
+                "name": "mr",
+                "uid": "u-1",
+                "controller": True,
+                "blockOwnerDeletion": False,
+            }
+        ],
+    }
+    assert read_companion(KEY, json.loads(json.dumps(config_map))) == entries(3)
+
+
+@pytest.mark.parametrize(
+    "config_map",
+    [
+        None,
+        {},
+        {"data": None},
+        {"data": {"other": "x"}},
+        {"data": {"inventory": "{"}},
+        {"data": {"inventory": "7"}},
+    ],
+)
+def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(config_map) -> None:
+    with pytest.raises(ValueError, match="garden/mr-inventory-0"):
+        read_companion(KEY, config_map)
+
+
+def test_names_follow_from_the_managed_resource(make) -> None:
+    assert companion_names(make(name="x"), 2) == [
+        InventoryReference("x-inventory-0"),
+        InventoryReference("x-inventory-1"),
+    ]
