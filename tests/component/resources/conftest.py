@@ -9,7 +9,7 @@
         await keeping.cluster.patch(ConfigMap, "settings", {"data": {"color": "red"}})
         calls = await keeping.settle()
         assert (await keeping.find(ConfigMap, "settings"))["data"] == {"color": "blue"}
-        assert calls.writes_to(ConfigMap) == 1
+        assert calls.by_kind["ConfigMap"] == 1
 
 ``keeping`` runs on both servers, ``embedded_keeping`` on the embedded one, where time can be
 advanced. Objects without a namespace go into that of the test; the installation's label has the
@@ -46,6 +46,7 @@ class Keeping:
 
     def __init__(self, cluster):
         self.cluster = cluster
+        self.kind = MR
         self.namespace = cluster.namespace
         self.label = f"resources.gardener.cloud/managed-by={cluster.namespace}"
         self.running = None
@@ -90,6 +91,14 @@ class Keeping:
         data = self.secret_with(name, *documents, **keywords)["data"]
         gone = {key: None for key in current if key not in data}
         await self.cluster.patch(Secret, name, {"data": {**data, **gone}})
+
+    async def annotate(self, name, annotation, value):
+        """Put an annotation on a ManagedResource, or take it off with None."""
+        await self.cluster.patch(MR, name, {"metadata": {"annotations": {annotation: value}}})
+
+    async def change(self, name, **spec):
+        """Change fields of the spec of a ManagedResource."""
+        await self.cluster.patch(MR, name, {"spec": spec})
 
     async def install(self):
         """Install the definition of ManagedResource, once."""

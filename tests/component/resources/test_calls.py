@@ -1,0 +1,93 @@
+"""How many calls a ManagedResource costs, counted where they leave the process."""
+
+import pytest
+
+from certwright.kube.kinds import ConfigMap
+from certwright.testkit.builders import config_map
+
+
+def maps(count):
+    return [config_map(f"m{number}", {"n": str(number)}) for number in range(count)]
+
+
+async def test_a_new_one_costs_its_objects_and_two_writes(keeping):
+    await keeping.declare("web", *maps(5))
+    calls = await keeping.settle()
+    assert (calls.writes, calls.reads) == (7, 0)
+
+
+@pytest.mark.scenario("MR-50")
+async def test_nothing_is_written_when_nothing_changed(embedded_keeping):
+    keeping = embedded_keeping
+    await keeping.declare("web", *maps(3))
+    await keeping.settle()
+    calls = await keeping.cluster.advance(minutes=10)
+    assert (calls.writes, calls.reads) == (0, 0)
+
+
+@pytest.mark.scenario("MR-50")
+async def test_forced_passes_write_nothing_but_the_annotation(keeping):
+    await keeping.declare("web", *maps(3))
+    await keeping.settle()
+    for _ in range(10):
+        await keeping.annotate("web", "gardener.cloud/operation", "reconcile")
+        calls = await keeping.settle()
+        assert calls.writes == 1
+        assert calls.by_kind["ConfigMap"] == 0
+
+
+@pytest.mark.scenario("MR-50")
+async def test_everything_is_written_each_time_if_that_is_wanted(embedded_keeping):
+    keeping = embedded_keeping
+    await keeping.declare("web", *maps(1))
+    await keeping.settle(keeping.operator(always_update=True))
+    calls = await keeping.cluster.advance(minutes=10, seconds=1)
+    assert calls.of("ConfigMap").writes == 10
+
+
+async def test_a_restart_costs_nothing(keeping):
+    await keeping.declare("web", *maps(3))
+    await keeping.settle()
+    calls = await keeping.restart()
+    assert (calls.writes, calls.reads) == (0, 0)
+
+
+async def test_a_change_costs_what_changed_and_one_write(keeping, healthy):
+    await keeping.declare("web", *maps(4))
+    await keeping.settle()
+    await keeping.rewrite("web", *maps(3), config_map("m3", {"n": "other"}))
+    calls = await keeping.settle()
+    assert (calls.writes, calls.reads) == (2, 0)
+    assert await keeping.conditions("web") == healthy
+
+
+async def test_an_addition_is_written_ahead(keeping):
+    await keeping.declare("web", *maps(2))
+    await keeping.settle()
+    await keeping.rewrite("web", *maps(4))
+    calls = await keeping.settle()
+    assert (calls.writes, calls.reads) == (4, 0)
+    ahead, *applied, final = [request for request in calls if request.verb == "patch"]
+    assert b"m3" in ahead.body
+    assert b"ChecksPending" in ahead.body
+    assert {request.resource.kind for request in applied} == {"ConfigMap"}
+    assert b"ResourcesHealthy" in final.body
+
+
+async def test_a_removal_costs_one_deletion_and_one_write(keeping):
+    await keeping.declare("web", *maps(3))
+    await keeping.settle()
+    await keeping.rewrite("web", *maps(2))
+    calls = await keeping.settle()
+    assert (calls.writes, calls.reads) == (2, 0)
+    assert await keeping.exists(ConfigMap, "m0", "m1", "m2") == {"m0", "m1"}
+    assert await keeping.inventory("web") == ["ConfigMap/m0", "ConfigMap/m1"]
+
+
+async def test_other_objects_cost_nothing(keeping):
+    await keeping.declare("web", *maps(1))
+    await keeping.settle()
+    await keeping.cluster.create(config_map("foreign"))
+    await keeping.cluster.create(keeping.secret_with("foreign", config_map("x")))
+    calls = await keeping.settle()
+    assert (calls.writes, calls.reads) == (0, 0)
