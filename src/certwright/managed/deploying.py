@@ -11,7 +11,6 @@ from typing import Final
 
 from certwright.api.resources import ManagedResource
 from certwright.client import Client
-from certwright.clock import SYSTEM, Clock
 from certwright.kube import (
     AlreadyExists,
     Conflict,
@@ -19,13 +18,17 @@ from certwright.kube import (
     Key,
     NotFound,
     create_merge_patch,
-    format_micro_time,
     key_of,
 )
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.managed.declaration import SECRET_PREFIX, Declaration, render
 from certwright.managed.references import PREFIX
-from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE, contents_of, make_unique
+from certwright.managed.unique import (
+    COLLECTABLE,
+    UNUSED_SINCE,
+    contents_of,
+    make_unique,
+)
 
 _ATTEMPTS: Final = 5
 """How often to begin again when others are faster."""
@@ -52,19 +55,19 @@ def silent(_progress: Progress) -> None:
     """Tell nobody."""
 
 
-async def ensure(client: Client, obj: JsonObject, *, clock: Clock = SYSTEM) -> JsonObject:
+async def ensure(client: Client, obj: JsonObject) -> JsonObject:
     """Make an immutable copy of a ConfigMap or Secret exist, named by its contents; return it.
 
     The name is that of `make_unique`, or the one with *by_keys* when other contents have taken
-    it. One that has existed for a while counts as new again for the garbage collector: there is
-    as much time to refer to it.
+    it. One that was there before counts as new again for the garbage collector: there is as
+    much time to begin using it.
 
     Raises:
         Conflict: both names are taken by other contents.
     """
     for by_keys in (False, True):
         unique = make_unique(obj, by_keys=by_keys)
-        stored = await _exist(client, unique, clock, in_use=False)
+        stored = await _exist(client, unique, in_use=False)
         if _same(stored, unique):
             return stored
     raise Conflict(
@@ -78,7 +81,6 @@ async def deploy(
     *,
     must_exist: bool = False,
     on_progress: OnProgress = silent,
-    clock: Clock = SYSTEM,
 ) -> JsonObject:
     """Create or update a ManagedResource and its Secrets; return it as stored.
 
@@ -98,7 +100,7 @@ async def deploy(
     in_use = _secret_names(current) if current else set()
     for secret in rendered.secrets:
         name = secret["metadata"]["name"]
-        stored = await _exist(client, secret, clock, in_use=name in in_use, tell=on_progress)
+        stored = await _exist(client, secret, in_use=name in in_use, tell=on_progress)
         if not _same(stored, secret):
             raise Conflict(f"Secret {key_of(secret)} exists with other contents; delete it")
     stored = await _write(client, rendered.managed_resource, current, on_progress)
@@ -114,12 +116,7 @@ async def set_keep_objects(client: Client, key: Key, *, keep: bool = True) -> Js
 
 
 async def _exist(
-    client: Client,
-    unique: JsonObject,
-    clock: Clock,
-    *,
-    in_use: bool,
-    tell: OnProgress = silent,
+    client: Client, unique: JsonObject, *, in_use: bool, tell: OnProgress = silent
 ) -> JsonObject:
     """Create an object, or make sure that the one of that name is not about to be collected."""
     resource = Secret if unique["kind"] == Secret.kind else ConfigMap
@@ -136,9 +133,8 @@ async def _exist(
         except NotFound:
             in_use = False  # collected by mistake, or by hand
         except AlreadyExists:
-            annotations = {UNUSED_SINCE: format_micro_time(clock.now())}
             labels = unique["metadata"]["labels"]
-            patch = {"metadata": {"annotations": annotations, "labels": labels}}
+            patch = {"metadata": {"annotations": {UNUSED_SINCE: None}, "labels": labels}}
             try:
                 stored = await client.patch(resource, key, patch)
             except NotFound:

@@ -19,10 +19,10 @@ COLLECTABLE: Final = f"{GROUP}/garbage-collectable-reference"
 """The label, with the value ``true``, of what may be collected when it is not used."""
 
 UNUSED_SINCE: Final = "resources.certwright.dev/unused-since"
-"""The annotation of a collectable object: since when nothing refers to it.
+"""The annotation in which the collector notes since when nothing uses an object.
 
-The collector writes and removes it. Who is about to refer to an object that has existed for a
-while sets it to the present: then the collector waits as it would for a new object.
+Who is about to use an object that was there before removes it: then the collector waits as if
+the object were new.
 """
 
 _SUFFIX: Final = 8

@@ -158,15 +158,18 @@ def placed(cluster: Cluster, obj: dict) -> dict:
     return {**obj, "metadata": {**obj["metadata"], "namespace": cluster.namespace}}
 
 
-async def test_contents_exist_once(cluster: Cluster) -> None:
+async def test_contents_exist_once_and_count_as_new_when_they_are_asked_for(
+    cluster: Cluster,
+) -> None:
     base = placed(cluster, config_map("c", {"a": "1"}))
-    first = await ensure(cluster.client, base, clock=cluster.clock)
-    again = await ensure(cluster.client, base, clock=cluster.clock)
-    assert first["metadata"]["uid"] == again["metadata"]["uid"]
+    first = await ensure(cluster.client, base)
+    name = first["metadata"]["name"]
     assert first["immutable"] is True
-    assert UNUSED_SINCE not in (first["metadata"].get("annotations") or {})
-    assert UNUSED_SINCE in again["metadata"]["annotations"], "it counts as new again"
-    assert again["metadata"]["resourceVersion"] != first["metadata"]["resourceVersion"]
+    noted = {UNUSED_SINCE: "2026-01-01T00:00:00Z", "other": "stays"}
+    await cluster.patch(ConfigMap, name, {"metadata": {"annotations": noted}})
+    again = await ensure(cluster.client, base)
+    assert first["metadata"]["uid"] == again["metadata"]["uid"]
+    assert again["metadata"]["annotations"] == {"other": "stays"}
 
 
 async def test_a_renamed_key_gets_a_name_of_its_own(cluster: Cluster) -> None:
@@ -174,8 +177,8 @@ async def test_a_renamed_key_gets_a_name_of_its_own(cluster: Cluster) -> None:
     old = placed(cluster, config_map("c", {"a": "1"}))
     new = placed(cluster, config_map("c", {"b": "1"}))
     assert make_unique(old)["metadata"]["name"] == make_unique(new)["metadata"]["name"]
-    first = await ensure(cluster.client, old, clock=cluster.clock)
-    second = await ensure(cluster.client, new, clock=cluster.clock)
+    first = await ensure(cluster.client, old)
+    second = await ensure(cluster.client, new)
     assert first["metadata"]["name"] == make_unique(old)["metadata"]["name"]
     assert second["metadata"]["name"] == make_unique(new, by_keys=True)["metadata"]["name"]
     assert (await cluster.get(ConfigMap, first["metadata"]["name"]))["data"] == {"a": "1"}
@@ -187,7 +190,7 @@ async def test_names_taken_by_others_are_an_error(cluster: Cluster) -> None:
         name = make_unique(base, by_keys=by_keys)["metadata"]["name"]
         await cluster.create(config_map(name, {"other": "contents"}))
     with pytest.raises(Conflict, match="other contents"):
-        await ensure(cluster.client, base, clock=cluster.clock)
+        await ensure(cluster.client, base)
 
 
 # Waiting

@@ -1,8 +1,8 @@
 """One pass of the garbage collector: look, judge, note, look again, delete.
 
 Between the last look and a deletion lie milliseconds, and a deletion hits only the very version
-of the object that was judged. So whoever wants to be entirely safe when referring to an old
-object changes it first: `certwright.managed.ensure` does.
+of the object that was judged. So whoever wants to be entirely safe when beginning to use an old
+object takes its note away first: `certwright.managed.ensure` does.
 """
 
 import asyncio
@@ -115,9 +115,10 @@ async def _judged(
     in_use: InUse,
     namespaces: tuple[str, ...] = (),
 ) -> Report:
+    now = clock.now()  # what is old enough by now is seen with all that uses it by now
     snapshot = await look(client, settings, namespaces)
     users = {**in_use(), **snapshot.users}
-    return judge_all(snapshot.candidates, users, clock.now(), settings.minimum_lifetime)
+    return judge_all(snapshot.candidates, users, now, settings.minimum_lifetime)
 
 
 async def _note(client: Client, report: Report, clock: Clock) -> list[Failure]:
@@ -133,11 +134,9 @@ async def _note(client: Client, report: Report, clock: Clock) -> list[Failure]:
 
 async def _annotate(client: Client, candidate: Candidate, since: str | None) -> None:
     place = candidate.place
-    metadata = {
-        "resourceVersion": candidate.resource_version,
-        "uid": candidate.uid,
-        "annotations": {UNUSED_SINCE: since},
-    }
+    metadata = {"uid": candidate.uid, "annotations": {UNUSED_SINCE: since}}
+    if since:  # to take a note back is right whatever else has changed
+        metadata["resourceVersion"] = candidate.resource_version
     key = Key(place.namespace, place.name)
     patch = {"metadata": metadata}
     await client.patch(_RESOURCES[place.kind], key, patch, field_manager=FIELD_MANAGER)

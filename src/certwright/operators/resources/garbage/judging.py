@@ -2,7 +2,7 @@
 
 An object goes when two passes, a minimum lifetime apart, found that nothing uses it, and a
 last look before the deletion finds the same. One pass alone may come at the wrong moment: when
-a Deployment is being recreated, or when a rollback is about to refer to an old ConfigMap again.
+a Deployment is being recreated, or an old ConfigMap is about to be used again.
 """
 
 from collections import Counter
