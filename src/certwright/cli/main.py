@@ -12,7 +12,10 @@ except ModuleNotFoundError:
     sys.exit("error: the command line has a dependency of its own: pip install 'certwright[cli]'")
 
 from certwright import __version__
+from certwright.cli import mrcommands
+from certwright.cli.cert import cert
 from certwright.cli.errors import UsageError
+from certwright.cli.options import examples
 
 app = typer.Typer(
     name="certwright",
@@ -24,6 +27,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(cert, name="cert")
+app.add_typer(mrcommands.commands)
+
 _WHAT = "file.py, package.module, or either with :name for one controller of it."
 
 Targets = Annotated[list[str], typer.Argument(metavar="CONTROLLER", help=_WHAT)]
@@ -32,13 +38,8 @@ OptionalTargets = Annotated[
 ]
 
 
-def _examples(*lines: str) -> str:
-    """Return an epilog that keeps its lines (that is what the backspace says)."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
-
-
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "certwright up                               # a cluster to play with",
         "certwright up examples/greeting.py          # with a controller and its samples",
         "certwright up --kubeconfig ./kubeconfig my_controllers.py",
@@ -86,7 +87,7 @@ def up(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "certwright run examples/greeting.py         # the current context, or the pod's account",
         "certwright run my_operator.main:controller --context staging",
         "certwright run my_operator --leader-elect my-namespace/my-operator --probes :8081",
@@ -142,7 +143,7 @@ def run(
     run_controllers(options)
 
 
-@app.command(epilog=_examples("certwright crds examples/greeting.py | kubectl apply -f -"))
+@app.command(epilog=examples("certwright crds examples/greeting.py | kubectl apply -f -"))
 def crds(controllers: Targets) -> None:
     """Print the CustomResourceDefinitions controllers need."""
     from certwright.cli.manifests import print_crds
@@ -151,7 +152,7 @@ def crds(controllers: Targets) -> None:
 
 
 @app.command(
-    epilog=_examples("certwright rbac examples/greeting.py --name greeting | kubectl apply -f -")
+    epilog=examples("certwright rbac examples/greeting.py --name greeting | kubectl apply -f -")
 )
 def rbac(
     controllers: Targets,
@@ -165,7 +166,7 @@ def rbac(
     print_rbac(controllers, name)
 
 
-@app.command(epilog=_examples("certwright version"))
+@app.command(epilog=examples("certwright version"))
 def version() -> None:
     """Print the version."""
     print(__version__)

@@ -1,0 +1,75 @@
+"""``certwright cert``: looking at certificates."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+cert = typer.Typer(
+    help="Look at certificates.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@cert.callback()
+def _group() -> None:
+    """Look at certificates."""
+
+
+@cert.command(
+    epilog="\b\nExamples:\n"
+    "  certwright cert inspect tls.crt\n"
+    "  certwright cert inspect tls.crt --expires-within 168h  # for a cron job\n"
+    "  certwright cert inspect secret/web-tls -n shop         # chain, key match, trust\n"
+    "  certwright cert inspect cr/web-1 -n shop --lint        # does it fit what was asked for?\n"
+    "  certwright cert inspect - -o json < bundle.pem"
+)
+def inspect(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE",
+            help="A PEM file, - for standard input, secret/NAME, cr/NAME (CertificateRequest)"
+            " or csr/NAME (Kubernetes' own).",
+        ),
+    ],
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", metavar="NAME", help="Of the objects.")
+    ] = "default",
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Default: KUBECONFIG, then ~/.kube/config, then in-cluster."
+        ),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FORMAT", help="table or json.")
+    ] = "table",
+    expires_within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Count an expiry within this time as an error. Default: warn 720h ahead.",
+        ),
+    ] = None,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Ask pkilint too (pip install 'certwright[lint]').")
+    ] = False,
+) -> None:
+    """Show what certificates say, how they hang together, and what is wrong with them.
+
+    Whatever a source holds is shown together: a chain with its private key, a bundle of roots,
+    a signing request, a CertificateRequest with what was issued for it. Private keys are
+    compared, never printed. Exit code 0: nothing is wrong but warnings; 1: there are errors;
+    2: a source cannot be read.
+    """
+    from certwright.cli.certinspect import Options, inspect
+
+    code = inspect(Options(sources, namespace, kubeconfig, context, output, expires_within, lint))
+    raise typer.Exit(code)

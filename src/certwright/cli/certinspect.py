@@ -1,0 +1,159 @@
+"""``certwright cert inspect``: from what was typed to what is printed, and the exit code."""
+
+import binascii
+import sys
+from base64 import b64decode
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+
+from certwright import pki
+from certwright.api.certificates import CertificateSigningRequest
+from certwright.api.certmanager import CertificateRequest
+from certwright.cli import certmaterial
+from certwright.cli.certfacts import facts_of, names_of
+from certwright.cli.certfindings import Finding, Horizon, Severity, findings_in
+from certwright.cli.certlint import lint
+from certwright.cli.certmaterial import SIZE_LIMIT, Material
+from certwright.cli.certtable import table
+from certwright.cli.errors import UsageError
+from certwright.cli.loops import run_to_end
+from certwright.client import Client, connect
+from certwright.clock import SYSTEM
+from certwright.kube import ApiError, Key, kinds, parse_duration
+
+Read = Callable[[Client, Key], Coroutine[Any, Any, Material]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user typed."""
+
+    sources: list[str]
+    namespace: str = "default"
+    kubeconfig: Path | None = None
+    context: str | None = None
+    output: str = "table"
+    expires_within: str | None = None
+    with_lint: bool = False
+
+
+def inspect(options: Options) -> int:
+    """Print what the sources hold; return 1 if any finding is an error, else 0.
+
+    Raises:
+        UsageError: a source cannot be read, or an option is wrong.
+    """
+    if options.output not in {"table", "json"}:
+        raise UsageError(f"--output {options.output}: choose table or json")
+    horizon = _horizon(options.expires_within)
+    now = SYSTEM.now()
+    materials = [_material(source, options) for source in options.sources]
+    findings = [_findings(material, now, horizon, options) for material in materials]
+    if options.output == "json":
+        reports = [report(*pair) for pair in zip(materials, findings, strict=True)]
+        print(orjson.dumps(reports, option=orjson.OPT_INDENT_2).decode())
+    else:
+        pairs = zip(materials, findings, strict=True)
+        print("\n".join(table(material, found, now) for material, found in pairs), end="")
+    errors = [one for found in findings for one in found if one.severity is Severity.ERROR]
+    return 1 if errors else 0
+
+
+def report(material: Material, findings: list[Finding]) -> dict[str, Any]:
+    """Return everything as JSON values."""
+    request = material.request
+    return {
+        "source": material.source,
+        "certificates": [msgspec.to_builtins(facts_of(one)) for one in material.certificates],
+        "trusted": [msgspec.to_builtins(facts_of(one)) for one in material.trusted],
+        "privateKey": None if material.key is None else str(pki.key_spec(material.key)),
+        "request": None
+        if request is None
+        else {
+            "subject": pki.format_name(request.subject),
+            "names": names_of(request.names),
+            "key": str(pki.key_spec(request.public_key)),
+        },
+        "conditions": list(material.conditions),
+        "findings": [msgspec.to_builtins(one) for one in findings],
+    }
+
+
+def _findings(
+    material: Material, now: datetime, horizon: Horizon, options: Options
+) -> list[Finding]:
+    found = findings_in(material, now, horizon)
+    return [*found, *lint(material.certificates)] if options.with_lint else found
+
+
+def _horizon(text: str | None) -> Horizon:
+    """Who names a term means it: an expiry within it is an error."""
+    try:
+        return Horizon(parse_duration(text), Severity.ERROR) if text else Horizon()
+    except ValueError as error:
+        raise UsageError(f"--expires-within: {error}") from error
+
+
+def _material(source: str, options: Options) -> Material:
+    kind, slash, name = source.partition("/")
+    read = _KINDS.get(kind.lower().removesuffix("s")) if slash else None
+    try:
+        if read is not None:
+            return _from_cluster(read, Key(options.namespace, name), options)
+        if source == "-":
+            return certmaterial.of_pem("standard input", sys.stdin.buffer.read(SIZE_LIMIT + 1))
+        with Path(source).open("rb") as file:
+            return certmaterial.of_pem(source, file.read(SIZE_LIMIT + 1))
+    except OSError as error:
+        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
+    except (pki.PkiError, ValueError) as error:
+        raise UsageError(f"{source}: {error}") from error
+
+
+def _from_cluster(read: Read, key: Key, options: Options) -> Material:
+    found: list[Material] = []
+
+    async def fetch() -> None:
+        async with connect(options.kubeconfig, options.context) as client:
+            try:
+                found.append(await read(client, key))
+            except ApiError as error:
+                raise UsageError(str(error)) from error
+
+    run_to_end(fetch())
+    return found[0]
+
+
+async def _secret(client: Client, key: Key) -> Material:
+    secret = await client.get(kinds.Secret, key)
+    try:
+        data = {name: b64decode(text) for name, text in (secret.get("data") or {}).items()}
+    except binascii.Error as error:
+        raise UsageError(f"Secret {key}: {error}") from error
+    return certmaterial.of_secret(f"Secret {key}", data)
+
+
+async def _certificate_request(client: Client, key: Key) -> Material:
+    request = await client.get(CertificateRequest, key)
+    return certmaterial.of_certificate_request(f"CertificateRequest {key}", request)
+
+
+async def _signing_request(client: Client, key: Key) -> Material:
+    request = await client.get(CertificateSigningRequest, Key("", key.name))
+    source = f"CertificateSigningRequest {key.name}"
+    return certmaterial.of_signing_request(source, request)
+
+
+_KINDS: dict[str, Read] = {
+    "secret": _secret,
+    "certificaterequest": _certificate_request,
+    "cr": _certificate_request,
+    "certificatesigningrequest": _signing_request,
+    "csr": _signing_request,
+}

@@ -1,0 +1,123 @@
+"""What `certwright cert inspect` looks at, wherever it was found: certificates, key, request."""
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from cryptography import x509
+
+from certwright import pki
+from certwright.api.certificates import CertificateSigningRequest
+from certwright.api.certmanager import CertificateRequest
+from certwright.kube import parse_duration
+
+SIZE_LIMIT = 1 << 20
+"""Bytes of a file; a Secret cannot hold more either."""
+_MOST_CERTIFICATES = 1_000
+_CERTIFICATES = {"CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"}
+_REQUESTS = {"CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"}
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What belongs together, and what is said about it."""
+
+    source: str
+    certificates: tuple[x509.Certificate, ...] = ()
+    """As they were found: of a chain the leaf first."""
+    trusted: tuple[x509.Certificate, ...] = ()
+    """Roots that came along, apart from the chain."""
+    key: pki.PrivateKey | None = field(default=None, repr=False)
+    request: pki.SigningRequest | None = None
+    terms: pki.RequestTerms | None = None
+    """What was asked for beside the signing request, if anybody said."""
+    conditions: tuple[str, ...] = ()
+
+
+def of_pem(source: str, data: bytes) -> Material:
+    """Read a PEM text with certificates, at most one key and at most one request.
+
+    Raises:
+        PkiError: it holds nothing of the kind, or something that cannot be read.
+    """
+    labels = {block.label for block in pki.read_blocks(data, limit=SIZE_LIMIT)}
+    found = Material(source)
+    if labels & _CERTIFICATES:
+        found = replace(found, certificates=_certificates(data))
+    if labels & _REQUESTS:
+        found = replace(found, request=pki.read_request(_only(data, _REQUESTS)))
+    if any("PRIVATE KEY" in label for label in labels):
+        keys = {label for label in labels if "PRIVATE KEY" in label}
+        found = replace(found, key=pki.read_key(_only(data, keys)))
+    if found == Material(source):
+        raise pki.MalformedPem("neither a certificate, a signing request nor a private key found")
+    return found
+
+
+def of_secret(source: str, data: dict[str, bytes]) -> Material:
+    """Read a Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``, or whatever PEM it holds.
+
+    Raises:
+        PkiError: it holds nothing of the kind, or something that cannot be read.
+    """
+    trusted = data.get("ca.crt", b"")
+    own = [data[name] for name in ("tls.crt", "tls.key") if data.get(name)]
+    if not own:
+        own = [value for name, value in sorted(data.items()) if _is_pem(value) and name != "ca.crt"]
+    if not own and trusted:
+        return of_pem(source, trusted)
+    found = of_pem(source, b"\n".join(own))
+    return replace(found, trusted=_certificates(trusted) if trusted else ())
+
+
+def of_certificate_request(source: str, request: CertificateRequest) -> Material:
+    """Read cert-manager's request and what became of it.
+
+    Raises:
+        PkiError, ValueError: the request or its certificate cannot be read.
+    """
+    spec, status = request.spec, request.status
+    lifetime = parse_duration(spec.duration) if spec.duration else timedelta(days=90)
+    usages = pki.parse_usages(spec.usages) if spec.usages else pki.DEFAULT_USAGES
+    return Material(
+        source,
+        _certificates(status.certificate) if status.certificate else (),
+        _certificates(status.ca) if status.ca else (),
+        request=pki.read_request(spec.request),
+        terms=pki.RequestTerms(lifetime, spec.is_ca, usages),
+        conditions=tuple(
+            f"{one.type}={one.status} {one.reason}: {one.message}" for one in status.conditions
+        ),
+    )
+
+
+def of_signing_request(source: str, request: CertificateSigningRequest) -> Material:
+    """Read Kubernetes' own request and what became of it.
+
+    Raises:
+        PkiError: the request or its certificate cannot be read.
+    """
+    certificate = request.status.certificate
+    return Material(
+        source,
+        _certificates(certificate) if certificate else (),
+        request=pki.read_request(request.spec.request),
+        conditions=tuple(
+            f"{one.type}={one.status} {one.reason}: {one.message}"
+            for one in request.status.conditions
+        ),
+    )
+
+
+def _certificates(data: bytes) -> tuple[x509.Certificate, ...]:
+    found = pki.read_certificates(data, limit=SIZE_LIMIT, at_most=_MOST_CERTIFICATES)
+    return tuple(found)
+
+
+def _only(data: bytes, labels: set[str]) -> bytes:
+    """Return the blocks of these kinds alone: the readers are strict about size."""
+    blocks = pki.read_blocks(data, limit=SIZE_LIMIT)
+    return b"".join(pki.write_block(one.label, one.der) for one in blocks if one.label in labels)
+
+
+def _is_pem(value: bytes) -> bool:
+    return b"-----BEGIN " in value

@@ -1,0 +1,76 @@
+"""`certwright cert inspect` on objects of a cluster."""
+
+from base64 import b64encode
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from certwright import pki
+from certwright.api.certmanager import CertificateRequest
+from certwright.client import Client, until_served
+from certwright.kube import crd_manifest
+from certwright.testkit.apiserver import ApiServer
+
+NOW, DAY = datetime.now(UTC), timedelta(days=1)
+
+
+def encoded(data):
+    return b64encode(data).decode()
+
+
+@pytest.fixture
+async def cluster(tmp_path):
+    api = ApiServer()
+    async with api.serve() as endpoint, Client(api.transport()) as client:
+        endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+        yield client
+
+
+@pytest.fixture
+def inspect(start, tmp_path):
+    async def run(*words):
+        running = await start("cert", "inspect", *words, "--kubeconfig", tmp_path / "kubeconfig")
+        code = await running.end()
+        return code, running.text
+
+    return run
+
+
+async def test_a_secret_with_the_wrong_key(cluster, inspect):
+    root = pki.create_root(
+        pki.parse_name("CN=Root"), pki.generate_key(pki.KeySpec()), 99 * DAY, NOW
+    )
+    data = {
+        "tls.crt": pki.write_certificates(root.certificate),
+        "tls.key": pki.write_key(pki.generate_key(pki.KeySpec())),
+    }
+    await cluster.create(
+        {
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web", "namespace": "default"},
+            "data": {name: encoded(value) for name, value in data.items()},
+        }
+    )  # fmt: skip
+    code, text = await inspect("secret/web")
+    assert code == 1
+    assert text.startswith("Secret default/web\n")
+    assert "ERROR    KeyMismatch" in text
+    code, text = await inspect("secret/nobody", "-n", "elsewhere")
+    assert (code, text.count("\n")) == (2, 0)
+    assert 'secrets "nobody" not found' in text
+
+
+async def test_a_request_of_cert_manager(cluster, inspect):
+    definition = crd_manifest(CertificateRequest)
+    await cluster.create(definition)
+    await until_served(cluster, definition)
+    csr = pki.build_request(pki.generate_key(pki.KeySpec()), pki.parse_name("CN=web"))
+    await cluster.create(
+        {
+            "apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"request": encoded(pki.write_request(csr)), "issuerRef": {"name": "ca"}},
+        }
+    )  # fmt: skip
+    code, text = await inspect("cr/web")
+    assert code == 0
+    assert "signing request: CN=web" in text
