@@ -24,7 +24,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from certwright.api.resources import DEFAULT_CLASS
-from certwright.apply import ManifestError, read_text
+from certwright.apply import read_text
 from certwright.kube import JsonObject
 from certwright.operators.resources.strictdecoding import (
     ConfigurationError,
@@ -234,11 +234,10 @@ def read_file(content: str | bytes, source: str) -> JsonObject:
         ConfigurationError: it is not YAML, or not one document, or of another kind.
     """
     manifests = read_text(content, source)
-    try:
-        documents = manifests.require()
-    except* ManifestError as errors:
-        problems = [Problem(source, str(error)) for error in errors.exceptions]
-        raise ConfigurationError(problems) from errors
+    if manifests.errors:
+        problems = [Problem(str(error.origin), error.problem) for error in manifests.errors]
+        raise ConfigurationError(problems)
+    documents = manifests.objects
     if len(documents) != 1:
         raise ConfigurationError([Problem(source, f"has {len(documents)} documents, not one")])
     document = documents[0].obj

@@ -1,0 +1,50 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certwright.operators.resources.guards import PruneGuard
+
+
+@pytest.mark.parametrize(
+    ("before", "removed", "confirmed", "held"),
+    [
+        (9, 9, None, False),
+        (10, 5, None, False),
+        (10, 6, None, True),
+        (10, 10, None, True),
+        (20, 10, None, False),
+        (20, 11, None, True),
+        (10, 6, "true", False),
+        (10, 6, "6", False),
+        (10, 6, "7", False),
+        (10, 6, "5", True),
+        (10, 6, "True", True),
+        (10, 6, "", True),
+        (10, 6, "-6", True),
+        (10, 6, "six", True),
+        (0, 0, None, False),
+    ],
+)
+def test_when_a_deletion_has_to_be_confirmed(before, removed, confirmed, held) -> None:
+    objection = PruneGuard().objection(before=before, removed=removed, confirmed=confirmed)
+    assert bool(objection) is held
+
+
+def test_what_it_says() -> None:
+    assert PruneGuard().objection(before=20, removed=12, confirmed=None) == (
+        "12 of 20 objects are no longer wanted, which is more than 50 %; if that is right, annotate the "
+        "ManagedResource with resources.certwright.dev/confirm-prune=12"
+    )
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_a_hundred_percent_switches_it_off(before: int, removed: int) -> None:
+    guard = PruneGuard(percent=100)
+    assert guard.objection(before=before, removed=min(removed, before), confirmed=None) == ""
+
+
+@given(st.integers(1, 10_000), st.integers(1, 10_000))
+def test_confirming_what_it_asks_for_is_enough(before: int, removed: int) -> None:
+    guard, removed = PruneGuard(objects=1, percent=0), min(removed, before)
+    assert guard.objection(before=before, removed=removed, confirmed=None)
+    assert guard.objection(before=before, removed=removed, confirmed=str(removed)) == ""
