@@ -4,10 +4,12 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
-def run_to_end(main: Coroutine[Any, Any, None]) -> None:
+def run_to_end(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine as the whole of this process, on uvloop if it is installed.
 
     SIGTERM cancels it, as Ctrl-C does, until it handles signals itself: a start that is
@@ -15,16 +17,16 @@ def run_to_end(main: Coroutine[Any, Any, None]) -> None:
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         try:
-            runner.run(_ended_by_sigterm(main))
+            return runner.run(_ended_by_sigterm(main))
         except asyncio.CancelledError:
             sys.exit(128 + signal.SIGTERM)
 
 
-async def _ended_by_sigterm(main: Coroutine[Any, Any, None]) -> None:
+async def _ended_by_sigterm(main: Coroutine[Any, Any, T]) -> T:
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    await main
+    return await main
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

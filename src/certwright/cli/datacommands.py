@@ -1,0 +1,95 @@
+"""The words of ``certwright gc`` and ``certwright unique``."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from certwright.cli.errors import UsageError
+from certwright.cli.options import (
+    Context,
+    Files,
+    Kubeconfig,
+    Output,
+    OutputFormat,
+    Recursive,
+    examples,
+)
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(
+    epilog=examples(
+        "certwright gc --dry-run                     # what would go, and why the rest stays",
+        "certwright gc -n garden --minimum-lifetime 1h",
+        "certwright gc --dry-run -o json | jq '.objects[] | select(.verdict==\"collectable\")'",
+    )
+)
+def gc(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List candidates and reasons; change nothing.")
+    ] = False,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option("-n", "--namespace", metavar="NAME", help="May be repeated. Default: all."),
+    ] = None,
+    minimum_lifetime: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="How old an object must be, and unused for how long; 0 for now.",
+        ),
+    ] = "10m",
+    output: OutputFormat = Output.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Delete immutable ConfigMaps and Secrets that nothing uses any more.
+
+    Only objects labelled resources.gardener.cloud/garbage-collectable-reference=true are looked
+    at. What an annotation, a pod template, a ManagedResource or another reference uses stays.
+    An unused object is first noted as such and deleted by a later pass; one pass is enough with
+    --minimum-lifetime 0.
+    """
+    from certwright.cli.collecting import collect_garbage, settings_of
+    from certwright.cli.connection import run_once
+    from certwright.kube import parse_duration
+
+    try:
+        lifetime = parse_duration(minimum_lifetime).total_seconds()
+        settings = settings_of(namespace or [], lifetime, dry_run=dry_run)
+    except ValueError as error:
+        raise UsageError(f"--minimum-lifetime: {error}") from error
+    run_once(collect_garbage((kubeconfig, context), settings, output))
+
+
+@commands.command(
+    epilog=examples(
+        "certwright unique -f app/ | kubectl apply -f -",
+        "certwright unique -f config.yaml -f deployment.yaml -o json",
+    )
+)
+def unique(
+    filename: Files,
+    recursive: Recursive = False,
+    output: OutputFormat = Output.YAML,
+) -> None:
+    """Give ConfigMaps and Secrets names that hold a hash of their contents, and print all.
+
+    They become immutable and collectable by `certwright gc`. References in the other manifests
+    (volumes, environment, pull secrets, ManagedResources) follow, and are annotated, so that
+    nothing in use is collected. Secrets are printed as they are: mind where that goes.
+    """
+    from certwright.cli.printing import documents
+    from certwright.cli.reading import read_manifests
+    from certwright.cli.uniquely import unique_manifests
+
+    manifests = read_manifests(filename, recursive=recursive)
+    try:
+        made = unique_manifests(manifest.obj for manifest in manifests)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    print(documents(made.objects, Output.JSON if output is Output.JSON else Output.YAML))
+    for remark in made.remarks:
+        print(f"warning: {remark}", file=sys.stderr)

@@ -1,0 +1,42 @@
+"""Results as people and programs read them: tables, JSON and YAML."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import orjson
+import yaml
+
+from certwright.cli.options import Output
+
+_GAP: Final = "   "
+_NOTHING: Final = "-"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows under heads, the columns aligned; an empty cell is a dash."""
+    cells = [[cell or _NOTHING for cell in row] for row in (heads, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    return "\n".join(
+        _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    )
+
+
+def document(value: Any, output: Output) -> str:
+    """Return a value as JSON or as YAML."""
+    if output is Output.YAML:
+        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def documents(values: Sequence[Any], output: Output) -> str:
+    """Return several manifests: as a stream of YAML, or as a JSON list object."""
+    if output is Output.JSON:
+        return document({"apiVersion": "v1", "kind": "List", "items": list(values)}, output)
+    return yaml.safe_dump_all(values, sort_keys=False, allow_unicode=True).rstrip("\n")
+
+
+def one_line(text: str, longest: int = 100) -> str:
+    """Return a text without line breaks, cut where it gets long."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,0 +1,130 @@
+"""ManagedResources as people read them."""
+
+from datetime import UTC, datetime
+
+from certwright.cli.mrview import explanation, list_table
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def condition(type_, status, reason="R", message="M"):
+    since = "2026-01-01T23:00:00Z"
+    return {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since,
+    }
+
+
+def resource(name, *, applied="True", healthy="True", progressing="False", **more):
+    metadata = {
+        "namespace": "garden",
+        "name": name,
+        "generation": 1,
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
+    return {
+        "metadata": metadata | more.pop("metadata", {}),
+        "spec": {"secretRefs": []} | more.pop("spec", {}),
+        "status": {
+            "observedGeneration": 1,
+            "conditions": [
+                condition("ResourcesApplied", applied, "ApplyFailed", "it was refused"),
+                condition("ResourcesHealthy", healthy),
+                condition("ResourcesProgressing", progressing),
+            ],
+            "resources": [{"kind": "ConfigMap", "namespace": "x", "name": "a"}],
+        }
+        | more.pop("status", {}),
+    }
+
+
+def test_those_that_need_attention_come_first_and_say_why():
+    lines = list_table([resource("good"), resource("bad", applied="False")], NOW, namespaces=False)
+    heads, bad, good = lines.splitlines()
+    assert heads.split() == ["NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS"]  # fmt: skip
+    assert bad.split()[:7] == ["bad", "-", "False", "True", "False", "1", "24h"]
+    assert bad.endswith("ApplyFailed: it was refused")
+    assert good.split() == ["good", "-", "True", "True", "False", "1", "24h", "-"]
+
+
+def test_the_summary_condition_has_the_first_word():
+    ready = {"conditions": [condition("Ready", "False", "Suspended", "it is suspended")]}
+    table = list_table([resource("a", status=ready)], NOW, namespaces=False)
+    assert table.endswith("Suspended: it is suspended")
+
+
+def test_one_that_nobody_looked_at_yet():
+    table = list_table([{"metadata": {"name": "new"}}], NOW, namespaces=True)
+    assert table.splitlines()[0].startswith("NAMESPACE")
+    assert table.endswith("nothing is known about its present spec yet")
+
+
+def test_numbers_come_from_the_summary():
+    summary = {"summary": {"total": 5, "applied": 4, "healthy": 3}}
+    assert "3/5" in list_table([resource("a", status=summary)], NOW, namespaces=False)
+
+
+def test_a_good_one_is_explained_in_a_few_lines():
+    text = explanation(resource("a"), ["✓ s: 1 objects"], NOW)
+    assert text.splitlines() == [
+        "ManagedResource garden/a",
+        "  class resources, 24h old",
+        "",
+        "Conditions:",
+        "  ✓ ResourcesApplied True for 60m (ApplyFailed)",
+        "  ✓ ResourcesHealthy True for 60m (R)",
+        "  ✓ ResourcesProgressing False for 60m (R)",
+        "",
+        "Secrets:",
+        "  ✓ s: 1 objects",
+        "",
+        "Objects:",
+        "  ConfigMap x/a",
+    ]
+
+
+def test_a_bad_one_is_explained_completely():
+    odd = resource(
+        "a",
+        healthy="False",
+        metadata={
+            "generation": 2,
+            "deletionTimestamp": "2026-01-01T23:59:00Z",
+            "finalizers": ["f"],
+            "annotations": {"resources.gardener.cloud/ignore": "true"},
+        },
+        spec={"suspend": True, "keepObjects": True, "dependsOn": [{"name": "b"}], "class": "seed"},
+        status={
+            "objects": [
+                {"kind": "Deployment", "namespace": "x", "name": "web", "health": "Unhealthy",
+                 "message": "no pods\nat all", "lastWriter": "kubectl-edit at 12:00"},
+            ],
+            "resources": [{"kind": "Namespace", "name": str(n)} for n in range(51)],
+            "inventoryRefs": [{"name": "a-inventory-0"}],
+        },
+    )  # fmt: skip
+    text = explanation(odd, [], NOW)
+    for part in (
+        "class seed",
+        "generation 2 of its spec is not applied yet, 1 was the last",
+        "asked to go 60s ago, and waits for f",
+        "it is suspended",
+        "its objects stay",
+        "it waits for b to be healthy",
+        "resources.gardener.cloud/ignore=true",
+        "✗ ResourcesHealthy False",
+        "Deployment x/web Unhealthy: no pods at all",
+        "last written by kubectl-edit at 12:00",
+        "and 1 more",
+        "and those listed in ConfigMap a-inventory-0",
+    ):
+        assert part in text
+
+
+def test_one_without_conditions_leads_to_the_question_who_works():
+    assert "is a resource manager of its class running?" in explanation(
+        {"metadata": {"name": "a"}}, [], NOW
+    )
