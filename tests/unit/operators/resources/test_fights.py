@@ -82,7 +82,7 @@ def test_whatever_happens_pauses_stay_in_their_bounds(rules: FightRules, gaps: l
         fight = fight.repaired(now, rules)
         assert len(fight.repairs) <= rules.repairs
         assert fight.pause == 0 or rules.first_pause <= fight.pause <= rules.longest_pause
-        assert fight.wait(now) == fight.pause
+        assert fight.wait(now) == pytest.approx(fight.pause)
 
 
 @given(gaps=st.lists(st.floats(0.01, 5), min_size=5, max_size=5))
