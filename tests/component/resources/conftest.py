@@ -116,7 +116,7 @@ class Keeping:
         if isinstance(document, bytes):
             return document
         if isinstance(document, str):
-            return document.encode()
+            return document.encode() + b"\n"
         return yaml.safe_dump(self.placed(document)).encode()
 
     # Running

@@ -255,6 +255,10 @@ class Application:
         self._keeper.metrics.blocked(look.key, len(self.lingering))
         if recovered:
             look.ctx.event(look.obj, "Normal", "Applied", claim.message)
+        if not self.lingering:
+            look.remembered.lingering = None
+        elif look.remembered.is_stuck(look.ctx.clock.monotonic()):
+            look.ctx.event(look.obj, "Warning", "DeletionBlocked", claim.message)
         if self._objection:
             look.ctx.event(look.obj, "Warning", "PruneUnconfirmed", self._objection)
         self._remember(settled=applied and judged is not None)
@@ -274,10 +278,18 @@ class Application:
         if self._objection:
             return claims.prune_unconfirmed(self._objection)
         if self.lingering:
-            return claims.deletion_pending(self.lingering)
+            return self._pending()
         if any(c.action is Action.BLOCKED and not c.writer for c in self._changes):
             return claims.apply_progressing(self._look.said(APPLIED))
         return claims.applied()
+
+    def _pending(self) -> Claim:
+        """Say what still lingers; how long it has been doing so is told once a minute."""
+        refs = frozenset(item.ref for item in self.lingering)
+        news = self._look.remembered.lingers(refs, self._look.ctx.clock.monotonic())
+        said = self._look.said(APPLIED)
+        told = said.reason == "DeletionPending" and not news
+        return said if told else claims.deletion_pending(self.lingering)
 
     def _inventory(self) -> list[ObjectReference]:
         """Return what belongs to the ManagedResource now, with the labels it really got."""

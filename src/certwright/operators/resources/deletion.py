@@ -6,8 +6,7 @@ The inventory alone says what goes; the Secrets may be gone already.
 
 from typing import Final
 
-from certwright.api.resources import ObjectReference
-from certwright.apply import Action, ChangeSet
+from certwright.apply import Action, ChangeSet, ObjectRef
 from certwright.client import TransportError
 from certwright.kube import ApiError
 from certwright.operators.resources import claims
@@ -22,8 +21,6 @@ from certwright.runtime import DONE, Outcome, again
 
 LINGER_SECONDS: Final = 5.0
 """How often objects that are being deleted are looked at, should no event come."""
-BLOCKED_SECONDS: Final = 60.0
-"""After how long an event says that a deletion does not get on."""
 
 
 def lingering(result: ChangeSet) -> list[Lingering]:
@@ -53,18 +50,21 @@ class Departure:
             inventory = await known_inventory(look)
         except (InventoryLost, ApiError, TransportError) as error:
             return await self._stuck(str(error))
-        result = await self._delete(inventory)
+        refs = [ref_of(entry) for entry in inventory if ref_of(entry) not in look.remembered.gone]
+        result = await self._delete(refs)
         left = lingering(result)
+        look.remembered.gone |= {*refs} - {item.ref for item in left}
         look.keeper.metrics.blocked(look.key, len(left))
         if not left:
             return await self._release(held)
-        return await self._wait(left, Report.of(result, total=len(inventory)))
+        rest = ChangeSet.of(result.with_action(Action.BLOCKED, Action.FAILED))
+        return await self._wait(left, Report.of(rest, total=len(inventory)))
 
-    async def _delete(self, inventory: list[ObjectReference]) -> ChangeSet:
+    async def _delete(self, refs: list[ObjectRef]) -> ChangeSet:
         look, keeper = self._look, self._look.keeper
         rules = delete_rules(look.resource, garbage_collected=keeper.garbage_collected)
         return await keeper.engine.delete(
-            [ref_of(entry) for entry in inventory],
+            refs,
             owner=look.owner,
             rules=rules,
             on_entry=lambda entry, _live: keeper.metrics.applied(entry.action),
@@ -79,15 +79,11 @@ class Departure:
 
     async def _wait(self, left: list[Lingering], report: Report) -> Outcome:
         """Say what is still there; events and a timer bring us back."""
-        look, clock = self._look, self._look.ctx.clock
-        remembered = look.remembered
-        if remembered.lingering_since is None:
-            remembered.lingering_since = clock.monotonic()
-        blocked = clock.monotonic() - remembered.lingering_since >= BLOCKED_SECONDS
+        look, remembered, now = self._look, self._look.remembered, self._look.ctx.clock.monotonic()
         claim = claims.deletion_pending(left)
-        await self._say(claim, report)
-        if blocked and not remembered.told_blocked:
-            remembered.told_blocked = True
+        if remembered.lingers(frozenset(item.ref for item in left), now):
+            await self._say(claim, report)
+        if remembered.is_stuck(now):
             look.ctx.event(look.obj, "Warning", "DeletionBlocked", claim.message)
         if claim.status == "False":
             remembered.failures += 1

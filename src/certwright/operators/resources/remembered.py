@@ -6,11 +6,17 @@ comes to the same conclusions and makes no write it would not have made otherwis
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from certwright.apply import ObjectRef, Writer
 from certwright.kube import Key
 from certwright.operators.resources.healthchecks import Unwatched
 from certwright.runtime import Entry, Store
+
+TELL_SECONDS: Final = 60.0
+"""How often it is told for how long something has been waiting."""
+BLOCKED_SECONDS: Final = 60.0
+"""After how long an event says that a deletion does not get on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,20 @@ class Settled:
     def still(self) -> bool:
         """Say whether every store still holds the very entries it held then."""
         return all(store.get(entry.key) is entry for store, entry in self.held)
+
+
+@dataclass(slots=True)
+class Lingering:
+    """Objects that take their time to go, and when that was last told."""
+
+    refs: frozenset[ObjectRef]
+    since: float
+    told: float
+    announced: bool = False
+
+    def is_news(self, refs: frozenset[ObjectRef], now: float) -> bool:
+        """Say whether to tell again: others linger than before, or a minute has passed."""
+        return refs != self.refs or now - self.told >= TELL_SECONDS
 
 
 @dataclass(slots=True)
@@ -38,8 +58,31 @@ class Remembered:
     """Who else keeps changing an object."""
     companions: dict[str, bytes] = field(default_factory=dict)
     """Digests of the parts of the inventory that are kept beside the status."""
-    lingering_since: float | None = None
-    told_blocked: bool = False
+    gone: set[ObjectRef] = field(default_factory=set)
+    """What is known to be deleted, while the rest of it takes its time."""
+    lingering: Lingering | None = None
+
+    def lingers(self, refs: frozenset[ObjectRef], now: float) -> bool:
+        """Note what is still there; say whether that is news."""
+        if not refs:
+            self.lingering = None
+            return True
+        before = self.lingering
+        if before is None:
+            self.lingering = Lingering(refs, now, now)
+            return True
+        news = before.is_news(refs, now)
+        if news:
+            before.refs, before.told = refs, now
+        return news
+
+    def is_stuck(self, now: float) -> bool:
+        """Say, once, that what lingers has been doing so for too long."""
+        lingering = self.lingering
+        if lingering is None or lingering.announced or now - lingering.since < BLOCKED_SECONDS:
+            return False
+        lingering.announced = True
+        return True
 
     def follow(self, store: Store, key: Key) -> None:
         """Note that we ourselves changed the status of what is settled."""

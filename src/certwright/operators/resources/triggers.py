@@ -7,6 +7,7 @@ from certwright.operators.resources.entry import is_deleting, is_ignored
 from certwright.operators.resources.responsibility import ResourceClass, class_of
 
 _OPERATIONS = frozenset({"reconcile", "migrate", "restore"})
+_WAIT = "wait-for-state"
 _ANSWERS = (keys.CONFIRM_PRUNE, keys.TAKE_OVER, keys.FORCE_DELETE)
 """Annotations by which people answer what a condition asks."""
 
@@ -24,7 +25,8 @@ def worth_a_pass(
         or is_deleting(old) != is_deleting(new)
         or is_ignored(old) != is_ignored(new)
         or asks_for_operation(new)
-        or became_unhealthy(old, new)
+        or (_annotation(old, keys.OPERATION) == _WAIT != _annotation(new, keys.OPERATION))
+        or (became_unhealthy(old, new) and not is_deleting(new))
         or cleanup_completed(old, new, our_class)
         or any(_annotation(old, name) != _annotation(new, name) for name in _ANSWERS)
         or our_class.held(old) != our_class.held(new)
