@@ -8,6 +8,9 @@ and can be tried without one.
 `cluster`           what the engine needs of a cluster; `Direct` asks the server
 `wanted`            an object that should be there, whose it is, and the rules for it
 `deletion`          the rules for what is no longer wanted
+`bundle`            objects under a name: applied, pruned and deleted as one
+`inventory`         what a name stands for, kept in the cluster
+`prune`             what may go because nobody wants it any more
 `memory`            what was applied, so that unchanged objects cost nothing
 `manifests`         YAML and JSON in, as kubectl reads them, within `limits`
 `ordering`          what is applied first, and deleted last
@@ -21,6 +24,7 @@ and can be tried without one.
 from certwright.apply import health
 from certwright.apply.adoption import Claim, Right, claim
 from certwright.apply.blockers import blockers, events_text, human_duration
+from certwright.apply.bundle import Bundle, PruneOptions
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
 from certwright.apply.cluster import (
     Cluster,
@@ -36,12 +40,14 @@ from certwright.apply.deletion import DeleteRules
 from certwright.apply.diff import ABSENT, Diff, FieldChange, compare, render
 from certwright.apply.engine import Engine, OnEntry
 from certwright.apply.errors import ManifestError, Origin
+from certwright.apply.inventory import Inventories, Inventory, InventoryError
 from certwright.apply.limits import LimitExceeded, Limits
 from certwright.apply.manifests import Manifest, Manifests, read_files, read_secret, read_text
 from certwright.apply.masking import masked
 from certwright.apply.memory import Memory
 from certwright.apply.ordering import in_apply_order, in_delete_order, is_awaited, stages, waves
 from certwright.apply.preserve import Sent, preserve
+from certwright.apply.prune import Pruning, is_mass_deletion, plan_pruning
 from certwright.apply.refs import ObjectRef
 from certwright.apply.wanted import Adopt, Owner, Rules, Wanted
 
@@ -49,6 +55,7 @@ __all__ = [
     "ABSENT",
     "Action",
     "Adopt",
+    "Bundle",
     "ChangeSet",
     "Claim",
     "Cluster",
@@ -59,6 +66,9 @@ __all__ = [
     "Engine",
     "Entry",
     "FieldChange",
+    "Inventories",
+    "Inventory",
+    "InventoryError",
     "LimitExceeded",
     "Limits",
     "Live",
@@ -70,6 +80,8 @@ __all__ = [
     "OnEntry",
     "Origin",
     "Owner",
+    "PruneOptions",
+    "Pruning",
     "Right",
     "Rules",
     "Sent",
@@ -86,10 +98,12 @@ __all__ = [
     "in_apply_order",
     "in_delete_order",
     "is_awaited",
+    "is_mass_deletion",
     "last_foreign_writer",
     "left_of",
     "masked",
     "pack_brotli",
+    "plan_pruning",
     "preserve",
     "read_files",
     "read_secret",

@@ -27,6 +27,18 @@ class ObjectRef:
         )
         return cls(*("" if part is None else str(part) for part in parts))
 
+    @classmethod
+    def parse(cls, text: str) -> "ObjectRef":
+        """Read an `id`: ``apiVersion/kind/namespace/name``.
+
+        Raises:
+            ValueError: *text* is not of that form.
+        """
+        parts = text.rsplit("/", 3)
+        if len(parts) != 4 or not (parts[0] and parts[1] and parts[3]) or parts[0].count("/") > 1:
+            raise ValueError(f"{text!r} is not of the form apiVersion/kind/namespace/name")
+        return cls(*parts)
+
     @property
     def group(self) -> str:
         """The API group, empty for the core."""

@@ -1,0 +1,121 @@
+"""Objects that belong together under a name: applied, pruned and deleted as one."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from certwright.apply.changeset import Action, ChangeSet, Entry
+from certwright.apply.deletion import KEEP_NOTHING, DeleteRules
+from certwright.apply.engine import Engine, OnEntry
+from certwright.apply.inventory import LABEL, Inventories, Inventory
+from certwright.apply.prune import Pruning, plan_pruning
+from certwright.apply.refs import ObjectRef
+from certwright.apply.wanted import Owner, Wanted
+
+_GONE: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
+"""What became of objects that are not ours to delete any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOptions:
+    """What happens to objects that were applied before and are not wanted any more."""
+
+    prune: bool = False
+    doubts: str = ""
+    """Why the input may be incomplete; then nothing is deleted."""
+    confirmed: bool = False
+    """Whether losing most objects at once is meant."""
+    rules: DeleteRules = KEEP_NOTHING
+
+
+KEEP_ALL: Final = PruneOptions()
+
+
+class Bundle:
+    """The objects of one named inventory."""
+
+    def __init__(self, engine: Engine, inventories: Inventories, name: str) -> None:
+        self.name = name
+        self._engine = engine
+        self._inventories = inventories
+        self.owner = Owner(LABEL, f"{inventories.namespace}/{name}")
+
+    async def refs(self) -> list[ObjectRef]:
+        """Return what the inventory lists."""
+        return (await self._inventories.load(self.name)).refs
+
+    async def apply(
+        self,
+        wanted: Iterable[Wanted],
+        *,
+        options: PruneOptions = KEEP_ALL,
+        dry_run: bool = False,
+        on_entry: OnEntry | None = None,
+    ) -> ChangeSet:
+        """Apply objects, then delete those that were applied before and are not wanted any more.
+
+        Nothing is deleted before everything is applied; see `plan_pruning` for what else
+        keeps it.
+        """
+        objects = list(wanted)
+        inventory = await self._inventories.load(self.name)
+        recorded, refs = inventory.refs, [one.ref for one in objects]
+        if not dry_run:
+            inventory = await self._inventories.add(inventory, refs)
+        applied = await self._engine.apply(
+            objects, owner=self.owner, dry_run=dry_run, on_entry=on_entry
+        )
+        doubts = options.doubts or ("" if applied.complete else "not everything could be applied")
+        plan = plan_pruning(recorded, refs, doubts=doubts, confirmed=options.confirmed)
+        if not options.prune or not plan.allowed:
+            return applied | _kept(plan, options, on_entry)
+        pruned = await self._delete(
+            inventory, plan.unwanted, options.rules, dry_run=dry_run, on_entry=on_entry
+        )
+        return applied | pruned
+
+    async def delete(
+        self,
+        *,
+        rules: DeleteRules = KEEP_NOTHING,
+        dry_run: bool = False,
+        on_entry: OnEntry | None = None,
+    ) -> ChangeSet:
+        """Delete all objects of the inventory, and the inventory when they are gone."""
+        inventory = await self._inventories.load(self.name)
+        return await self._delete(
+            inventory, inventory.refs, rules, dry_run=dry_run, on_entry=on_entry
+        )
+
+    async def _delete(
+        self,
+        inventory: Inventory,
+        refs: Sequence[ObjectRef],
+        rules: DeleteRules,
+        *,
+        dry_run: bool,
+        on_entry: OnEntry | None,
+    ) -> ChangeSet:
+        changes = await self._engine.delete(
+            refs, owner=self.owner, rules=rules, dry_run=dry_run, on_entry=on_entry
+        )
+        if not dry_run:
+            await self._inventories.discard(inventory, _settled(changes))
+        return changes
+
+
+def _settled(changes: ChangeSet) -> Collection[ObjectRef]:
+    return [entry.ref for entry in changes.entries if entry.action in _GONE]
+
+
+def _kept(plan: Pruning, options: PruneOptions, on_entry: OnEntry | None) -> ChangeSet:
+    """Report what is not wanted any more and stays for now."""
+    if options.prune:
+        entries = [Entry(ref, Action.BLOCKED, plan.held) for ref in plan.unwanted]
+    else:
+        why = "it is not wanted any more; prune to delete it"
+        entries = [Entry(ref, Action.KEPT, why) for ref in plan.unwanted]
+    for entry in entries:
+        if on_entry is not None:
+            on_entry(entry, None)
+    return ChangeSet.of(entries)

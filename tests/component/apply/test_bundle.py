@@ -1,0 +1,253 @@
+"""Objects under a name: written down before they exist, struck off after they are gone."""
+
+import pytest
+
+from certwright.apply import (
+    Action,
+    Bundle,
+    Inventories,
+    InventoryError,
+    ObjectRef,
+    PruneOptions,
+    Wanted,
+)
+from certwright.kube import Forbidden
+from certwright.kube.kinds import ConfigMap
+from certwright.testkit.builders import config_map, deployment
+from certwright.testkit.calls import is_write
+
+PRUNE = PruneOptions(prune=True)
+PAGE = "certwright-inventory-app"
+
+
+class Names:
+    """A bundle whose objects are given by name."""
+
+    def __init__(self, bench, page_bytes=700_000):
+        self.bench = bench
+        namespace = bench.cluster.namespace
+        self.inventories = Inventories(bench.direct, namespace, page_bytes=page_bytes)
+        self.bundle = Bundle(bench.engine, self.inventories, "app")
+
+    async def apply(self, *names, options=PRUNE, **more):
+        wanted = [Wanted(self.bench.placed(config_map(name))) for name in names]
+        return await self.bundle.apply(wanted, options=options, **more)
+
+    async def listed(self):
+        return {ref.name for ref in await self.bundle.refs()}
+
+    async def existing(self):
+        """Return the objects there are, the inventory aside."""
+        found = await self.bench.cluster.names(ConfigMap)
+        return {name for name in found if not name.startswith(("certwright-", "kube-root"))}
+
+
+@pytest.fixture
+def app(bench):
+    return Names(bench)
+
+
+async def test_a_new_bundle_costs_one_write_more_than_its_objects(app, bench):
+    with bench.counted() as calls:
+        await app.apply("a", "b")
+    assert calls[0].writes == 3
+    with bench.counted() as calls:
+        changes = await app.apply("a", "b")
+    assert calls[0].writes == 0
+    assert not changes.changed
+
+
+async def test_what_is_no_longer_wanted_goes_and_is_struck_off(app, bench):
+    await app.apply("a", "b", "c")
+    with bench.counted() as calls:
+        changes = await app.apply("a", "b")
+    assert bench.told(changes)["ConfigMap/c"] == "deleted"
+    assert calls[0].writes == 2
+    assert await app.existing() == await app.listed() == {"a", "b"}
+
+
+async def test_without_pruning_it_stays_and_stays_listed(app, bench):
+    await app.apply("a", "b")
+    changes = await app.apply("a", options=PruneOptions())
+    assert bench.told(changes)["ConfigMap/b"] == "kept"
+    assert await app.existing() == await app.listed() == {"a", "b"}
+
+
+async def test_objects_are_written_down_before_they_are_created(app, bench):
+    await app.apply("a")
+    writes = [r for r in bench.log.all() if is_write(r)]
+    assert PAGE.encode() in writes[0].body
+    assert writes[1].path.endswith("/a")
+
+
+async def test_what_lingers_stays_listed(app, bench):
+    await app.apply("a", "b")
+    hold = {"metadata": {"finalizers": ["example.com/hold"]}}
+    await bench.cluster.patch(ConfigMap, "b", hold)
+    changes = await app.apply("a")
+    assert bench.told(changes)["ConfigMap/b"] == "blocked"
+    assert await app.listed() == {"a", "b"}
+    await bench.cluster.patch(ConfigMap, "b", {"metadata": {"finalizers": None}})
+    await app.apply("a")
+    assert await app.listed() == {"a"}
+
+
+async def test_what_somebody_else_took_stays_and_is_struck_off(app, bench):
+    await app.apply("a", "b")
+    other = Bundle(bench.engine, app.inventories, "other")
+    mark = {other.owner.annotation: other.owner.value}
+    await bench.cluster.patch(ConfigMap, "b", {"metadata": {"annotations": mark}})
+    changes = await app.apply("a")
+    assert bench.told(changes)["ConfigMap/b"] == "kept"
+    assert await app.existing() == {"a", "b"}
+    assert await app.listed() == {"a"}
+
+
+async def test_two_bundles_do_not_share_an_object(app, bench):
+    await app.apply("a")
+    other = Bundle(bench.engine, app.inventories, "other")
+    changes = await other.apply([Wanted(bench.placed(config_map("a", {"k": "v"})))])
+    assert changes.entries[0].action is Action.FAILED
+    assert f"it belongs to {bench.cluster.namespace}/app" in changes.entries[0].reason
+
+
+async def test_input_in_doubt_prunes_nothing(app, bench):
+    await app.apply("a", "b")
+    doubtful = PruneOptions(prune=True, doubts="b.yaml cannot be read")
+    changes = await app.apply("a", options=doubtful)
+    entry = next(e for e in changes.entries if e.ref.name == "b")
+    assert entry.action is Action.BLOCKED
+    assert "b.yaml cannot be read" in entry.reason
+    assert await app.existing() == {"a", "b"}
+
+
+async def test_nothing_goes_while_something_wanted_is_missing(app, bench):
+    await app.apply("a", "b")
+    apply = bench.direct.apply
+
+    async def refuse(resource, obj, **options):
+        if obj["metadata"]["name"] == "new":
+            raise Forbidden("no")
+        return await apply(resource, obj, **options)
+
+    bench.direct.apply = refuse
+    changes = await app.apply("a", "new")
+    assert bench.told(changes) == {
+        "ConfigMap/a": "unchanged",
+        "ConfigMap/new": "failed",
+        "ConfigMap/b": "blocked",
+    }
+    assert await app.listed() == {"a", "b", "new"}, "it may exist one day"
+
+
+@pytest.mark.scenario("MR-70")
+async def test_losing_most_objects_at_once_needs_a_confirmation(app):
+    names = [f"c{i}" for i in range(10)]
+    await app.apply(*names)
+    changes = await app.apply(*names[:4])
+    blocked = changes.with_action(Action.BLOCKED)
+    assert len(blocked) == 6
+    assert "6 of 10 objects would go at once" in blocked[0].reason
+    assert await app.existing() == set(names)
+    await app.apply(*names[:4], options=PruneOptions(prune=True, confirmed=True))
+    assert await app.existing() == await app.listed() == set(names[:4])
+
+
+async def test_deleting_a_bundle_takes_the_inventory_along(app, bench):
+    await app.apply("a", "b")
+    changes = await app.bundle.delete()
+    assert bench.told(changes) == {"ConfigMap/a": "deleted", "ConfigMap/b": "deleted"}
+    assert await app.existing() == set()
+    assert await bench.cluster.find(ConfigMap, PAGE) is None
+
+
+async def test_a_dry_run_writes_nothing(app, bench):
+    await app.apply("a", "b")
+    with bench.counted() as calls:
+        changes = await app.apply("a", "c", dry_run=True)
+    assert calls[0].writes == 0
+    assert bench.told(changes) == {
+        "ConfigMap/a": "unchanged",
+        "ConfigMap/c": "created",
+        "ConfigMap/b": "deleted",
+    }
+
+
+async def test_what_does_not_fit_goes_to_further_pages_and_none_moves(bench):
+    app = Names(bench, page_bytes=200)
+    names = {f"object-{i}" for i in range(12)}
+    await app.apply(*names)
+    pages = {n for n in await bench.cluster.names(ConfigMap) if n.startswith(PAGE)}
+    assert PAGE in pages
+    assert f"{PAGE}.2" in pages
+    assert await app.listed() == names
+    await app.apply("object-0", options=PruneOptions(prune=True, confirmed=True))
+    assert await app.listed() == await app.existing() == {"object-0"}
+    pages = {n for n in await bench.cluster.names(ConfigMap) if n.startswith(PAGE)}
+    assert len(pages) == 1
+
+
+async def test_an_inventory_that_makes_no_sense_stops_everything(app, bench):
+    await app.apply("a", "b")
+    await bench.cluster.patch(ConfigMap, PAGE, {"data": {"objects": "v1/ConfigMap/nonsense"}})
+    with bench.counted() as calls, pytest.raises(InventoryError, match=PAGE):
+        await app.apply("a")
+    assert calls[0].writes == 0
+
+
+async def test_two_at_a_time_lose_nothing(app, bench):
+    """Both loaded the same inventory; the second to write starts over from what is there."""
+    await app.apply("a")
+    stale = await app.inventories.load("app")
+    await app.apply("a", "b")
+    ref = ObjectRef.of(bench.placed(config_map("c")))
+    await app.inventories.add(stale, [ref])
+    assert await app.listed() == {"a", "b", "c"}
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.scenario("MR-69")
+@pytest.mark.parametrize("after", range(1, 14))
+async def test_a_crash_after_any_write_leaks_nothing(embedded_bench, after):
+    """Whatever the moment, all that exists is listed, and the next run gets everywhere."""
+    bench = embedded_bench
+    app = Names(bench, page_bytes=120)
+    await app.apply("a", "b", "c")
+    transport = bench.client.transport
+    send, written = transport.send, 0
+
+    async def counting(request):
+        nonlocal written
+        answer = await send(request)
+        written += is_write(request)
+        if written == after:
+            raise Crash
+        return answer
+
+    transport.send = counting
+    crashed = False
+    try:
+        await app.apply("b", "d", "e")
+        await app.apply(options=PruneOptions(prune=True, confirmed=True))
+    except Crash:
+        crashed = True
+    transport.send = send
+    assert crashed == (after <= written)
+    assert await app.existing() <= await app.listed()
+    bench.restart()
+    await Names(bench, page_bytes=120).apply(options=PruneOptions(prune=True, confirmed=True))
+    assert await app.existing() == set()
+    assert await app.listed() == set()
+
+
+async def test_a_version_of_a_group_that_goes_out_of_use_is_replaced(app, bench):
+    wanted = bench.placed(deployment("d"))
+    old = ObjectRef("apps/v1beta1", "Deployment", bench.cluster.namespace, "d")
+    inventory = await app.inventories.add(await app.inventories.load("app"), [old])
+    assert inventory.refs == [old]
+    changes = await app.bundle.apply([Wanted(wanted)], options=PRUNE)
+    assert bench.told(changes) == {"Deployment/d": "created"}
+    assert await app.bundle.refs() == [ObjectRef.of(wanted)]
