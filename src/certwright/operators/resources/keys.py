@@ -56,8 +56,6 @@ DESCRIPTION_TEXT: Final = (
 )
 MANAGED_BY: Final = f"{GROUP}/managed-by"
 """A label: which installation keeps the object. What carries it is watched."""
-GARBAGE_COLLECTABLE: Final = f"{GROUP}/garbage-collectable-reference"
-"""A label, truthy here: the garbage collector decides about the object."""
 REFERENCE_PREFIX: Final = f"reference.{GROUP}/"
 
 FINALIZER: Final = f"{GROUP}/gardener-resource-manager"

@@ -8,6 +8,7 @@ from typing import Final
 from certwright.api.resources import ManagedResource, ManagedResourceSpec, ObjectReference
 from certwright.apply import DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
 from certwright.kube import Key, parse_duration
+from certwright.managed import COLLECTABLE
 from certwright.operators.resources import keys
 from certwright.operators.resources.desired import Desired, DesiredObject, Mode, Refusal
 from certwright.operators.resources.inventory import object_id, reference_to
@@ -141,7 +142,7 @@ def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:
     if live.annotations.get(keys.MODE) == Mode.KEEP.value:
         return f"its mode is {Mode.KEEP}"
     is_config = ref.api_version == "v1" and ref.kind in {"ConfigMap", "Secret"}
-    if garbage_collected and is_config and keys.truthy(live.labels.get(keys.GARBAGE_COLLECTABLE)):
+    if garbage_collected and is_config and keys.truthy(live.labels.get(COLLECTABLE)):
         return "the garbage collector deletes it once it is unused"
     return ""
 
