@@ -75,7 +75,7 @@ async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
     csr = request.csr.public_bytes(Encoding.DER)
     for _ in range(steps):
         async with Web(trusted=pebble.trusted) as web:
-            ordering = Ordering(AcmeClient(web, login, SYSTEM), login, solvers, SYSTEM)
+            ordering = Ordering(AcmeClient(web, login, SYSTEM.now()), login, solvers, SYSTEM.now())
             step = await ordering.advance(ticket, names, csr)
         if isinstance(step, Issued):
             return step
@@ -90,8 +90,8 @@ async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
 async def test_every_kind_of_account_key_logs_in_and_is_found_again(pebble, algorithm, size):
     login = Login(pebble.directory, AccountKey(new_key(algorithm, size)), "ops@example.com")
     async with Web(trusted=pebble.trusted) as web:
-        first = await AcmeClient(web, login, SYSTEM).log_in()
-        again = await AcmeClient(web, login, SYSTEM).log_in()
+        first = await AcmeClient(web, login, SYSTEM.now()).log_in()
+        again = await AcmeClient(web, login, SYSTEM.now()).log_in()
     assert first == again
 
 
@@ -156,7 +156,7 @@ async def test_a_ticket_of_another_account_is_not_used(pebble, responder):
 async def test_an_order_that_the_server_forgot_is_made_anew(pebble, responder):
     login = Login(pebble.directory, AccountKey(new_key()))
     async with Web(trusted=pebble.trusted) as web:
-        client = AcmeClient(web, login, SYSTEM)
+        client = AcmeClient(web, login, SYSTEM.now())
         account = await client.log_in()
         told = await client.new_order([Identifier("dns", "d.example.com")])
     forgotten = Ticket(pebble.directory, login.key.thumbprint, account, told.url + "-gone")
@@ -168,24 +168,26 @@ async def test_an_external_account_opens_the_door(strict_pebble):
     key = AccountKey(new_key())
     external = ExternalAccount.of(*strict_pebble.external)
     async with Web(trusted=strict_pebble.trusted) as web:
-        bare = AcmeClient(web, Login(strict_pebble.directory, key), SYSTEM)
+        bare = AcmeClient(web, Login(strict_pebble.directory, key), SYSTEM.now())
         assert (await bare.directory()).meta.external_account_required
         with pytest.raises(AcmeRefused) as refused:
             await bare.log_in()
         assert refused.value.problem.kind == "externalAccountRequired"
-        bound = AcmeClient(web, Login(strict_pebble.directory, key, external=external), SYSTEM)
+        bound = AcmeClient(
+            web, Login(strict_pebble.directory, key, external=external), SYSTEM.now()
+        )
         assert await bound.log_in()
         wrong = ExternalAccount.of(external.key_id, urlsafe_b64encode(b"no" * 16).decode())
         other = Login(strict_pebble.directory, AccountKey(new_key()), external=wrong)
         with pytest.raises(AcmeRefused):
-            await AcmeClient(web, other, SYSTEM).log_in()
+            await AcmeClient(web, other, SYSTEM.now()).log_in()
 
 
 async def test_an_unknown_authority_behind_the_server_is_named(pebble):
     login = Login(pebble.directory, AccountKey(new_key()))
     async with Web() as web:
         with pytest.raises(WebError, match="its certificate is not trusted"):
-            await AcmeClient(web, login, SYSTEM).directory()
+            await AcmeClient(web, login, SYSTEM.now()).directory()
 
 
 def test_the_value_of_a_record_is_the_digest_of_the_authorization():

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import msgspec
 import orjson
 
-from certwright.clock import Clock
 from certwright.issuers.acme.errors import AcmeError, AcmeRefused
 from certwright.issuers.acme.jws import AccountKey, ExternalAccount, encoded
 from certwright.issuers.acme.messages import (
@@ -50,7 +49,7 @@ class Told:
 
 
 class AcmeClient:
-    """Talks to one ACME server as one account.
+    """Talks to one ACME server as one account, for a moment: *now* is when it began.
 
     Raises (all methods that ask the server):
         AcmeRefused: it answered with a problem.
@@ -58,11 +57,11 @@ class AcmeClient:
         WebError: it did not answer.
     """
 
-    def __init__(self, web: Web, login: Login, clock: Clock) -> None:
+    def __init__(self, web: Web, login: Login, now: datetime) -> None:
         self._web = web
         self._login = login
         self._key = login.key
-        self._clock = clock
+        self._now = now
         self._directory: Directory | None = None
         self._nonces: list[str] = []
         self._account: str | None = None
@@ -171,7 +170,7 @@ class AcmeClient:
         return AcmeRefused(what, answer.status, problem, self._wait(answer))
 
     def _wait(self, answer: Answer) -> timedelta | None:
-        return retry_after(answer.headers.get("retry-after", ""), self._clock.now())
+        return retry_after(answer.headers.get("retry-after", ""), self._now)
 
 
 def retry_after(header: str, now: datetime) -> timedelta | None:

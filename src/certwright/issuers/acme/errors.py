@@ -12,9 +12,10 @@ class AcmeError(Exception):
 class AcmeRefused(AcmeError):
     """The server answered with a problem document."""
 
-    def __init__(self, what: str, status: int, problem: Problem, wait: timedelta | None) -> None:
+    def __init__(self, what: str, code: int, problem: Problem, wait: timedelta | None) -> None:
         super().__init__(f"the ACME server refused {what}: {problem}")
-        self.status = status
+        self.code = code
+        """Of HTTP."""
         self.problem = problem
         self.wait = wait
         """How long the server wants to be left alone, if it said so."""

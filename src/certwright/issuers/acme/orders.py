@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from certwright.clock import Clock
 from certwright.issuers.acme.client import AcmeClient, Login, Told
 from certwright.issuers.acme.errors import AcmeError, AcmeRefused, OrderFailed
 from certwright.issuers.acme.messages import Authorization, Identifier, Order
@@ -20,6 +19,7 @@ from certwright.issuers.acme.solvers import DNS_01, Proof, Solver, choose
 from certwright.issuers.web import WebError
 from certwright.pki import SigningRequest, common_name
 
+SOON = timedelta(milliseconds=100)
 POLL = timedelta(seconds=2)
 """When to look again if the server does not say."""
 
@@ -64,19 +64,26 @@ class Ordering:
     """
 
     def __init__(
-        self, client: AcmeClient, login: Login, solvers: Sequence[Solver], clock: Clock
+        self, client: AcmeClient, login: Login, solvers: Sequence[Solver], now: datetime
     ) -> None:
         self._client = client
         self._key = login.key
         self._identity = (login.directory, login.key.thumbprint)
         self._solvers = solvers
-        self._clock = clock
+        self._now = now
 
     async def advance(
         self, ticket: Ticket | None, names: list[Identifier], csr: bytes
     ) -> Issued | Waiting:
-        """Go as far as possible; without a ticket of this account a new order is made."""
-        ticket, told = await self._found(ticket) or await self._started(names)
+        """Go as far as possible; without a ticket of this account a new order is made.
+
+        That is a step of its own: an order that was placed shall be remembered before
+        anything else can fail, because servers count them.
+        """
+        found = await self._found(ticket)
+        if found is None:
+            return Waiting(await self._placed(names), SOON, "the order was placed")
+        ticket, told = found
         if told.order.status == "pending":
             proven = await self._prove(ticket, told)
             if isinstance(proven, Waiting):
@@ -101,14 +108,14 @@ class Ordering:
         try:
             return ticket, await self._client.order(ticket.order)
         except AcmeRefused as refusal:
-            if refusal.status == 404 or refusal.problem.kind == "accountDoesNotExist":
+            if refusal.code == 404 or refusal.problem.kind == "accountDoesNotExist":
                 return None  # the server has forgotten it
             raise
 
-    async def _started(self, names: list[Identifier]) -> tuple[Ticket, Told]:
+    async def _placed(self, names: list[Identifier]) -> Ticket:
         account = await self._client.log_in()
         told = await self._client.new_order(names)
-        return Ticket(*self._identity, account, told.url), told
+        return Ticket(*self._identity, account, told.url)
 
     async def _prove(self, ticket: Ticket, told: Told) -> Told | Waiting:
         """Present what is asked for and, once that can be seen, ask the server to look."""
@@ -119,7 +126,7 @@ class Ordering:
         ]
         for solver, _, proof in open_ones:
             await solver.present(proof)
-        now = self._clock.now()
+        now = self._now
         if ticket.answer_from is None:
             settling = max((solver.settling for solver, _, _ in open_ones), default=timedelta(0))
             ticket = msgspec.structs.replace(ticket, answer_from=now + settling)

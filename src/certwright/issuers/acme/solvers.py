@@ -78,8 +78,8 @@ class WebhookSolver:
         web: Web,
         url: str,
         challenge: str,
-        *,
         token: str = "",
+        *,
         settling: timedelta = timedelta(0),
     ) -> None:
         self._web = web

@@ -1,5 +1,6 @@
-"""Certificates from a CFSSL server."""
+"""Certificates from a CFSSL server. ``python -m certwright.issuers.cfssl run``."""
 
 from certwright.issuers.cfssl.client import CfsslClient, CfsslRefused, Profile
+from certwright.issuers.cfssl.issuer import Spec, app
 
-__all__ = ["CfsslClient", "CfsslRefused", "Profile"]
+__all__ = ["CfsslClient", "CfsslRefused", "Profile", "Spec", "app"]

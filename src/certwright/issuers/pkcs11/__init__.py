@@ -1,6 +1,20 @@
-"""An authority whose key never leaves its HSM. Needs ``pip install 'certwright[pkcs11]'``."""
+"""An authority whose key never leaves its HSM. ``python -m certwright.issuers.pkcs11 run``.
 
-from certwright.issuers.pkcs11.keys import KeyStaysInside, key_inside
+Needs ``pip install 'certwright[pkcs11]'``.
+"""
+
+from certwright.issuers.pkcs11.issuer import Spec, app, pkcs11_issuer
+from certwright.issuers.pkcs11.keys import KeyStaysInside, check_inside, key_inside
 from certwright.issuers.pkcs11.module import HsmError, KeyPlace, Module
 
-__all__ = ["HsmError", "KeyPlace", "KeyStaysInside", "Module", "key_inside"]
+__all__ = [
+    "HsmError",
+    "KeyPlace",
+    "KeyStaysInside",
+    "Module",
+    "Spec",
+    "app",
+    "check_inside",
+    "key_inside",
+    "pkcs11_issuer",
+]

@@ -6,6 +6,7 @@ any other. Signing waits for the module: do it in a thread, whatever the algorit
 
 from typing import Any, NoReturn, Self
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.padding import AsymmetricPadding, PKCS1v15
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 )
 from pkcs11 import Mechanism
 
-from certwright.issuers.pkcs11.module import KeyPlace, Module
+from certwright.issuers.pkcs11.module import HsmError, KeyPlace, Module
 from certwright.pki import PrivateKey, PublicKey, UnsupportedKey, key_spec
 
 _RSA_MECHANISMS = {
@@ -24,6 +25,9 @@ _RSA_MECHANISMS = {
     "sha384": Mechanism.SHA384_RSA_PKCS,
     "sha512": Mechanism.SHA512_RSA_PKCS,
 }
+
+
+_PROOF = b"certwright: does this key belong to its certificate?"
 
 
 class KeyStaysInside(Exception):
@@ -44,6 +48,24 @@ def key_inside(module: Module, place: KeyPlace, public_key: PublicKey) -> Privat
         case rsa.RSAPublicKey():
             return _RsaKey(module, place, public_key)
     raise UnsupportedKey(f"{key_spec(public_key)} keys inside a module are not accepted")
+
+
+def check_inside(key: PrivateKey) -> None:
+    """Have a key sign something, and verify it: the certificate might be another key's.
+
+    Raises:
+        HsmError: the module refused, or holds another key than the certificate.
+    """
+    try:
+        match key:
+            case _EcKey():
+                signed = key.sign(_PROOF, ec.ECDSA(hashes.SHA256()))
+                key.public_key().verify(signed, _PROOF, ec.ECDSA(hashes.SHA256()))
+            case _RsaKey():
+                signed = key.sign(_PROOF, PKCS1v15(), hashes.SHA256())
+                key.public_key().verify(signed, _PROOF, PKCS1v15(), hashes.SHA256())
+    except InvalidSignature:
+        raise HsmError("the key in the token is not the one of the certificate") from None
 
 
 class _Inside:

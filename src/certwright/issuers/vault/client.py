@@ -14,17 +14,18 @@ from certwright.issuers.web import Answer, Web, WebError
 from certwright.pki import SigningRequest, common_name
 
 _DETAIL_LIMIT = 300
+_TO_SIGN = "to sign"
 _UNFIT = {501: "is not initialized", 503: "is sealed", 472: "is a disaster recovery secondary"}
 
 
 class VaultRefused(Exception):
-    """Vault said no. ``status`` is that of HTTP: 400 the request, 403 the token, 404 the path."""
+    """Vault said no; *is_about_request* tells whether another request might do better."""
 
-    def __init__(self, what: str, status: int, reasons: tuple[str, ...]) -> None:
+    def __init__(self, what: str, code: int, reasons: tuple[str, ...]) -> None:
         text = "".join(one if one.isprintable() else " " for one in "; ".join(reasons))
-        super().__init__(f"Vault refused {what} ({status}): {text[:_DETAIL_LIMIT] or 'no reason'}")
-        self.status = status
-        self.is_unknown_role = any("unknown role" in reason for reason in reasons)
+        super().__init__(f"Vault refused {what} ({code}): {text[:_DETAIL_LIMIT] or 'no reason'}")
+        is_unknown_role = any("unknown role" in reason for reason in reasons)
+        self.is_about_request = what == _TO_SIGN and code == 400 and not is_unknown_role
 
 
 class _Failure(msgspec.Struct, frozen=True):
@@ -84,7 +85,7 @@ class VaultClient:
 
     async def sign(self, path: str, token: str, order: Mapping[str, Any]) -> list[str]:
         """Ask for a certificate (see `sign_order`); return it and its chain, as PEM."""
-        answer = await self._call("to sign", "POST", path.strip("/"), order, token)
+        answer = await self._call(_TO_SIGN, "POST", path.strip("/"), order, token)
         signed = answer.json(_Signed).data
         return [signed.certificate, *(signed.ca_chain or (signed.issuing_ca,))]
 

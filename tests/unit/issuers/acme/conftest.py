@@ -14,7 +14,7 @@ from aiohttp import web
 
 from certwright import pki
 from certwright.clock import SYSTEM
-from certwright.issuers.acme import AccountKey, AcmeClient, Identifier, Login, Ordering
+from certwright.issuers.acme import AccountKey, AcmeClient, Identifier, Login, Ordering, Ticket
 from certwright.issuers.web import Web
 
 PROBLEM = "urn:ietf:params:acme:error:"
@@ -171,15 +171,19 @@ async def acme(serve):
 @pytest.fixture
 async def client(acme, trusted, key):
     async with Web(trusted=trusted) as connections:
-        yield AcmeClient(connections, Login(f"{acme.url}/dir", key), SYSTEM)
+        yield AcmeClient(connections, Login(f"{acme.url}/dir", key), SYSTEM.now())
 
 
 @pytest.fixture
 def advance(acme, client, key, solver):
-    """One step of an order for ``a.example``."""
+    """One step of an order for ``a.example``; the first one places it and takes the second."""
 
     async def step(ticket=None):
-        ordering = Ordering(client, Login(f"{acme.url}/dir", key), [solver], SYSTEM)
+        if ticket is None:
+            placed = await step(Ticket("none", "none", "none", "none"))
+            assert placed.message == "the order was placed"
+            ticket = placed.ticket
+        ordering = Ordering(client, Login(f"{acme.url}/dir", key), [solver], SYSTEM.now())
         return await ordering.advance(ticket, [Identifier("dns", "a.example")], b"csr")
 
     return step

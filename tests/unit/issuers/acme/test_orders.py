@@ -23,7 +23,7 @@ async def test_from_order_to_certificate(acme, advance, solver):
     first = await advance()
     assert isinstance(first, Waiting)
     assert solver.calls == [("present", PATH)]
-    assert acme.paths() == ["/account", "/orders", "/authz/0", "/challenge/1"]
+    assert acme.paths() == ["/account", "/orders", "/order/1", "/authz/0", "/challenge/1"]
 
     acme.order_status, acme.authz_status = "ready", "valid"
     second = await advance(first.ticket)

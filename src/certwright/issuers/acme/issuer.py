@@ -1,0 +1,137 @@
+"""Certificates from an ACME server, such as Let's Encrypt.
+
+ACME decides on lifetime and usages itself. An order takes several attempts; in between, its
+ticket is kept on the request.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import structlog
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from certwright import pki
+from certwright.issuer import (
+    Bundle,
+    Issuer,
+    IssuerApp,
+    Pending,
+    Permanent,
+    Request,
+    SecretKey,
+)
+from certwright.issuers.acme.client import AcmeClient, Login
+from certwright.issuers.acme.jws import AccountKey, ExternalAccount
+from certwright.issuers.acme.orders import Ordering, Ticket, Waiting, identifiers
+from certwright.issuers.acme.solvers import DNS_01, HTTP_01, Solver, WebhookSolver
+from certwright.issuers.acme.verbs import verb_for
+from certwright.issuers.web import Web
+from certwright.kube import DurationText, parse_duration
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """Who puts proofs where the server looks; `WebhookSolver` says what is posted."""
+
+    url: str
+    token: SecretKey | None = None
+    """Sent as a bearer token."""
+    ca_bundle: str = ""
+    settling: DurationText = "0s"
+    """How long a proof takes to be seen everywhere."""
+
+
+@dataclass(frozen=True)
+class ExternalAccountBinding:
+    """An account at the authority."""
+
+    key_id: str
+    mac_key: SecretKey
+    """In base64."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Which server, as whom, and how names are proven."""
+
+    directory: str
+    account_key: SecretKey
+    """A private key in PEM; the account is opened where there is none."""
+    email: str = ""
+    external_account: ExternalAccountBinding | None = None
+    dns01: Webhook | None = None
+    http01: Webhook | None = None
+    ca_bundle: str = ""
+    """PEM; whom to trust instead of the machine's roots."""
+
+    def login(self) -> Login:
+        """Return at which server, and as whom."""
+        external = self.external_account
+        return Login(
+            self.directory,
+            AccountKey(pki.read_key(self.account_key)),
+            self.email,
+            ExternalAccount.of(external.key_id, external.mac_key) if external else None,
+        )
+
+
+def acme_issuer(*solvers: Solver) -> IssuerApp[Spec]:
+    """Make the issuer. *solvers* are asked after those that an issuer's spec names."""
+    app = IssuerApp(group="issuers.certwright.dev", kind="ACMEIssuer", spec=Spec)
+
+    @app.check(every=timedelta(hours=1))
+    async def check(issuer: Issuer[Spec]) -> None:
+        """Find our account, or open it."""
+        async with Web(trusted=issuer.spec.ca_bundle) as web:
+            await AcmeClient(web, issuer.spec.login(), issuer.now).log_in()
+
+    @app.sign
+    async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+        """Take the order one step further."""
+        if request.is_ca:
+            raise Permanent("ACME servers sign no authorities")
+        names = identifiers(request.csr)
+        csr = request.csr.csr.public_bytes(Encoding.DER)
+        async with _ordering(issuer, solvers) as ordering:
+            step = await ordering.advance(ticket_in(request.state), names, csr)
+        if isinstance(step, Waiting):
+            state = msgspec.to_builtins(step.ticket)
+            raise Pending(step.message, after=step.after, state=state)
+        for leftover in step.leftovers:
+            structlog.get_logger().warning("a proof stays behind", proof=leftover)
+        return Bundle.from_pem(step.chain)
+
+    app.classify_error(verb_for)
+    return app
+
+
+@asynccontextmanager
+async def _ordering(issuer: Issuer[Spec], others: tuple[Solver, ...]) -> AsyncIterator[Ordering]:
+    spec, login = issuer.spec, issuer.spec.login()
+    async with AsyncExitStack() as stack:
+        web = await stack.enter_async_context(Web(trusted=spec.ca_bundle))
+        named: list[Solver] = []
+        for challenge, hook in ((DNS_01, spec.dns01), (HTTP_01, spec.http01)):
+            if hook is not None:
+                there = await stack.enter_async_context(Web(trusted=hook.ca_bundle))
+                settling = parse_duration(hook.settling)
+                named.append(
+                    WebhookSolver(there, hook.url, challenge, hook.token or "", settling=settling)
+                )
+        client = AcmeClient(web, login, issuer.now)
+        yield Ordering(client, login, [*named, *others], issuer.now)
+
+
+def ticket_in(state: Mapping[str, Any]) -> Ticket | None:
+    """Return the ticket of an earlier attempt; None at first, and for what is no ticket."""
+    try:
+        return msgspec.convert(dict(state), Ticket)
+    except msgspec.ValidationError:
+        return None
+
+
+app = acme_issuer()

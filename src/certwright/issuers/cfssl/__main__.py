@@ -1,0 +1,5 @@
+"""``python -m certwright.issuers.cfssl``; ``--help`` lists what it can do."""
+
+from certwright.issuers.cfssl.issuer import app
+
+app.main()

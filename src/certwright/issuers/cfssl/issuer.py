@@ -1,0 +1,62 @@
+"""Certificates from a CFSSL server, whose profile decides on lifetime and usages."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from certwright.issuer import (
+    Bundle,
+    Issuer,
+    IssuerApp,
+    IssuerUnavailable,
+    Permanent,
+    Request,
+    SecretKey,
+    SignOutcome,
+)
+from certwright.issuers.cfssl.client import CfsslClient, CfsslRefused, Profile
+from certwright.issuers.web import Web
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Which server, and what to ask it for."""
+
+    url: str
+    profile: str = ""
+    label: str = ""
+    """The signer, where several are served."""
+    auth_key: SecretKey | None = None
+    """In hexadecimal, as in the server's configuration."""
+    ca_bundle: str = ""
+    """PEM; whom to trust instead of the machine's roots."""
+
+    def asked(self) -> Profile:
+        """Return what to ask for."""
+        key = Profile.read_key(self.auth_key) if self.auth_key else None
+        return Profile(self.url, self.profile, self.label, key)
+
+
+app = IssuerApp(group="issuers.certwright.dev", kind="CFSSLIssuer", spec=Spec)
+
+
+@app.check(every=timedelta(minutes=5))
+async def check(issuer: Issuer[Spec]) -> None:
+    """Ask for the signer's certificate."""
+    async with Web(trusted=issuer.spec.ca_bundle) as web:
+        await CfsslClient(web, issuer.spec.asked()).authority()
+
+
+@app.sign
+async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+    """Have it signed, and add the signer's certificate."""
+    async with Web(trusted=issuer.spec.ca_bundle) as web:
+        client = CfsslClient(web, issuer.spec.asked())
+        return Bundle.from_pem([await client.sign(request.csr_pem), await client.authority()])
+
+
+@app.classify_error
+def classify(error: Exception) -> SignOutcome | None:
+    """Tell what is wrong with a request from what is wrong with the issuer."""
+    if isinstance(error, CfsslRefused):
+        return Permanent(str(error)) if error.is_about_request else IssuerUnavailable(str(error))
+    return None

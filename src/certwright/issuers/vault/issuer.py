@@ -1,0 +1,88 @@
+"""Certificates from the PKI engine of Vault or OpenBao.
+
+The login is always somebody else's: a token or a ServiceAccount's token from a Secret of the
+issuer. The process never sends its own to a server that an issuer names.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from certwright.issuer import (
+    Bundle,
+    Issuer,
+    IssuerApp,
+    IssuerUnavailable,
+    Permanent,
+    Request,
+    SecretKey,
+    SignOutcome,
+)
+from certwright.issuers.vault.client import VaultClient, VaultRefused, sign_order
+from certwright.issuers.web import Web
+
+
+@dataclass(frozen=True)
+class KubernetesLogin:
+    """A ServiceAccount that Vault knows."""
+
+    role: str
+    token: SecretKey
+    """The ServiceAccount's token."""
+    mount: str = "kubernetes"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Which Vault, which role of which engine, and as whom."""
+
+    server: str
+    path: str
+    """Of the endpoint that signs, such as ``pki/sign/web``."""
+    namespace: str = ""
+    """Vault's own, not Kubernetes'."""
+    token: SecretKey | None = None
+    kubernetes: KubernetesLogin | None = None
+    ca_bundle: str = ""
+    """PEM; whom to trust instead of the machine's roots."""
+
+    def __post_init__(self) -> None:
+        if (self.token is None) == (self.kubernetes is None):
+            raise ValueError("set either token or kubernetes")
+
+
+app = IssuerApp(group="issuers.certwright.dev", kind="VaultIssuer", spec=Spec)
+
+
+@app.check(every=timedelta(minutes=5))
+async def check(issuer: Issuer[Spec]) -> None:
+    """Ask whether Vault is unsealed and lets us in."""
+    async with Web(trusted=issuer.spec.ca_bundle) as web:
+        vault = VaultClient(web, issuer.spec.server, issuer.spec.namespace)
+        await vault.check_health()
+        await vault.check_token(await token_for(issuer.spec, vault))
+
+
+@app.sign
+async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+    """Have the role sign it."""
+    order = sign_order(request.csr, request.csr_pem, int(request.duration.total_seconds()))
+    async with Web(trusted=issuer.spec.ca_bundle) as web:
+        vault = VaultClient(web, issuer.spec.server, issuer.spec.namespace)
+        token = await token_for(issuer.spec, vault)
+        return Bundle.from_pem(await vault.sign(issuer.spec.path, token, order))
+
+
+async def token_for(spec: Spec, vault: VaultClient) -> str:
+    """Return the token to come with, after a login if there is none."""
+    if spec.kubernetes is None:
+        assert spec.token is not None, "the spec demands one of both"
+        return spec.token
+    return await vault.log_in(spec.kubernetes.mount, spec.kubernetes.role, spec.kubernetes.token)
+
+
+@app.classify_error
+def classify(error: Exception) -> SignOutcome | None:
+    """Tell what is wrong with a request from what is wrong with the issuer."""
+    if isinstance(error, VaultRefused):
+        return Permanent(str(error)) if error.is_about_request else IssuerUnavailable(str(error))
+    return None
