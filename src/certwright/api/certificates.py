@@ -19,7 +19,7 @@ class SigningCondition(Struct, frozen=True, rename="camel", omit_defaults=True, 
     """A condition of a signing request; it tells when it was last written, too."""
 
     type: str
-    status: ConditionStatus = "True"
+    status: ConditionStatus
     reason: str = ""
     message: str = ""
     last_update_time: datetime | None = None

@@ -1,7 +1,7 @@
 """The loop over requests: look, decide, sign, write once.
 
 Decisions are made by the pure modules; here they are put in order and carried out.
-`RequestLoop._decide` reads like the list of what must hold before anything is signed.
+`certwright.issuer.judgement` is the list of what must hold before anything is signed.
 """
 
 import asyncio
@@ -17,13 +17,14 @@ from certwright.issuer.conditions import READY
 from certwright.issuer.desk import Asked, Desk
 from certwright.issuer.gates import Gate
 from certwright.issuer.issuerstatus import Trouble
+from certwright.issuer.judgement import before_signing
 from certwright.issuer.matching import IssuerAt, NotOurs
 from certwright.issuer.memory import Attempts, Memory
-from certwright.issuer.outcomes import Change, Next, Notice, missing, not_ready, outdated
+from certwright.issuer.outcomes import Change, Next, Notice, outdated
 from certwright.issuer.reading import IssuerRecord, read_issuer
 from certwright.issuer.settings import APPROVAL_PATIENCE
 from certwright.issuer.signing import ReadFailed, Signer
-from certwright.issuer.verdicts import Result, Verdict, issued, text_of
+from certwright.issuer.verdicts import Result, Verdict, text_of
 from certwright.kube import Key, NotFound, find_condition, format_duration
 from certwright.runtime import DONE, WAIT, Backoff, Context, Outcome, again
 
@@ -92,20 +93,13 @@ class RequestLoop:
 
     async def _decide(self, ctx: Context, case: Case) -> tuple[Case, Change]:
         """Return what to do; the case with it, because it may have been written to meanwhile."""
-        desk, asked, now = self.desk, case.asked, ctx.clock.now()
-        if case.gate is Gate.DENY:
-            return case, desk.deny(asked, now)
-        if case.gate is Gate.INITIALIZE:
-            return case, desk.initialize(asked, now)
-        if case.attempts.signed is not None:  # and the write failed: never sign again for that
-            return case, desk.settle(asked, issued(case.attempts.signed), now)
-        if case.record is None:
-            return case, desk.wait(asked, missing(case.at), now)
-        why = not_ready(case.record.ready, case.record.metadata.generation)
-        if why is not None:
-            return case, desk.wait(asked, why, now)
+        desk, signed = self.desk, case.attempts.signed
+        said = before_signing(desk, case.asked, case.at, case.record, signed, ctx.clock.now())
+        if said is not None:
+            return case, said
+        assert case.record is not None
         try:
-            if await self._is_behind(ctx, asked):
+            if await self._is_behind(ctx, case.asked):
                 return case, Change(next=Next.POLL, after=BEHIND)
             case, verdict = await self._sign(ctx, case, case.record)
         except ReadFailed as error:

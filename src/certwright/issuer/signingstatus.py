@@ -69,7 +69,9 @@ class SigningScribe:
         self, said: SigningSaid, patch: list[SigningCondition], verdict: Verdict, now: datetime
     ) -> Change:
         message = f"{_KIND} has failed permanently: {verdict.text}"
-        failed = SigningCondition(type=FAILED, reason=verdict.reason, message=message)
+        failed = SigningCondition(
+            type=FAILED, status="True", reason=verdict.reason, message=message
+        )
         patch = put_signing_condition(said.conditions, patch, failed, now)
         notice = Notice("Warning", "PermanentError", "SyncFailed", message)
         return Change(status=_status(patch), notice=notice, next=Next.STOP)
@@ -96,7 +98,9 @@ class SigningScribe:
     ) -> tuple[list[SigningCondition], bool]:
         if verdict.state is not None and verdict.result is Result.PENDING:
             held = carried_condition(verdict.state)
-            carried = SigningCondition(type=STATE, reason=held.reason, message=held.message)
+            carried = SigningCondition(
+                type=STATE, status="True", reason=held.reason, message=held.message
+            )
             if not any(one.type == STATE and one.message == carried.message for one in patch):
                 patch = put_signing_condition(said.conditions, patch, carried, now)
         asked = verdict.condition

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from issuer_world import World
 
 from certwright.testkit import Cluster
-from issuer_world import World
 
 
 @pytest.fixture

@@ -1,0 +1,142 @@
+"""Issuers, row by row as upstream treats them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pytest
+from issuer_rows import FIELD_OWNER, T1, T2, at, condition
+
+from certwright.issuer.issuerstatus import IssuerScribe, IssuerStep, Trouble, issuer_step
+from certwright.issuer.outcomes import Next
+from certwright.issuer.verbs import Permanent
+from certwright.issuer.verdicts import check_failure
+from certwright.kube import Condition
+
+pytestmark = pytest.mark.scenario("ISS-100")
+
+CHECKED, STARTED = (
+    "Succeeded checking the issuer",
+    f"{FIELD_OWNER} has started reconciling this Issuer",
+)
+
+
+def ready(status: str, reason: str, message: str, since: datetime, observed: int) -> dict[str, Any]:
+    times = {"lastTransitionTime": at(since), "observedGeneration": observed}
+    return condition("Ready", status, reason, message, **times)
+
+
+@dataclass
+class Row:
+    """One row: what the issuer says, what is reported or checked, and what must come of it."""
+
+    name: str
+    before: dict[str, Any]
+    """Its Ready condition; empty when it has none."""
+    generation: int = 80
+    check: Exception | str = "not called"
+    """What check raises; empty when it succeeds."""
+    reported: Trouble | None = None
+    after: dict[str, Any] | None = None
+    """The Ready condition written; None when nothing is."""
+    event: str = ""
+    next: Next = Next.DONE
+
+
+ROWS = [
+    Row(
+        "trigger-when-ready",
+        before=ready("True", "Checked", CHECKED, T1, 80),
+        check="",
+        after=ready("True", "Checked", CHECKED, T1, 80),
+        event=f"Normal Checked {CHECKED}",
+    ),
+    Row("ignore-failed", before=ready("False", "Failed", "[error message]", T1, 80)),
+    Row(
+        "failed-ignore-reported-error",
+        before=ready("False", "Failed", "[error message]", T1, 80),
+        reported=Trouble("[specific error]"),
+    ),
+    Row(
+        "ready-reported-error",
+        before=ready("True", "Checked", CHECKED, T1, 80),
+        reported=Trouble("[specific error]"),
+        after=ready("False", "Pending", "Not ready yet: [specific error]", T2, 80),
+        event="Warning RetryableError Not ready yet: [specific error]",
+        next=Next.BACKOFF,
+    ),
+    Row(
+        "recheck-outdated-ready",
+        before=ready("True", "Checked", CHECKED, T1, 80),
+        generation=81,
+        check="",
+        after=ready("True", "Checked", CHECKED, T1, 81),
+        event=f"Normal Checked {CHECKED}",
+    ),
+    Row(
+        "initialize-ready-condition",
+        before={},
+        after=ready("Unknown", "Initializing", STARTED, T2, 80),
+    ),
+    Row(
+        "retry-on-error",
+        before=ready("Unknown", "Initializing", STARTED, T1, 80),
+        check=ValueError("[specific error]"),
+        after=ready("False", "Pending", "Not ready yet: [specific error]", T2, 80),
+        event="Warning RetryableError Not ready yet: [specific error]",
+        next=Next.BACKOFF,
+    ),
+    Row(
+        "dont-retry-on-permanent-error",
+        before=ready("Unknown", "Initializing", STARTED, T1, 80),
+        check=Permanent("[specific error]"),
+        after=ready("False", "Failed", "Failed permanently: [specific error]", T2, 80),
+        event="Warning PermanentError Failed permanently: [specific error]",
+        next=Next.STOP,
+    ),
+    Row(
+        "success-issuer",
+        before=ready("Unknown", "Initializing", STARTED, T1, 80),
+        check="",
+        after=ready("True", "Checked", CHECKED, T2, 80),
+        event=f"Normal Checked {CHECKED}",
+    ),
+    Row(
+        "success-recover",
+        before=ready("False", "Initializing", STARTED, T1, 80),
+        generation=81,
+        check="",
+        after=ready("True", "Checked", CHECKED, T2, 81),
+        event=f"Normal Checked {CHECKED}",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_upstream(row: Row):
+    conditions = msgspec.convert([row.before] if row.before else [], list[Condition])
+    scribe = IssuerScribe(field_owner=FIELD_OWNER, compat="upstream")
+    step = issuer_step(conditions, row.generation, is_reported=row.reported is not None)
+    match step:
+        case IssuerStep.LEAVE:
+            assert row.after is None
+            return
+        case IssuerStep.INITIALIZE:
+            change = scribe.initialize(conditions, row.generation, T2)
+        case IssuerStep.REPORT:
+            assert row.check == "not called"
+            change = scribe.checked(conditions, row.generation, row.reported, T2)
+        case IssuerStep.CHECK:
+            assert row.check != "not called"
+            trouble = Trouble(*check_failure(row.check)) if row.check else None
+            change = scribe.checked(conditions, row.generation, trouble, T2)
+    assert change.status == {"conditions": [row.after]}
+    notice = change.notice
+    assert (f"{notice.type} {notice.reason} {notice.note}" if notice else "") == row.event
+    assert change.next == row.next
+
+
+def test_no_row_is_forgotten():
+    """The 11th, of an issuer that is gone, is left to a cluster."""
+    assert len({row.name for row in ROWS}) == 10
