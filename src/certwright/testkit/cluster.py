@@ -170,6 +170,11 @@ class Cluster(ABC):
             if manifest["kind"] == "CustomResourceDefinition":
                 await until_served(self.client, manifest)
 
+    async def serve(self, *kinds: type[Object]) -> None:
+        """Install the CRDs of kinds declared in Python, unless that was done already."""
+        for kind in kinds:
+            await self._install_declared(kind)
+
     def key(self, kind: type[Object] | Resource, name: str) -> Key:
         """Return where an object lives whose name was given with or without namespace."""
         key = Key.parse(name)

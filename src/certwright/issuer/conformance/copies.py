@@ -15,14 +15,8 @@ async def copied_issuer(subject: Subject, name: str) -> AsyncIterator[None]:
     metadata: JsonObject = {"name": name, "labels": {LABEL: "copied-issuer"}}
     if subject.issuer.namespace:
         metadata["namespace"] = subject.issuer.namespace
-    await subject.client.create(
-        {
-            "apiVersion": original["apiVersion"],
-            "kind": original["kind"],
-            "metadata": metadata,
-            "spec": original.get("spec") or {},
-        }
-    )
+    said = {name: original[name] for name in ("apiVersion", "kind", "spec") if name in original}
+    await subject.client.create({**said, "metadata": metadata})
     try:
         yield
     finally:

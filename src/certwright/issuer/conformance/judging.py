@@ -29,14 +29,16 @@ def answer_violations(
     forgiven = frozenset(name for feature in unsupported for name in feature.forgives)
     if found := unanswered(answer):
         return [found]
+    delivered = certificate_of(answer)
     try:
-        chain = pki.read_certificates(certificate_of(answer))
+        chain = pki.read_certificates(delivered)
     except pki.PkiError as error:
         return [Violation("Unparsable", f"the certificate cannot be read: {error}")]
     found_all = [
         *pki.certificate_violations(chain[0], asked.request, asked.terms, now),
         *_literal_violations(asked, chain[0]),
         *pki.chain_violations(chain),
+        *_repetitions(delivered, chain),
     ]
     if asked.case.suite == "CertificateRequest":
         found_all += _trust_violations(chain, _bytes_of(answer, "ca"), now)
@@ -100,6 +102,13 @@ def _literal_violations(asked: Asked, leaf: Any) -> list[Violation]:
         return []
     said = f"the subject {pki.format_name(leaf.subject)!r} is not {asked.case.subject!r} as asked"
     return [Violation("LiteralSubjectMismatch", said)]
+
+
+def _repetitions(delivered: bytes, chain: list[Any]) -> list[Violation]:
+    """Reading drops what is repeated; whoever stores the chain as it is does not."""
+    if delivered.count(b"-----BEGIN CERTIFICATE-----") == len(chain):
+        return []
+    return [Violation("RepeatedCertificate", "the chain holds a certificate twice")]
 
 
 def _trust_violations(chain: list[Any], authority: bytes, now: datetime) -> list[Violation]:

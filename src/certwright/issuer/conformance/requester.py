@@ -110,7 +110,7 @@ class Requester:
     async def deny(self, made: Made) -> bool:
         """Deny a request; return False if somebody approved it first."""
         await self._judge(made, "Denied")
-        return is_true(conditions_of(await self._read(made)), "Denied")
+        return not is_true(conditions_of(await self._read(made)), "Approved")
 
     async def annotate(self, made: Made, text: str) -> None:
         """Change an annotation that means nothing."""

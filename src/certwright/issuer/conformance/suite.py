@@ -17,6 +17,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Protocol
 from unittest import SkipTest
 
+from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client
 from certwright.clock import Clock
 from certwright.issuer.conformance.features import Feature
@@ -41,12 +42,9 @@ class App(Protocol):
         """The kind of cluster-wide issuers."""
         ...
 
-    def crds(self) -> Sequence[JsonObject]:
-        """Return the definitions of both."""
-        ...
-
-    def controllers(self) -> Sequence[Declared]:
-        """Return what answers requests."""
+    @property
+    def operator(self) -> Declared:
+        """What answers requests."""
         ...
 
 
@@ -57,8 +55,8 @@ class ClusterFixture(Protocol):
     clock: Clock
     namespace: str
 
-    async def install(self, *manifests: JsonObject) -> None:
-        """Create cluster-wide objects; return when the kinds they add are served."""
+    async def serve(self, *kinds: type[Object]) -> None:
+        """Have kinds that were declared in Python."""
         ...
 
     async def settle(self, *controllers: Declared) -> Any:
@@ -91,10 +89,11 @@ class IssuerConformance:
         subject = self._subject(cluster, conformance_item)
         if reason := skip_reason(conformance_item, subject):
             raise SkipTest(reason)
+        kinds = (self.app.namespaced_kind, self.app.cluster_kind)
+        await cluster.serve(CertificateRequest, *(kind for kind in kinds if kind is not None))
         await self.prepare(cluster)
-        await cluster.install(*self.app.crds())
         await self._create(cluster, subject)
-        await cluster.settle(*self.app.controllers())
+        await cluster.settle(self.app.operator)
         result = await prove(subject, conformance_item)
         if result.skipped:
             raise SkipTest(result.skipped)

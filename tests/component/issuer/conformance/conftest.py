@@ -1,0 +1,276 @@
+"""An issuer without the issuer library: small, correct, and easy to break in one place.
+
+The library would not let most broken answers through, so that the kit would never see them.
+"""
+
+import base64
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec import Struct, field
+
+from certwright import pki
+from certwright.api.certificates import (
+    DURATION_ANNOTATION,
+    IS_CA_ANNOTATION,
+    CertificateSigningRequest,
+)
+from certwright.api.certmanager import CertificateRequest
+from certwright.issuer.conformance import Subject
+from certwright.kube import (
+    Condition,
+    JsonObject,
+    Key,
+    Object,
+    conditions_of,
+    crd_manifest,
+    custom_resource,
+    find_condition,
+    format_time,
+    is_true,
+    kinds,
+    parse_duration,
+    resource_of,
+)
+from certwright.runtime import DONE, Context, Controller, Outcome, again
+from certwright.testkit import Cluster
+
+GROUP = "bare.example.com"
+POLL = timedelta(seconds=0.2)
+REQUEST = resource_of(CertificateRequest)
+USUAL = ["digital signature", "key encipherment"]
+
+
+class Status(Struct, rename="camel"):
+    conditions: list[Condition] = field(default_factory=list)
+
+
+@custom_resource(GROUP, "v1")
+class BareIssuer(Object):
+    status: Status = field(default_factory=Status)
+
+
+@custom_resource(GROUP, "v1", scope="Cluster")
+class BareClusterIssuer(Object):
+    status: Status = field(default_factory=Status)
+
+
+class Bare:
+    """The whole issuer; a flaw is a subclass that does one thing wrong."""
+
+    namespaced_kind = BareIssuer
+    cluster_kind = BareClusterIssuer
+
+    def __init__(self) -> None:
+        self.authority: pki.Authority | None = None
+
+    def crds(self) -> Sequence[JsonObject]:
+        return [crd_manifest(BareIssuer), crd_manifest(BareClusterIssuer)]
+
+    def controllers(self) -> Sequence[Controller]:
+        issuers = [BareIssuer, BareClusterIssuer]
+        return [
+            *(Controller(kind, self.look_after(resource_of(kind))) for kind in issuers),
+            Controller(CertificateRequest, self.answer, reads=issuers),
+            Controller(CertificateSigningRequest, self.answer_csr, reads=issuers),
+        ]
+
+    # Issuers
+
+    def look_after(self, resource):
+        async def reconcile(ctx: Context, key: Key) -> Outcome:
+            issuer = await read(ctx, resource, key)
+            if issuer is not None and not is_true(conditions_of(issuer), "Ready"):
+                await write(ctx, resource, key, issuer, ready(ctx, "True", "Checked", generation=1))
+            return DONE
+
+        return reconcile
+
+    # CertificateRequests
+
+    async def answer(self, ctx: Context, key: Key) -> Outcome:
+        request = await read(ctx, REQUEST, key)
+        if request is None or not self.is_ours(request):
+            return DONE
+        conditions = conditions_of(request)
+        if self.is_denied(conditions):
+            await self.refuse(ctx, key, request, "Denied")
+            return DONE
+        if not self.is_approved(conditions):
+            return DONE
+        if self.is_final(conditions):
+            return await self.afterwards(ctx, key, request)
+        if not await self.has_issuer(ctx, request):
+            return await self.wait(ctx, key, request)
+        return await self.try_to_sign(ctx, key, request)
+
+    async def try_to_sign(self, ctx: Context, key: Key, request: JsonObject) -> Outcome:
+        spec = request["spec"]
+        words = [*(spec.get("usages") or USUAL), *(["cert sign"] if spec.get("isCA") else [])]
+        lifetime = parse_duration(spec.get("duration", "2160h"))
+        try:
+            terms = pki.RequestTerms(lifetime, spec.get("isCA", False), pki.parse_usages(words))
+            asked = self.read_request(base64.b64decode(spec["request"]), terms)
+        except pki.PkiError:
+            await self.refuse(ctx, key, request, "Failed")
+            return DONE
+        chain, authority = self.sign(asked, terms, ctx.clock.now())
+        await self.accept(ctx, key, request, chain, authority)
+        return DONE
+
+    def read_request(self, pem: bytes, terms: pki.RequestTerms) -> pki.SigningRequest:
+        asked = pki.read_request(pem)
+        pki.check_request(asked, terms)
+        return asked
+
+    def sign(self, asked, terms, now) -> tuple[bytes, bytes]:
+        authority = self.root(now)
+        leaf = self.leaf(authority, asked, terms, now)
+        return authority.write_chain(leaf), pki.write_certificates(authority.certificate)
+
+    def leaf(self, authority, asked, terms, now):
+        return authority.issue(pki.request_template(asked, terms), now)
+
+    def root(self, now) -> pki.Authority:
+        if self.authority is None:
+            self.authority = new_root(now)
+        return self.authority
+
+    async def accept(self, ctx, key, request, chain: bytes, authority: bytes) -> None:
+        given = {"certificate": encoded(chain), "ca": encoded(authority)}
+        await write(ctx, REQUEST, key, request, ready(ctx, "True", "Issued"), **given)
+
+    async def refuse(self, ctx, key, request, reason: str) -> None:
+        if not self.is_final(conditions_of(request)):
+            now = {"failureTime": format_time(ctx.clock.now())}
+            await write(ctx, REQUEST, key, request, ready(ctx, "False", reason), **now)
+
+    async def wait(self, ctx, key, request) -> Outcome:
+        await write(ctx, REQUEST, key, request, ready(ctx, "False", "Pending"))
+        return again(POLL)
+
+    async def afterwards(self, ctx, key, request) -> Outcome:  # noqa: ARG002 - for flaws
+        return DONE
+
+    def is_ours(self, request: JsonObject) -> bool:
+        reference = request["spec"]["issuerRef"]
+        kinds = {"BareIssuer", "BareClusterIssuer"}
+        return reference["group"] == GROUP and reference["kind"] in kinds
+
+    def is_approved(self, conditions) -> bool:
+        return is_true(conditions, "Approved")
+
+    def is_denied(self, conditions) -> bool:
+        return is_true(conditions, "Denied")
+
+    def is_final(self, conditions) -> bool:
+        found = find_condition(conditions, "Ready")
+        if is_true(conditions, "InvalidRequest"):
+            return True
+        return found is not None and (
+            found.status == "True" or found.reason in {"Failed", "Denied"}
+        )
+
+    async def has_issuer(self, ctx: Context, request: JsonObject) -> bool:
+        reference = request["spec"]["issuerRef"]
+        kind = BareIssuer if reference["kind"] == "BareIssuer" else BareClusterIssuer
+        namespace = request["metadata"]["namespace"] if kind is BareIssuer else ""
+        return ctx.get(kind, Key(namespace, reference["name"])) is not None
+
+    # Kubernetes' own requests
+
+    async def answer_csr(self, ctx: Context, key: Key) -> Outcome:
+        request = await read(ctx, kinds.CertificateSigningRequest, key)
+        if request is None or (request.get("status") or {}).get("certificate"):
+            return DONE
+        plural, _, name = request["spec"]["signerName"].partition("/")
+        types = {one["type"] for one in (request.get("status") or {}).get("conditions") or ()}
+        if plural != f"bareclusterissuers.{GROUP}" or not self.may_sign_csr(types):
+            return DONE
+        if ctx.get(BareClusterIssuer, Key("", name)) is None:
+            return again(POLL)
+        try:
+            terms = self.csr_terms(request)
+        except (ValueError, pki.PkiError):
+            failed = {"type": "Failed", "status": "True", "reason": "Failed", "message": "no"}
+            await write(ctx, kinds.CertificateSigningRequest, key, request, failed)
+            return DONE
+        asked = pki.read_request(base64.b64decode(request["spec"]["request"]))
+        chain, _ = self.sign(asked, terms, ctx.clock.now())
+        patch = {"status": {"certificate": encoded(chain)}}
+        await ctx.client.patch(kinds.CertificateSigningRequest, key, patch, subresource="status")
+        return DONE
+
+    def may_sign_csr(self, types: set[str]) -> bool:
+        return "Approved" in types and not types & {"Denied", "Failed"}
+
+    def csr_terms(self, request: JsonObject) -> pki.RequestTerms:
+        spec, annotations = request["spec"], request["metadata"].get("annotations") or {}
+        lifetime = timedelta(seconds=spec.get("expirationSeconds", 90 * 24 * 3600))
+        if text := annotations.get(DURATION_ANNOTATION):
+            lifetime = parse_duration(text)
+        is_ca = annotations.get(IS_CA_ANNOTATION) == "true"
+        return pki.RequestTerms(lifetime, is_ca, pki.parse_usages(spec["usages"]))
+
+
+def new_root(now) -> pki.Authority:
+    key = pki.generate_key(pki.KeySpec())
+    return pki.create_root(pki.distinguished_name("bare"), key, timedelta(days=3650), now)
+
+
+def encoded(pem: bytes) -> str:
+    return base64.b64encode(pem).decode()
+
+
+def ready(ctx: Context, status: str, reason: str, generation: int = 0) -> JsonObject:
+    condition = {
+        "type": "Ready",
+        "status": status,
+        "reason": reason,
+        "message": reason,
+        "lastTransitionTime": format_time(ctx.clock.now()),
+    }
+    return {**condition, "observedGeneration": generation} if generation else condition
+
+
+async def read(ctx: Context, resource, key: Key) -> JsonObject | None:
+    """Read from the server: this issuer has no other memory."""
+    held = await ctx.client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
+    return held.items[0] if held.items else None
+
+
+async def write(ctx: Context, resource, key, obj, condition: JsonObject, **status: Any) -> None:
+    """Replace one condition and write the rest of the status beside it."""
+    held = (obj.get("status") or {}).get("conditions") or []
+    before = next((one for one in held if one["type"] == condition["type"]), {})
+    if before.get("status") == condition["status"]:
+        condition = {**condition, "lastTransitionTime": before.get("lastTransitionTime")}
+    others = [one for one in held if one["type"] != condition["type"]]
+    patch = {"status": {"conditions": [*others, condition], **status}}
+    await ctx.client.patch(resource, key, patch, subresource="status")
+
+
+@pytest.fixture
+def bare():
+    """The issuer without flaws, to be subclassed or tested as it is."""
+    return Bare
+
+
+@pytest.fixture
+def put_to_work(cluster: Cluster):
+    """Install and run an issuer; return the one to put questions to."""
+
+    async def start(app: Bare, kind: type[Object] = BareIssuer, **subject: Any) -> Subject:
+        await cluster.install(*app.crds())
+        resource = kind.resource
+        key = Key(cluster.namespace if resource.namespaced else "", "tested")
+        metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        await cluster.client.create(
+            {"apiVersion": f"{GROUP}/v1", "kind": resource.kind, "metadata": metadata}
+        )
+        await cluster.settle(*app.controllers())
+        return Subject(cluster.client, cluster.clock, key, resource, cluster.namespace, **subject)
+
+    return start

@@ -1,0 +1,22 @@
+"""An issuer that does everything right is told so."""
+
+from certwright.issuer.conformance import Feature, Verdict, run
+
+RENEWAL = {Feature.ACME_RENEWAL_INFORMATION: "this is no ACME"}
+
+
+async def test_everything_passes_with_a_cluster_wide_issuer(bare, put_to_work):
+    subject = await put_to_work(bare(), bare.cluster_kind, unsupported=RENEWAL)
+    report = await run(subject)
+    assert [result for result in report.results if result.verdict is Verdict.FAILED] == []
+    skipped = [result.skipped for result in report.results if result.skipped]
+    assert skipped == ["ACMEUseARI is unsupported: this is no ACME"]
+    assert report.conforms
+
+
+async def test_a_namespaced_issuer_is_not_asked_for_what_it_cannot_get(bare, put_to_work):
+    subject = await put_to_work(bare(), bare.namespaced_kind, unsupported=RENEWAL)
+    report = await run(subject)
+    assert report.conforms
+    asked = {result.suite for result in report.results if result.verdict is Verdict.PASSED}
+    assert asked == {"CertificateRequest", "Behaviour"}

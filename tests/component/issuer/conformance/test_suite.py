@@ -1,0 +1,96 @@
+"""The test class, subclassed as the author of an issuer would."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
+
+import pytest
+
+from certwright import pki
+from certwright.issuer import Bundle, Issuer, IssuerApp, Request
+from certwright.issuer.conformance import Feature, IssuerConformance
+from certwright.testkit import EmbeddedCluster
+
+pytest_plugins = ["pytester"]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An authority that lives in memory."""
+
+    organization: str
+
+
+app = IssuerApp(group="memory.example.com", kind="MemoryIssuer", spec=Spec, set_ca=True)
+KEY = pki.generate_key(pki.KeySpec())
+
+
+@app.check()
+def check(issuer: Issuer[Spec]) -> None:
+    authority(issuer)
+
+
+@app.sign
+async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+    return await request.sign_with(authority(issuer))
+
+
+def authority(issuer: Issuer[Spec]) -> pki.Authority:
+    name = pki.distinguished_name("memory", [issuer.spec.organization])
+    return pki.create_root(name, KEY, timedelta(days=3650), issuer.now - timedelta(days=1))
+
+
+class TestInMemoryAuthority(IssuerConformance):
+    app = app
+    spec: ClassVar = {"organization": "Example"}
+    unsupported: ClassVar = {Feature.ACME_RENEWAL_INFORMATION: "this is no ACME"}
+
+    @pytest.fixture
+    def cluster(self, embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
+        return embedded_cluster
+
+
+BROKEN = '''
+from datetime import timedelta
+from dataclasses import dataclass
+
+import pytest
+
+from certwright import pki
+from certwright.issuer import Bundle, IssuerApp
+from certwright.issuer.conformance import Feature, IssuerConformance
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Nothing to say."""
+
+
+app = IssuerApp(group="broken.example.com", kind="BrokenIssuer", spec=Spec, set_ca=True)
+KEY = pki.generate_key(pki.KeySpec())
+
+
+@app.sign
+async def sign(request, issuer):
+    name = pki.distinguished_name("broken")
+    root = pki.create_root(name, KEY, timedelta(days=3650), issuer.now)
+    template = pki.server_template(
+        request.csr.subject, request.csr.public_key, timedelta(days=1), request.names
+    )
+    return Bundle(root.write_chain(root.issue(template, request.now)))
+
+
+class TestBroken(IssuerConformance):
+    app = app
+    unsupported = {Feature.KUBERNETES_CSRS: "nobody asked", Feature.SAVE_CA: "it keeps it"}
+'''
+
+
+def test_a_broken_issuer_fails_by_the_name_of_the_case(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(BROKEN)
+    asked = ("-k", "one-dns-name and CertificateRequest or denied", "-o", "asyncio_mode=auto")
+    result = pytester.runpytest_subprocess("-p", "no:randomly", "-rsf", *asked)
+    result.stdout.fnmatch_lines(["*DurationMismatch: it is valid for 1 day*"])
+    result.stdout.fnmatch_lines(["FAILED *test_conforms?CertificateRequest-one-dns-name?*"])
+    result.stdout.fnmatch_lines(["SKIPPED*KubernetesCSRs is unsupported: nobody asked"])
+    result.assert_outcomes(passed=1, failed=3, skipped=1)
