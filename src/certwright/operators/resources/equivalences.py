@@ -47,11 +47,6 @@ class Equivalences:
         more = (((item.group, item.kind) for item in members) for members in extra)
         return cls([*BUILT_IN, *more])
 
-    def others(self, group: str, kind: str) -> list[Pair]:
-        """Return the kinds that are the same as this one, sorted, without itself."""
-        pair = (group, kind)
-        return sorted(self._set_of.get(pair, frozenset()) - {pair})
-
     def canonical(self, ref: ObjectRef) -> tuple[str, str, str, str]:
         """Return what is equal for two references exactly if they mean the same object."""
         pair = (ref.group, ref.kind)

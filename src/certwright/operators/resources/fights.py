@@ -77,17 +77,8 @@ class Fights(Generic[H]):
         fight = self._fights.get(which)
         return fight.wait(now) if fight is not None else 0.0
 
-    def fighting(self, which: H, now: float) -> bool:
-        """Say whether somebody else keeps changing an object."""
-        fight = self._fights.get(which)
-        return fight is not None and bool(fight.pause) and not fight.quiet(now, self._rules)
-
     def forget_quiet(self, now: float) -> None:
         """Drop what is over; call it now and then."""
         over = [which for which, fight in self._fights.items() if fight.quiet(now, self._rules)]
         for which in over:
             del self._fights[which]
-
-    def forget(self, which: H) -> None:
-        """Drop an object that is not ours any more."""
-        self._fights.pop(which, None)

@@ -57,7 +57,7 @@ def test_what_to_do(make, name: str) -> None:
 
 
 def test_what_is_gone() -> None:
-    assert decide(None, ResourceClass()) == Decision(Step.NOTHING)
+    assert decide(None, ResourceClass()) == Decision(Step.NOTHING, clear_operation=False)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,11 @@ def test_cluster_ids(configured: str, identity: dict | None, resolved: str) -> N
 
 @pytest.mark.parametrize(
     ("identity", "words"),
-    [(None, "does not exist"), ({"data": {"other": "x"}}, "has no key 'cluster-identity'")],
+    [
+        (None, "does not exist"),
+        ({"data": {"other": "x"}}, "has no key 'cluster-identity'"),
+        ({"data": {"cluster-identity": ""}}, "has no key 'cluster-identity'"),
+    ],
 )
 def test_a_required_cluster_id_that_is_not_there(identity: dict | None, words: str) -> None:
     with pytest.raises(ValueError, match=f"kube-system/cluster-identity .*{words}"):
