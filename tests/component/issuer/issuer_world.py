@@ -27,6 +27,7 @@ from certwright.testkit import Calls, Cluster
 
 GROUP = "testing.certwright.dev"
 KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
+ISSUER_1 = IssuerRef("issuer-1", "TestIssuer", GROUP)
 CA_KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
 
 
@@ -39,10 +40,12 @@ class Spec:
 
 @dataclass
 class Script:
-    """What sign and check do, in turns; the last one stays. Counts the calls."""
+    """What sign and check do, call by call, and then always. Notes the calls."""
 
     signs: list[Exception | Bundle | None] = field(default_factory=list)
+    always_sign: Exception | Bundle | None = None
     checks: list[Exception | None] = field(default_factory=list)
+    always_check: Exception | None = None
     sign_calls: list[Request] = field(default_factory=list)
     sign_times: list[float] = field(default_factory=list)
     check_calls: int = 0
@@ -69,17 +72,19 @@ class World:
         self.app.check(every=timedelta(minutes=5))(self._check)
         self.app.sign(self._sign)
 
-    async def _check(self, issuer: Issuer[Any]) -> None:
+    async def _check(self, _issuer: Issuer[Any]) -> None:
         self.script.check_calls += 1
         self.script.check_times.append(self.cluster.clock.monotonic())
-        step = self.script.checks.pop(0) if self.script.checks else None
+        script = self.script
+        step = script.checks.pop(0) if script.checks else script.always_check
         if step is not None:
             raise step
 
-    async def _sign(self, request: Request, issuer: Issuer[Any]) -> Bundle:
+    async def _sign(self, request: Request, _issuer: Issuer[Any]) -> Bundle:
         self.script.sign_calls.append(request)
         self.script.sign_times.append(self.cluster.clock.monotonic())
-        step = self.script.signs.pop(0) if self.script.signs else None
+        script = self.script
+        step = script.signs.pop(0) if script.signs else script.always_sign
         if isinstance(step, Exception):
             raise step
         return step or await request.sign_with(self.ca)
@@ -109,7 +114,7 @@ class World:
         self,
         name: str = "cr1",
         *,
-        issuer: IssuerRef = IssuerRef("issuer-1", "TestIssuer", GROUP),
+        issuer: IssuerRef = ISSUER_1,
         csr: bytes = b"",
         approve: bool = True,
         annotations: dict[str, str] | None = None,
