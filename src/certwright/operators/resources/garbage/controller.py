@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from certwright.client import Client, TransportError
-from certwright.kube import ApiError, Key, kinds
+from certwright.kube import ApiError, JsonObject, Key, kinds
 from certwright.operators.resources.garbage.collecting import (
     InUse,
     Pass,
@@ -82,21 +82,25 @@ def _rules(settings: Settings) -> list[PolicyRule]:
 
 
 async def _pass(ctx: Context, settings: Settings, target: Client, in_use: InUse) -> None:
-    """Make one pass and say what came of it; after a failure the next one comes sooner."""
+    """Make one pass and say what came of it.
+
+    What could not be deleted waits for the next pass. When nothing could be decided, that
+    one comes sooner.
+    """
     began = ctx.clock.now()
     try:
         done = await collect(target, settings, ctx.clock, in_use)
-        _tell(ctx, settings, done)
-        if done.failures:
-            said = "; ".join(map(str, done.failures[:_SHOWN]))
-            text = f"Could not delete all unused resources: {said}"
-            raise ExceptionGroup(text, [failure.error for failure in done.failures])
-    except (ApiError, TransportError, ExceptionGroup) as error:
+    except (ApiError, TransportError) as error:
         lease = lease_of(settings.home, began, min(RETRY, settings.period))
-        note = error.message if isinstance(error, ExceptionGroup) else str(error)
-        ctx.event(lease, "Warning", "CollectionFailed", note)
+        ctx.event(lease, "Warning", "CollectionFailed", str(error))
         await ctx.apply(lease)
         raise
+    _tell(ctx, settings, done)
+    if done.failures:
+        said = "; ".join(map(str, done.failures[:_SHOWN]))
+        text = "Could not delete all unused resources"
+        ctx.event(_lease(ctx, settings), "Warning", "CollectionFailed", f"{text}: {said}")
+        raise ExceptionGroup(text, [failure.error for failure in done.failures])
 
 
 def _tell(ctx: Context, settings: Settings, done: Pass) -> None:
@@ -115,5 +119,9 @@ def _tell(ctx: Context, settings: Settings, done: Pass) -> None:
     if going:
         named = ", ".join(str(candidate.place) for candidate in going[:_SHOWN])
         more = f" and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
-        lease = lease_of(settings.home, ctx.clock.now(), settings.period)
-        ctx.event(lease, "Normal", reason, f"{what}: {named}{more}")
+        ctx.event(_lease(ctx, settings), "Normal", reason, f"{what}: {named}{more}")
+
+
+def _lease(ctx: Context, settings: Settings) -> JsonObject:
+    """Return what the events are about."""
+    return lease_of(settings.home, ctx.clock.now(), settings.period)

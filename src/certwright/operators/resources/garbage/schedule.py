@@ -22,14 +22,16 @@ RETRY: Final = timedelta(minutes=1)
 def due_in(lease: Mapping[str, Any] | None, now: datetime, period: timedelta) -> timedelta:
     """Return how long to wait for the next pass; nothing when it is due.
 
-    Never more than the period, whatever the Lease says: clocks go wrong, and periods are
-    made shorter.
+    Never more than the period, which may have been made shorter. A last pass that lies more
+    than a period ahead was noted by a clock that has been set back, and counts for nothing.
     """
     spec = (lease or {}).get("spec") or {}
     try:
         last = parse_time(spec["renewTime"])
         wait = timedelta(seconds=spec["leaseDurationSeconds"])
     except (KeyError, TypeError, ValueError):
+        return timedelta()
+    if last - now > period:
         return timedelta()
     return min(max(last + wait - now, timedelta()), period)
 

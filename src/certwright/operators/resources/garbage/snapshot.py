@@ -20,7 +20,7 @@ import orjson
 
 from certwright.api.resources import ManagedResource
 from certwright.client import Client, Selection
-from certwright.kube import JsonObject, Key, NotFound, Resource, kinds, parse_time
+from certwright.kube import Gone, JsonObject, Key, NotFound, Resource, kinds, parse_time
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, references_in, uses_of
 from certwright.operators.resources.garbage.judging import Candidate, Place
 from certwright.operators.resources.garbage.settings import Settings
@@ -57,10 +57,19 @@ class Snapshot:
 async def look(client: Client, settings: Settings, namespaces: tuple[str, ...] = ()) -> Snapshot:
     """Read candidates and their users, in some namespaces or wherever is collected.
 
+    Starts over once when the server forgets the moment in between.
+
     Raises:
         ApiError, TransportError: something could not be read. Kinds the server does not serve
             have no objects; of those every server serves, this too is an error.
     """
+    try:
+        return await _look(client, settings, namespaces)
+    except Gone:
+        return await _look(client, settings, namespaces)
+
+
+async def _look(client: Client, settings: Settings, namespaces: tuple[str, ...]) -> Snapshot:
     scope = namespaces or settings.namespaces or ("",)
     everywhere = settings.namespaces or ("",)
     snapshot = Snapshot()
