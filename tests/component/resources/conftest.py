@@ -16,12 +16,13 @@ advanced. Objects without a namespace go into that of the test; the installation
 name of that namespace too, so tests on a shared server do not see each other.
 """
 
+import asyncio
 import base64
 from dataclasses import replace
 from datetime import timedelta
 
+import orjson
 import pytest
-import yaml
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import pack_brotli
@@ -54,8 +55,9 @@ class Keeping:
     # Declaring
 
     def secret_with(self, name, *documents, key="objects.yaml", brotli=False, **metadata):
-        """Return a Secret that holds objects, or texts and bytes as they are."""
-        value = b"---\n".join(self._document(document) for document in documents)
+        """Return a Secret that holds objects, or texts as they are; all of it as YAML."""
+        value = b"# YAML, as the first character says\n"
+        value += b"---\n".join(self._document(document) for document in documents)
         if brotli:
             value, key = pack_brotli(value), f"{key}.br"
         data = {key: base64.b64encode(value).decode()} if documents else {}
@@ -113,11 +115,9 @@ class Keeping:
         return {**obj, "metadata": {**metadata, "namespace": self.namespace}}
 
     def _document(self, document):
-        if isinstance(document, bytes):
-            return document
         if isinstance(document, str):
             return document.encode() + b"\n"
-        return yaml.safe_dump(self.placed(document)).encode()
+        return orjson.dumps(self.placed(document)) + b"\n"
 
     # Running
 
@@ -158,6 +158,13 @@ class Keeping:
     async def restart(self):
         """Start the operator again with nothing in mind, and let it rest."""
         return await self.cluster.restart(self.running)
+
+    async def until_healthy(self, name, seconds=20.0):
+        """Wait for what only time brings (a retry, another controller), and settle."""
+        async with asyncio.timeout(seconds):
+            while await self.conditions(name) != HEALTHY:
+                await asyncio.sleep(0.1)
+        return await self.settle()
 
     # Looking
 

@@ -312,6 +312,8 @@ class Application:
 
     def _remember(self, *, settled: bool) -> None:
         remembered = self._look.remembered
+        if remembered.unwatched is not None:
+            self._keeper.wake_judge(self._look.key)  # who reads them now and then
         remembered.awaits_kinds = self.failed and bool(self._keeper.targets.unknown)
         always = self._keeper.configuration.controllers.managed_resource.always_update
         if not settled or always or self.damped_seconds:

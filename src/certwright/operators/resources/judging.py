@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import Live, ObjectRef
+from certwright.apply.health import Health
 from certwright.kube import Key
 from certwright.operators.resources import claims
 from certwright.operators.resources.conditions import APPLIED, Claim
@@ -45,16 +46,22 @@ async def judge_objects(
     return Judged(judgement)
 
 
-async def judge(look: Look, *, hindrance: Claim | None = None) -> None:
-    """Judge the whole inventory and write what changed, if it is applied at all."""
+async def judge(look: Look, *, hindrance: Claim | None = None) -> bool:
+    """Judge the whole inventory and write what changed, if it is applied at all.
+
+    Returns whether everything is there.
+    """
     said: list[Claim] = []
+    complete = True
     report: Report | None = None
     if look.said(APPLIED).status == "True":
         refs = [ref_of(entry) for entry in in_order(await known_inventory(look))]
         judged = await judge_objects(look, refs)
         said = judged.claims
         report = judged.added_to(Report.recorded(look.obj.get("status") or {}))
+        complete = Health.MISSING not in judged.judgement.counts()
     await look.write(Update(claims=[*said, look.summary(said, hindrance)], report=report))
+    return complete
 
 
 class Judge:
@@ -65,15 +72,22 @@ class Judge:
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Judge the objects of a ManagedResource that is applied."""
+        memories = self._keeper.memories
+        settled = memories.is_settled(key)
+        if settled and key not in memories.changed and memories.of(key).unwatched is None:
+            return DONE  # judged by the pass that found all well
+        memories.changed.discard(key)
         entry = ctx.store(ManagedResource).get(key)
         if entry is None:
             return DONE
         look = Look(self._keeper, ctx, entry)
         if not self._is_due(look):
             return DONE
-        settled = self._keeper.memories.is_settled(key)
-        await judge(look, hindrance=claims.suspended() if look.resource.spec.suspend else None)
-        if settled:
+        suspended = claims.suspended() if look.resource.spec.suspend else None
+        if not await judge(look, hindrance=suspended):
+            memories.unsettle(key)
+            self._keeper.wake_apply(key)
+        elif settled:
             look.remembered.follow(look.store, key)
         if look.remembered.unwatched is None:
             return DONE

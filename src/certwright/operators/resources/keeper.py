@@ -1,5 +1,6 @@
 """What the controllers of one process share, and one look at one ManagedResource."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -48,6 +49,10 @@ class Keeper:
     checks: HealthChecks
     metrics: ResourceMetrics
     backoff: Backoff
+    wake_apply: Callable[[Key], None]
+    """Let the objects of a ManagedResource be applied."""
+    wake_judge: Callable[[Key], None]
+    """Let the health of a ManagedResource be judged."""
     decoder: Decoder = field(default_factory=Decoder)
     memories: Memories = field(default_factory=Memories)
     fights: Fights[tuple[str, str, str, str]] = field(default_factory=Fights)

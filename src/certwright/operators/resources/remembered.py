@@ -98,6 +98,8 @@ class Memories:
 
     def __init__(self) -> None:
         self._known: dict[Key, Remembered] = {}
+        self.changed: set[Key] = set()
+        """Whose objects, or their pods, changed since they were last judged."""
 
     def of(self, key: Key) -> Remembered:
         """Return what is remembered about a ManagedResource, nothing at first."""
@@ -117,6 +119,7 @@ class Memories:
     def forget(self, key: Key) -> None:
         """Forget a ManagedResource that is gone."""
         self._known.pop(key, None)
+        self.changed.discard(key)
 
     def awaiting_kinds(self) -> Iterator[Key]:
         """Yield those that need a kind the target does not serve."""

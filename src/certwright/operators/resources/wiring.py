@@ -135,11 +135,17 @@ class _Assembly:
             namespaces=configuration.target_client_connection.namespaces,
         )
         cluster, memory, memories = TargetCluster(targets), Memory(), Memories()
+        wake_judge = self._wake("judge")
+
+        def judge(key: Key) -> None:
+            memories.changed.add(key)
+            wake_judge(key)
+
         targets.watcher = Wakeups(
             targets,
             identity,
             apply=self._wake("apply"),
-            judge=self._wake("judge"),
+            judge=judge,
             unsettle=memories.unsettle,
             waiting=memories.awaiting_kinds,
         )
@@ -163,6 +169,8 @@ class _Assembly:
             metrics=ResourceMetrics(site.metrics),
             backoff=Backoff(*RETRY_SECONDS, rng=site.rng),
             memories=memories,
+            wake_apply=self._wake("apply"),
+            wake_judge=judge,
         )
 
     def _wake(self, name: str) -> Wake:
