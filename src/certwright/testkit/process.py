@@ -80,13 +80,17 @@ class Process:
         return died.is_set()
 
     async def restless(self, witness: Client) -> list[str]:
-        """Return what still moves, in words. *witness* sees the server as it is."""
+        """Return what still moves, in words. *witness* sees the server as it is.
+
+        Of other clusters than that of the manager nobody knows how far they are.
+        """
         manager = self._manager
         if manager is None:
             return ["the process is being started"]
         if moving := _moving(manager):
             return moving
-        behind = [line for feed in manager.feeds for line in await _behind(feed, witness)]
+        feeds = [feed for feed in manager.feeds if not feed.view.cluster]
+        behind = [line for feed in feeds for line in await _behind(feed, witness)]
         return behind or _moving(manager)
 
 

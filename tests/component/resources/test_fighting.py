@@ -1,0 +1,34 @@
+"""Somebody else who keeps changing what we keep."""
+
+import pytest
+
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap
+from certwright.testkit.builders import config_map
+
+
+@pytest.mark.scenario("MR-103")
+async def test_a_fight_is_noticed_and_damped(embedded_keeping, healthy):
+    keeping = embedded_keeping
+    await keeping.declare("web", config_map("a", {"color": "blue"}))
+    await keeping.settle()
+    repairs = 0
+    for _ in range(60):
+        await keeping.cluster.client.patch(
+            ConfigMap,
+            Key(keeping.namespace, "a"),
+            {"data": {"color": "red"}},
+            field_manager="rival",
+        )
+        calls = await keeping.cluster.advance(seconds=1)
+        repairs += calls.of("ConfigMap").writes
+    assert repairs < 10
+    [note] = await keeping.events("FightDetected")
+    assert "rival" in note
+    [told] = (await keeping.status("web"))["objects"]
+    assert (told["kind"], told["name"], told["lastWriter"]) == ("ConfigMap", "a", "rival")
+    await keeping.cluster.advance(minutes=10)
+    assert (await keeping.find(ConfigMap, "a"))["data"] == {"color": "blue"}
+    await keeping.cluster.advance(minutes=10)
+    assert await keeping.conditions("web") == healthy
+    assert "objects" not in await keeping.status("web")

@@ -1,0 +1,95 @@
+"""A source and a target that are not the same cluster."""
+
+import asyncio
+
+import pytest
+
+from certwright.client import Client, ConnectFailed
+from certwright.kube.kinds import ConfigMap
+from certwright.testkit import DidNotSettle, EmbeddedCluster
+from certwright.testkit.builders import config_map
+
+
+class Outage:
+    """A transport that can be cut."""
+
+    def __init__(self, inner):
+        self._inner = inner
+        self.down = False
+
+    async def send(self, request):
+        if self.down:
+            raise ConnectFailed("the target is down")
+        return await self._inner.send(request)
+
+    def stream(self, request):
+        if self.down:
+            raise ConnectFailed("the target is down")
+        return self._inner.stream(request)
+
+    async def close(self):
+        await self._inner.close()
+
+
+@pytest.fixture
+async def target():
+    async with EmbeddedCluster(seed=7) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def connection(target):
+    return Outage(target.server.transport())
+
+
+@pytest.fixture
+def keeping(embedded_keeping, target, connection):
+    client = Client(connection, clock=target.clock)
+    embedded_keeping.running = embedded_keeping.operator(target=client)
+    return embedded_keeping
+
+
+async def test_objects_go_to_the_target(keeping, target, healthy):
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle()
+    assert await keeping.conditions("web") == healthy
+    assert await target.find(ConfigMap, "a") is not None
+    assert await keeping.exists(ConfigMap, "a") == set()
+
+
+async def test_drift_in_the_target_is_repaired(keeping, target):
+    await keeping.declare("web", config_map("a", {"color": "blue"}))
+    await keeping.settle()
+    await target.patch(ConfigMap, "a", {"data": {"color": "red"}})
+    await keeping.cluster.advance(seconds=1)
+    assert (await target.get(ConfigMap, "a"))["data"] == {"color": "blue"}
+
+
+@pytest.mark.scenario("MR-98")
+async def test_an_outage_of_the_target_deletes_nothing_and_ends(
+    keeping, target, connection, healthy
+):
+    await keeping.declare("web", config_map("a", {"color": "blue"}), config_map("b"))
+    await keeping.settle()
+    connection.down = True
+    await keeping.rewrite("web", config_map("a", {"color": "green"}))
+    await asyncio.sleep(300)
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    assert await target.find(ConfigMap, "b") is not None
+    connection.down = False
+    await keeping.cluster.advance(minutes=6)
+    assert await keeping.conditions("web") == healthy
+    assert (await target.get(ConfigMap, "a"))["data"] == {"color": "green"}
+    assert await target.find(ConfigMap, "b") is None
+
+
+@pytest.mark.scenario("MR-98")
+async def test_a_target_that_was_never_reached_is_told(keeping, target, connection, healthy):
+    connection.down = True
+    await keeping.declare("web", config_map("a"))
+    with pytest.raises(DidNotSettle, match="the target is down"):
+        await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    connection.down = False
+    await keeping.cluster.advance(minutes=6)
+    assert await keeping.conditions("web") == healthy
