@@ -77,15 +77,16 @@ class Bundle:
     async def delete(
         self,
         *,
+        only: Collection[ObjectRef] | None = None,
         rules: DeleteRules = KEEP_NOTHING,
         dry_run: bool = False,
         on_entry: OnEntry | None = None,
     ) -> ChangeSet:
-        """Delete all objects of the inventory, and the inventory when they are gone."""
+        """Delete all objects of the inventory, or *only* some, and the inventory with the last."""
         inventory = await self._inventories.load(self.name)
-        return await self._delete(
-            inventory, inventory.refs, rules, dry_run=dry_run, on_entry=on_entry
-        )
+        chosen = None if only is None else {ref.identity for ref in only}
+        refs = [ref for ref in inventory.refs if chosen is None or ref.identity in chosen]
+        return await self._delete(inventory, refs, rules, dry_run=dry_run, on_entry=on_entry)
 
     async def _delete(
         self,

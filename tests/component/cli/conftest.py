@@ -1,12 +1,20 @@
 """The command line as a process of its own: signals, files and exit codes are the point."""
 
 import asyncio
+import io
 import os
 import sys
+import threading
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+
+from certwright.cli.main import main
+from certwright.client import connect
+from certwright.kube import Key
+from certwright.testkit.apiserver import ApiServer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SECONDS = 30
@@ -93,3 +101,89 @@ def until():
         return answer
 
     return until
+
+
+class Done:
+    """What a command printed, and how it ended."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    def rows(self, head: str) -> list[list[str]]:
+        """Return the first three cells of each line of the table that begins with *head*."""
+        lines = self.out.splitlines()
+        table = lines[next(i for i, line in enumerate(lines) if line.startswith(head)) + 1 :]
+        return [line.split()[:3] for line in table if len(line.split()) > 2 and "," not in line]
+
+
+class Ask:
+    """Asks the server, from tests that are not coroutines."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self._kubeconfig = kubeconfig
+
+    def __call__(self, question):
+        async def ask():
+            async with connect(kubeconfig=self._kubeconfig) as client:
+                return await question(client)
+
+        return asyncio.run(ask())
+
+    def names(self, kind, labels="") -> set[str]:
+        found = self(lambda client: client.list(kind, "default", labels=labels))
+        return {item["metadata"]["name"] for item in found.items}
+
+    def patch(self, kind, name, patch):
+        return self(lambda client: client.patch(kind, Key("default", name), patch))
+
+    def delete(self, kind, name):
+        return self(lambda client: client.delete(kind, Key("default", name)))
+
+
+@pytest.fixture
+def listening(tmp_path) -> Iterator[Path]:
+    """Serve the embedded API server from a thread; give the kubeconfig."""
+    kubeconfig = tmp_path / "listening.kubeconfig"
+    ready, ended = threading.Event(), []
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        ended.append((asyncio.get_running_loop(), stop))
+        async with ApiServer().serve() as endpoint:
+            endpoint.write_kubeconfig(kubeconfig)
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="api-server")
+    thread.start()
+    assert ready.wait(SECONDS)
+    yield kubeconfig
+    loop, stop = ended[0]
+    loop.call_soon_threadsafe(stop.set)
+    thread.join()
+
+
+@pytest.fixture
+def cli(listening, monkeypatch, capsys):
+    """Run the command line in this process, against the listening server."""
+    monkeypatch.setenv("KUBECONFIG", str(listening))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+
+    def run(*words) -> Done:
+        monkeypatch.setattr(sys, "argv", ["certwright", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as ending:
+            code = ending.code or 0
+        captured = capsys.readouterr()
+        return Done(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def ask(listening) -> Ask:
+    return Ask(listening)

@@ -1,0 +1,181 @@
+"""``certwright apply``, ``diff`` and ``delete``: manifests under the name of an inventory."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from certwright.apply import (
+    Bundle,
+    ChangeSet,
+    Direct,
+    Engine,
+    Inventories,
+    InventoryError,
+    Manifest,
+    ObjectRef,
+    PruneOptions,
+    Rules,
+    Wanted,
+    is_mass_deletion,
+    plan_pruning,
+)
+from certwright.cli.awaiting import until_gone, until_healthy
+from certwright.cli.confirming import confirm
+from certwright.cli.connection import Connection, connected
+from certwright.cli.errors import UsageError
+from certwright.cli.options import Output
+from certwright.cli.placing import known_scope, place
+from certwright.cli.progress import Progress
+from certwright.cli.results import code_of_apply, code_of_diff, differences, rendered
+from certwright.kube import JsonObject, dns_label_problems
+
+FIELD_MANAGER: Final = "certwright-cli"
+_LISTED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which inventory, where."""
+
+    inventory: str
+    namespace: str | None = None
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How to go about it."""
+
+    output: Output = Output.TABLE
+    dry_run: bool = False
+    prune: bool = False
+    recreate: bool = False
+    take_over: bool = False
+    yes: bool = False
+    wait_seconds: float | None = None
+    """None: do not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A cluster, and the inventory in it."""
+
+    to: Connection
+    cluster: Direct
+    bundle: Bundle
+
+
+@asynccontextmanager
+async def site(where: Place) -> AsyncIterator[Site]:
+    """Connect, and find the inventory.
+
+    Raises:
+        UsageError: it cannot have this name, or what is stored under it cannot be read.
+    """
+    if problems := dns_label_problems(where.inventory):
+        raise UsageError(f"--inventory {where.inventory}: {'; '.join(problems)}")
+    async with connected(where.kubeconfig, where.context, where.namespace) as to:
+        cluster = Direct(to.client, field_manager=FIELD_MANAGER)
+        inventories = Inventories(cluster, to.namespace)
+        try:
+            yield Site(to, cluster, Bundle(Engine(cluster), inventories, where.inventory))
+        except InventoryError as error:
+            raise UsageError(
+                f"{error}; nothing was deleted. Restore the ConfigMap, or delete it to start over"
+            ) from error
+
+
+async def apply_manifests(where: Place, manifests: Sequence[Manifest], choices: Choices) -> int:
+    """Apply; with *prune* also delete what was applied before and is not there any more."""
+    async with site(where) as here:
+        wanted = await _wanted(here.to, manifests, choices)
+        if choices.prune and not choices.dry_run:
+            await _agree_to_prune(here.bundle, wanted, yes=choices.yes)
+        progress = Progress(len(wanted))
+        changes = await here.bundle.apply(
+            wanted,
+            options=PruneOptions(prune=choices.prune, confirmed=True),
+            dry_run=choices.dry_run,
+            on_entry=progress,
+        )
+        progress.end()
+        print(rendered(changes, choices.output), flush=True)
+        code = code_of_apply(changes)
+        if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
+            refs = [one.ref for one in wanted]
+            await until_healthy(here.cluster, refs, choices.wait_seconds, progress)
+            progress.end()
+    return code
+
+
+async def diff_manifests(where: Place, manifests: Sequence[Manifest], choices: Choices) -> int:
+    """Compare with the cluster by a dry run; return 0 if nothing differs, 1 if something does."""
+    async with site(where) as here:
+        wanted = await _wanted(here.to, manifests, choices)
+        changes = await here.bundle.apply(
+            wanted, options=PruneOptions(prune=choices.prune, confirmed=True), dry_run=True
+        )
+    print(differences(changes, choices.output))
+    return code_of_diff(changes)
+
+
+async def delete_inventory(
+    where: Place, manifests: Sequence[Manifest] | None, choices: Choices
+) -> int:
+    """Delete the objects of an inventory, or those of them that manifests name."""
+    async with site(where) as here:
+        listed = await here.bundle.refs()
+        going = listed
+        only: list[ObjectRef] | None = None
+        if manifests is not None:
+            objects = place(
+                manifests, await known_scope(here.to.client, manifests), here.to.namespace
+            )
+            only = [ObjectRef.of(obj) for obj in objects]
+            chosen = {ref.identity for ref in only}
+            going = [ref for ref in listed if ref.identity in chosen]
+        if not going:
+            raise UsageError(
+                f"inventory {where.inventory} in namespace {here.to.namespace} lists nothing to"
+                " delete; look with: kubectl get configmaps -A -l certwright.dev/inventory"
+            )
+        if is_mass_deletion(len(listed), len(going)) and not choices.dry_run:
+            confirm(_consequences(going, len(listed)), yes=choices.yes)
+        progress = Progress(len(going))
+
+        async def delete() -> ChangeSet:
+            return await here.bundle.delete(only=only, dry_run=choices.dry_run, on_entry=progress)
+
+        if choices.wait_seconds is None or choices.dry_run:
+            changes = await delete()
+        else:
+            changes = await until_gone(delete, choices.wait_seconds, progress)
+        progress.end()
+    print(rendered(changes, choices.output))
+    return code_of_apply(changes)
+
+
+async def _wanted(to: Connection, manifests: Sequence[Manifest], choices: Choices) -> list[Wanted]:
+    objects: list[JsonObject] = place(
+        manifests, await known_scope(to.client, manifests), to.namespace
+    )
+    rules = Rules(recreate=choices.recreate, take_over=choices.take_over)
+    return [Wanted(obj, rules) for obj in objects]
+
+
+async def _agree_to_prune(bundle: Bundle, wanted: Sequence[Wanted], *, yes: bool) -> None:
+    """Ask before most objects of an inventory go at once: a mistake more often than a wish."""
+    listed = await bundle.refs()
+    plan = plan_pruning(listed, [one.ref for one in wanted])
+    if plan.held:
+        confirm(_consequences(plan.unwanted, len(listed)), yes=yes)
+
+
+def _consequences(going: Sequence[ObjectRef], listed: int) -> str:
+    names = [f"  {ref}" for ref in going[:_LISTED]]
+    more = [f"  and {len(going) - _LISTED} more"] if len(going) > _LISTED else []
+    head = f"{len(going)} of the {listed} objects in this inventory would be deleted:"
+    return "\n".join([head, *names, *more])

@@ -1,0 +1,40 @@
+"""Progress on standard error: a line that changes for people, lines for logs."""
+
+import sys
+from typing import TextIO
+
+from certwright.apply import Entry, Live
+from certwright.cli.printing import one_line
+
+_WIDTH = 100
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Tells how far a command is. Pass it to the engine as *on_entry*."""
+
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        self._total = total
+        self._done = 0
+        self._stream = stream or sys.stderr
+        self._moving = self._stream.isatty()
+
+    def __call__(self, entry: Entry, live: Live | None) -> None:
+        """Note that one object is done."""
+        del live
+        self._done += 1
+        self.say(f"[{self._done}/{max(self._total, self._done)}] {entry}")
+
+    def say(self, text: str) -> None:
+        """Tell something."""
+        if self._moving:
+            self._stream.write(f"{_CLEAR}{one_line(text, _WIDTH)}")
+        else:
+            self._stream.write(f"{one_line(text, 1000)}\n")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Make room for the result."""
+        if self._moving:
+            self._stream.write(_CLEAR)
+            self._stream.flush()

@@ -1,0 +1,226 @@
+"""`certwright apply`, `diff`, `delete` and `tree` against a server that listens."""
+
+import json
+
+import pytest
+import yaml
+
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.testkit.builders import config_map, deployment, secret
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write manifests into a file; return its path."""
+
+    def write(*objects, name="app.yaml"):
+        path = tmp_path / name
+        path.write_text(yaml.safe_dump_all(objects), "utf-8")
+        return str(path)
+
+    return write
+
+
+def apply(cli, path, *words):
+    return cli("apply", "-f", path, "-i", "app", *words)
+
+
+def test_apply_then_nothing_then_a_change(cli, write):
+    path = write(config_map("a", {"k": "1"}), secret("s", {"password": "hunter2"}))
+    done = apply(cli, path)
+    assert done.code == 0
+    assert done.rows("KIND") == [["Secret", "default/s", "created"], ["ConfigMap", "default/a", "created"]]  # fmt: skip
+    assert "[2/2]" in done.err
+    assert "2 created" in done.out
+    again = apply(cli, path)
+    assert "2 unchanged" in again.out
+    write(config_map("a", {"k": "2"}), secret("s", {"password": "hunter3"}))
+    compared = cli("diff", "-f", path, "-i", "app")
+    assert compared.code == 1
+    assert "data.k" in compared.out
+    assert "hunter" not in compared.out + compared.err
+    assert apply(cli, path).code == 0
+    same = cli("diff", "-f", path, "-i", "app")
+    assert (same.code, same.out) == (0, "nothing differs\n")
+
+
+def test_prune_removes_what_is_gone_from_the_files_and_only_if_asked(cli, write, ask):
+    path = write(config_map("a"), config_map("b"))
+    apply(cli, path)
+    write(config_map("a"))
+    kept = apply(cli, path)
+    assert ["ConfigMap", "default/b", "kept"] in kept.rows("KIND")
+    compared = cli("diff", "-f", path, "-i", "app", "--prune")
+    assert (compared.code, "default/b deleted" in compared.out) == (1, True)
+    assert apply(cli, path, "--prune", "--dry-run").code == 0
+    assert "b" in ask.names(ConfigMap)
+    assert ["ConfigMap", "default/b", "deleted"] in apply(cli, path, "--prune").rows("KIND")
+    assert "b" not in ask.names(ConfigMap)
+
+
+def test_dry_run_changes_nothing_and_speaks_json(cli, write, ask):
+    path = write(config_map("a"))
+    done = apply(cli, path, "--dry-run", "-o", "json")
+    assert [change["action"] for change in json.loads(done.out)["changes"]] == ["created"]
+    assert ask.names(ConfigMap) == set()
+    done = apply(cli, path, "-o", "yaml")
+    assert yaml.safe_load(done.out)["summary"] == "1 created"
+
+
+def test_losing_most_objects_at_once_needs_a_yes(cli, write, ask):
+    path = write(*(config_map(f"c{n}") for n in range(12)))
+    apply(cli, path)
+    write(config_map("c0"))
+    refused = apply(cli, path, "--prune")
+    assert refused.code == 2
+    assert "11 of the 12 objects in this inventory would be deleted" in refused.err
+    assert refused.err.endswith("error: nobody can be asked here; if that is what you want, add --yes\n")  # fmt: skip
+    assert len(ask.names(ConfigMap, labels="!certwright.dev/inventory")) == 12
+    assert apply(cli, path, "--prune", "--yes").code == 0
+    assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"c0"}
+
+
+def test_delete_all_or_some(cli, write, ask):
+    path = write(config_map("a"), config_map("b"), config_map("c"))
+    apply(cli, path)
+    some = write(config_map("b"), config_map("stranger"), name="some.yaml")
+    done = cli("delete", "-i", "app", "-f", some)
+    assert done.rows("KIND") == [["ConfigMap", "default/b", "deleted"]]
+    assert cli("delete", "-i", "app", "--dry-run").code == 0
+    assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"a", "c"}
+    assert cli("delete", "-i", "app", "--wait").code == 0
+    assert ask.names(ConfigMap) == set()
+    nothing = cli("delete", "-i", "app")
+    assert nothing.code == 2
+    assert "inventory app in namespace default lists nothing to delete" in nothing.err
+
+
+def test_what_does_not_go_is_named_with_what_holds_it(cli, write, ask):
+    held = config_map("a")
+    held["metadata"]["finalizers"] = ["example.com/held"]
+    apply(cli, write(held))
+    done = cli("delete", "-i", "app")
+    assert done.code == 2
+    assert "example.com/held" in done.out
+    waited = cli("delete", "-i", "app", "--wait", "--timeout", "300ms")
+    assert waited.code == 2
+    assert "error: not gone after 0.3 s: ConfigMap default/a blocked" in waited.err
+    ask.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
+    assert cli("delete", "-i", "app", "--wait").code == 0
+    assert "a" not in ask.names(ConfigMap)
+
+
+def test_waiting_says_what_is_not_healthy(cli, write):
+    done = apply(cli, write(deployment("web")), "--wait", "--timeout", "300ms")
+    assert done.code == 2
+    assert '1 of 1: Deployment "default/web"' in done.err
+    assert "error: not healthy after 0.3 s: Deployment" in done.err
+
+
+def test_one_refusal_stops_no_other_and_is_an_error(cli, write, ask):
+    bad = config_map("Bad_Name")
+    done = apply(cli, write(bad, config_map("good")))
+    assert done.code == 2
+    assert ["ConfigMap", "default/Bad_Name", "failed"] in [row[:3] for row in done.rows("KIND")]
+    assert "good" in ask.names(ConfigMap)
+
+
+def test_another_inventorys_objects_are_refused_unless_taken(cli, write):
+    path = write(config_map("a"))
+    apply(cli, path)
+    refused = cli("apply", "-f", path, "-i", "other")
+    assert refused.code == 2
+    assert "default/app" in refused.out
+    assert cli("apply", "-f", path, "-i", "other", "--take-over").code == 0
+
+
+def test_definitions_come_with_their_objects(cli, write):
+    group = "demo.example.com"
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"toys.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": "Toy", "plural": "toys", "singular": "toy", "listKind": "ToyList"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"type": "object"}},
+                }
+            ],
+        },
+    }
+    toy = {"apiVersion": f"{group}/v1", "kind": "Toy", "metadata": {"name": "t"}}
+    done = apply(cli, write(toy, crd), "-n", "default")
+    assert done.code == 0, done.out
+    assert ["Toy", "default/t", "created"] in done.rows("KIND")
+    assert cli("delete", "-i", "app", "--wait").code == 0
+
+
+def test_the_tree_shows_what_is_owned_and_how_it_is(cli, write, ask):
+    path = write(deployment("web"), config_map("a"))
+    apply(cli, path)
+    shown = cli("tree", "-i", "app")
+    assert shown.code == 1
+    assert "✓ ConfigMap default/a" in shown.out
+    assert "✗ Deployment default/web" in shown.out
+    assert cli("tree", "-f", path, "-o", "json").code == 1
+    ask.delete(ConfigMap, "a")
+    assert "✗ ConfigMap default/a  Required ConfigMap" in cli("tree", "-i", "app").out
+    assert cli("tree").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: [", "document 1 (line 1): "),
+        ("kind: ConfigMap", "no apiVersion; every object has one"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {}}", "no metadata.name"),
+        ("{apiVersion: a/b/c, kind: X, metadata: {name: x}}", "not a kind"),
+        ("# nothing", "no manifests in there"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_is_applied(cli, tmp_path, ask, text, complaint):
+    path = tmp_path / "bad.yaml"
+    path.write_text(f"{text}\n", "utf-8")
+    done = apply(cli, str(path))
+    assert done.code == 2
+    assert complaint in done.err
+    assert "Traceback" not in done.err
+    assert ask.names(ConfigMap) == set()
+
+
+def test_names_and_times_that_are_none(cli, write):
+    path = write(config_map("a"))
+    assert "error: --inventory Bad_Name: " in cli("apply", "-f", path, "-i", "Bad_Name").err
+    assert "error: --timeout: " in apply(cli, path, "--wait", "--timeout", "soon").err
+    assert "write it like 30s" in apply(cli, path, "--wait", "--timeout", "0s").err
+    missing = apply(cli, "nowhere.yaml")
+    assert (missing.code, "No such file" in missing.err) == (2, True)
+
+
+def test_an_inventory_that_cannot_be_read_deletes_nothing(cli, write, ask):
+    path = write(config_map("a"), config_map("b"))
+    apply(cli, path)
+    ask.patch(ConfigMap, "certwright-inventory-app", {"data": {"objects": "nonsense"}})
+    write(config_map("a"))
+    done = apply(cli, path, "--prune")
+    assert done.code == 2
+    assert "nothing was deleted. Restore the ConfigMap" in done.err
+    assert {"a", "b"} <= ask.names(ConfigMap)
+
+
+def test_secrets_stay_masked_in_every_format(cli, write, ask):
+    path = write(secret("s", {"password": "hunter2"}))
+    apply(cli, path)
+    write(secret("s", {"password": "hunter3"}))
+    for words in ((), ("-o", "json"), ("-o", "yaml")):
+        shown = cli("diff", "-f", path, "-i", "app", *words)
+        assert shown.code == 1
+        assert "hunter" not in shown.out
+        assert "aHVudGVy" not in shown.out
+    assert ask.names(Secret) == {"s"}

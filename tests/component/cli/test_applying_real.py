@@ -1,0 +1,58 @@
+"""The same words on the real control plane."""
+
+import asyncio
+import sys
+import uuid
+
+import pytest
+import yaml
+
+from certwright.cli.main import main
+from certwright.client import connect
+from certwright.kube import Key
+from certwright.kube.kinds import Namespace
+from certwright.testkit.builders import config_map, deployment, secret
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def namespace(control_plane_kubeconfig, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(control_plane_kubeconfig))
+    name = f"certwright-cli-{uuid.uuid4().hex[:8]}"
+
+    async def ask(question):
+        async with connect(kubeconfig=control_plane_kubeconfig) as client:
+            await question(client)
+
+    made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    asyncio.run(ask(lambda client: client.create(made)))
+    yield name
+    asyncio.run(ask(lambda client: client.delete(Namespace, Key("", name))))
+
+
+def test_apply_diff_prune_and_delete(namespace, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "app.yaml"
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["certwright", *words, "-i", "app", "-n", namespace])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        return ending.value.code, capsys.readouterr().out
+
+    def write(*objects):
+        path.write_text(yaml.safe_dump_all(objects), "utf-8")
+
+    write(config_map("a", {"k": "1"}), secret("s", {"p": "x"}), deployment("web", replicas=0))
+    code, out = run("apply", "-f", str(path))
+    assert (code, "3 created" in out) == (0, True), out
+    assert "3 unchanged" in run("apply", "-f", str(path))[1]
+    assert run("diff", "-f", str(path))[0] == 0
+    write(config_map("a", {"k": "2"}), deployment("web", replicas=0))
+    code, out = run("diff", "-f", str(path), "--prune")
+    assert code == 1
+    assert f"Secret {namespace}/s deleted" in out
+    assert run("apply", "-f", str(path), "--prune")[0] == 0
+    assert "Secret" not in run("tree")[1]
+    code, out = run("delete", "--wait", "--timeout", "30s")
+    assert code == 0, out

@@ -1,0 +1,51 @@
+"""Which namespace objects of files end up in."""
+
+import pytest
+
+from certwright.apply import Manifest, Origin
+from certwright.cli.placing import place
+
+NAMESPACED = {"ConfigMap": True, "Namespace": False}
+
+
+def manifest(kind, name="a", api_version="v1", **metadata):
+    obj = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **metadata}}
+    return Manifest(obj, Origin("f.yaml"))
+
+
+def placed(*manifests):
+    objects = place(manifests, lambda gvk: NAMESPACED.get(gvk.kind), "here")
+    return [obj["metadata"].get("namespace") for obj in objects]
+
+
+def test_namespaced_objects_get_the_namespace_and_keep_their_own():
+    assert placed(manifest("ConfigMap"), manifest("ConfigMap", namespace="there")) == [
+        "here",
+        "there",
+    ]
+
+
+def test_cluster_wide_objects_lose_theirs():
+    assert placed(manifest("Namespace", namespace="there")) == [None]
+
+
+def test_kinds_nobody_knows_stay_as_they_are():
+    assert placed(manifest("Odd"), manifest("Odd", namespace="there")) == [None, "there"]
+
+
+@pytest.mark.parametrize(("scope", "namespace"), [("Namespaced", "here"), ("Cluster", None)])
+def test_kinds_are_known_from_definitions_beside_them(scope, namespace):
+    crd = manifest("CustomResourceDefinition", api_version="apiextensions.k8s.io/v1")
+    crd.obj["spec"] = {"group": "g", "scope": scope, "names": {"kind": "Toy"}}
+    toy = manifest("Toy", api_version="g/v1")
+    assert placed(toy, crd)[0] == namespace
+
+
+def test_all_that_is_no_object_is_named():
+    wrong = [Manifest({"kind": "X"}, Origin("f.yaml", 1)), manifest("")]
+    with pytest.raises(ExceptionGroup) as refused:
+        place(wrong, lambda _: None, "here")
+    assert [str(error) for error in refused.value.exceptions] == [
+        "f.yaml: document 2 (line 1): no apiVersion; every object has one",
+        "f.yaml: document 1 (line 1): no kind; every object has one",
+    ]

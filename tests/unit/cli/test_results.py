@@ -1,0 +1,85 @@
+"""What became of objects, as it is printed, and what scripts learn from it."""
+
+import io
+import json
+
+import pytest
+
+from certwright.apply import Action, ChangeSet, Diff, Entry, FieldChange, ObjectRef, Writer
+from certwright.cli.options import Output
+from certwright.cli.progress import Progress
+from certwright.cli.results import code_of_apply, code_of_diff, differences, rendered
+
+REF = ObjectRef("v1", "ConfigMap", "ns", "a")
+
+
+def changes(*actions):
+    return ChangeSet.of(Entry(REF, action) for action in actions)
+
+
+@pytest.mark.parametrize(
+    ("actions", "of_diff", "of_apply"),
+    [
+        ([], 0, 0),
+        ([Action.UNCHANGED, Action.KEPT], 0, 0),
+        ([Action.CREATED], 1, 0),
+        ([Action.CONFIGURED, Action.UNCHANGED], 1, 0),
+        ([Action.DELETED], 1, 0),
+        ([Action.BLOCKED], 1, 2),
+        ([Action.FAILED], 2, 2),
+        ([Action.FAILED, Action.CREATED], 2, 2),
+    ],
+)
+def test_exit_codes(actions, of_diff, of_apply):
+    assert code_of_diff(changes(*actions)) == of_diff
+    assert code_of_apply(changes(*actions)) == of_apply
+
+
+def test_the_table_ends_with_the_counts():
+    entry = Entry(REF, Action.CONFIGURED, "because", writer=Writer("kubectl", "Update", ""))
+    text = rendered(ChangeSet.of([entry]), Output.TABLE)
+    assert text.splitlines() == [
+        "KIND        NAME   ACTION       WHY",
+        "ConfigMap   ns/a   configured   because (last written by kubectl)",
+        "1 configured",
+    ]
+
+
+def test_programs_get_everything():
+    found = json.loads(rendered(changes(Action.CREATED), Output.JSON))
+    assert found["summary"] == "1 created"
+    assert found["changes"][0]["name"] == "a"
+
+
+def test_differences_leave_out_what_is_the_same():
+    diff = Diff((FieldChange("data.k", "1", "2"),))
+    found = ChangeSet.of([Entry(REF, Action.UNCHANGED), Entry(REF, Action.CONFIGURED, diff=diff)])
+    text = differences(found, Output.TABLE)
+    assert text.splitlines()[0] == "ConfigMap ns/a configured"
+    assert "data.k" in text
+    assert differences(changes(Action.UNCHANGED), Output.TABLE) == "nothing differs"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_lines_in_a_log():
+    log = io.StringIO()
+    progress = Progress(2, log)
+    progress(Entry(REF, Action.CREATED), None)
+    progress.say("and\nso on")
+    progress.end()
+    assert log.getvalue() == "[1/2] ConfigMap ns/a created\nand so on\n"
+
+
+def test_progress_is_one_line_on_a_terminal():
+    terminal = Terminal()
+    progress = Progress(0, terminal)
+    progress(Entry(REF, Action.FAILED, "x" * 500), None)
+    progress.end()
+    shown = terminal.getvalue().split("\r\x1b[K")
+    assert shown[1].startswith("[1/1] ConfigMap ns/a failed: xxx")
+    assert len(shown[1]) == 100
+    assert shown[2] == ""
