@@ -12,7 +12,7 @@ except ModuleNotFoundError:
     sys.exit("error: the command line has a dependency of its own: pip install 'certwright[cli]'")
 
 from certwright import __version__
-from certwright.cli import applycommands, datacommands, mrcommands
+from certwright.cli import applycommands, conformance, datacommands, mrcommands
 from certwright.cli.cert import cert
 from certwright.cli.errors import UsageError
 from certwright.cli.options import examples
@@ -31,6 +31,7 @@ app.add_typer(cert, name="cert")
 app.add_typer(applycommands.commands)
 app.add_typer(mrcommands.commands)
 app.add_typer(datacommands.commands)
+app.add_typer(conformance.commands)
 
 _WHAT = "file.py, package.module, or either with :name for one controller of it."
 

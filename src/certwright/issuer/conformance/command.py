@@ -57,7 +57,7 @@ class Options:
 
     issuer: IssuerName
     kubeconfig: Path | None = None
-    context: str = ""
+    context: str | None = None
     namespace: str = "default"
     unsupported: Sequence[Feature] = field(default=())
     junit: Path | None = None
@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--kubeconfig", type=Path, help="which cluster; default: as kubectl finds it"
     )
-    parser.add_argument("--context", default="", help="which context of the kubeconfig")
+    parser.add_argument("--context", help="which context of the kubeconfig")
     parser.add_argument(
         "--namespace",
         default="default",

@@ -15,7 +15,9 @@ async def copied_issuer(subject: Subject, name: str) -> AsyncIterator[None]:
     metadata: JsonObject = {"name": name, "labels": {LABEL: "copied-issuer"}}
     if subject.issuer.namespace:
         metadata["namespace"] = subject.issuer.namespace
-    said = {name: original[name] for name in ("apiVersion", "kind", "spec") if name in original}
+    said: JsonObject = {"apiVersion": original["apiVersion"], "kind": original["kind"]}
+    if "spec" in original:
+        said["spec"] = original["spec"]
     await subject.client.create({**said, "metadata": metadata})
     try:
         yield

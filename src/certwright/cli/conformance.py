@@ -1,0 +1,75 @@
+"""``certwright conformance``: the conformance kit of issuers, for issuers in any cluster."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certwright.cli.errors import UsageError
+from certwright.cli.options import Context, Kubeconfig, examples, seconds_of
+
+commands = typer.Typer(rich_markup_mode=None)
+
+Issuer = Annotated[
+    str, typer.Option(metavar="GROUP/KIND/NAME", help="Whom to test; it must exist and be served.")
+]
+Namespace = Annotated[
+    str,
+    typer.Option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        help="Where requests are made, and the issuer if its kind has namespaces.",
+    ),
+]
+Unsupported = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FEATURE",
+        help="What its authority does not do, by the names in the matrix; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+@commands.command(
+    epilog=examples(
+        "certwright conformance --issuer pki.example.com/DemoIssuer/my-ca -n shop",
+        "certwright conformance --issuer pki.example.com/DemoClusterIssuer/my-ca --junit out.xml",
+        "certwright conformance --issuer … --unsupported Duration --unsupported IssueCA",
+    )
+)
+def conformance(
+    issuer: Issuer,
+    namespace: Namespace = "default",
+    unsupported: Unsupported = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.")
+    ] = None,
+    timeout: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long one answer may take.")
+    ] = "1m",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Test an issuer in a cluster, whatever it is written in: which certificates does it sign?
+
+    Requests of every kind are made and approved, each answer is compared with what was asked,
+    and a matrix of features is printed. Ends with 1 if anything failed. Needs the right to
+    create, approve and delete requests and to create and delete issuers of its kind, and
+    removes everything it created.
+    """
+    from certwright.issuer.conformance import Feature, IssuerName, Options, main
+
+    try:
+        name = IssuerName.parse(issuer)
+    except ValueError as error:
+        raise UsageError(f"--issuer: {error}") from error
+    if unknown := [text for text in unsupported or () if text not in set(Feature)]:
+        known = ", ".join(sorted(Feature))
+        raise UsageError(f"--unsupported: {unknown[0]!r} is no feature; there are {known}")
+    features = [Feature(text) for text in unsupported or ()]
+    patience = timedelta(seconds=seconds_of(timeout, "--timeout"))
+    options = Options(name, kubeconfig, context, namespace, features, junit, patience)
+    raise typer.Exit(main(options))

@@ -1,0 +1,77 @@
+"""What people and pipelines read."""
+
+from xml.etree import ElementTree as ET
+
+from certwright.issuer.conformance import Feature, Report, Result, Verdict, junit, render
+from certwright.pki import Violation
+
+RESULTS = [
+    Result("CertificateRequest", "one DNS name", frozenset({Feature.ONLY_SAN}), seconds=0.25),
+    Result(
+        "CertificateRequest",
+        "a wildcard",
+        frozenset({Feature.WILDCARDS, Feature.ONLY_SAN}),
+        (
+            Violation("MissingName", "names are missing: '*.example'"),
+            Violation("Expired", "\x1b[2J"),
+        ),
+        seconds=0.5,
+    ),
+    Result(
+        "Behaviour", "renewal", frozenset({Feature.DURATION}), skipped="Duration is unsupported: no"
+    ),
+]
+REPORT = Report("example.com/Mine/here/ca", RESULTS, {Feature.DURATION: "no"})
+
+
+def test_the_matrix_says_of_each_feature_how_it_stands():
+    lines = render(REPORT).splitlines()
+    assert lines[0] == "conformance of example.com/Mine/here/ca"
+    standing = {line.split()[0]: line.split()[1] for line in lines[2:] if line.startswith("  ")}
+    assert standing["Wildcards"] == "FAILED"
+    assert standing["OnlySAN"] == "FAILED", "one of the cases that need it failed"
+    assert standing["Duration"] == "unsupported"
+    assert standing["ECDSA"] == "not"  # tried
+    assert set(Feature) <= set(standing)
+
+
+def test_failures_and_what_was_skipped_are_listed_by_name():
+    text = render(REPORT)
+    assert "  CertificateRequest: a wildcard\n    MissingName: names are missing" in text
+    assert "  Behaviour: renewal (Duration is unsupported: no)" in text
+    assert text.endswith("1 passed, 1 failed, 1 skipped, 0.8 s of waiting for answers\n")
+
+
+def test_a_supported_feature_is_one_whose_cases_all_passed():
+    passed = Report("x", RESULTS[:1], {})
+    assert any(
+        line.split()[:2] == ["OnlySAN", "supported"] for line in render(passed).splitlines() if line
+    )
+    assert passed.conforms
+    assert not REPORT.conforms
+    assert not Report("x", RESULTS[2:], {}).conforms, "nothing was tried"
+
+
+def test_junit_names_the_violations_and_survives_what_servers_say():
+    (suite,) = ET.fromstring(junit(REPORT))  # noqa: S314 - our own
+    assert suite.attrib | {"time": ""} == {
+        "name": "conformance of example.com/Mine/here/ca",
+        "tests": "3",
+        "failures": "1",
+        "skipped": "1",
+        "errors": "0",
+        "time": "",
+    }
+    passed, failed, skipped = suite
+    assert (passed.attrib["classname"], passed.attrib["name"]) == (
+        "CertificateRequest",
+        "one DNS name",
+    )
+    assert len(passed) == 0
+    assert failed[0].attrib["type"] == "MissingName, Expired"
+    assert "names are missing" in failed[0].text
+    assert skipped[0].attrib["message"] == "Duration is unsupported: no"
+
+
+def test_verdicts_are_counted():
+    assert [REPORT.count(verdict) for verdict in Verdict] == [1, 1, 1]
