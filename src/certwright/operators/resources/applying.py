@@ -12,7 +12,6 @@ from certwright.operators.resources import claims, inventory, keys
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.conditions import APPLIED, Claim
 from certwright.operators.resources.deletion import lingering
-from certwright.operators.resources.desired import apply_error
 from certwright.operators.resources.gathering import Facts
 from certwright.operators.resources.guards import PruneGuard
 from certwright.operators.resources.inventory import ref_of
@@ -27,6 +26,8 @@ from certwright.runtime import Entry, Store
 
 NAMED: Final = 5
 """How many objects an event names."""
+REMARKS: Final = 10
+"""How many remarks on one input are told."""
 _WRITTEN: Final = frozenset({Action.CREATED, Action.CONFIGURED, Action.RECREATED})
 
 
@@ -42,7 +43,7 @@ class Application:
         self._facts = facts
         self._keeper = look.keeper
         self._changes: list[Change] = [
-            Change(refusal.ref, Action.FAILED, refusal.problem) for refusal in facts.plan.refused
+            Change(refusal.ref, Action.FAILED, str(refusal)) for refusal in facts.plan.refused
         ]
         self._unwatched: dict[ObjectRef, Live] = {}
         self._unreleased: list[str] = []
@@ -106,6 +107,19 @@ class Application:
         )
         self._changes += result.entries
         self._note_repairs(result, now)
+        self._note_remarks(result)
+
+    def _note_remarks(self, result: ChangeSet) -> None:
+        """Tell, once for each input, what was accepted and is probably a mistake."""
+        if self._unchanged_input():
+            return
+        ignored = [
+            f"{change.ref}: {change.reason}"
+            for change in result.with_action(Action.UNCHANGED, Action.CONFIGURED)
+            if change.reason.endswith("ignored")
+        ]
+        for remark in (*self._facts.desired.remarks, *self._facts.warnings, *ignored)[:REMARKS]:
+            self._look.ctx.event(self._look.obj, "Warning", "QuestionableInput", remark)
 
     def _applied(self, entry: Change, live: Live | None) -> None:
         self._keeper.metrics.applied(entry.action)
@@ -264,11 +278,7 @@ class Application:
         self._remember(settled=applied and judged is not None)
 
     def _claim(self) -> Claim:
-        failures = [
-            apply_error(change.ref, change.reason)
-            for change in self._changes
-            if change.action is Action.FAILED
-        ]
+        failures = [c.reason for c in self._changes if c.action is Action.FAILED]
         if failures:
             return claims.apply_failed(failures)
         if self._unreleased:
