@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import contains, covers, own_fields
+from certwright.kube import FieldSet, contains, covers, is_applied, own_fields
 
 CONTAINED = {
     "defaults of the server": ({"a": 1, "b": 2}, {"a": 1}),
@@ -69,3 +69,119 @@ def test_only_our_apply_to_the_main_resource_counts_as_ours():
     assert own_fields([update, status, other], "me") is None
     mine = {"manager": "me", "operation": "Apply", "fieldsV1": fields}
     assert own_fields([update, mine], "me") is not None
+
+
+def managed(fields):
+    return FieldSet.parse(fields)
+
+
+def pod(**container):
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "ns"},
+        "spec": {"containers": [{"name": "c", **container}]},
+    }
+
+
+def owned(*names, **children):
+    """Return the ownership of fields of the container."""
+    inner = {f"f:{name}": {} for name in names} | {f"f:{n}": c for n, c in children.items()}
+    return managed(
+        {"f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:name": {}, **inner}}}}
+    )
+
+
+REQUESTS = {"f:requests": {"f:cpu": {}, "f:memory": {}}}
+
+
+def test_amounts_are_compared_as_such_where_the_server_normalises_them():
+    live = pod(resources={"requests": {"cpu": "1", "memory": "1Gi"}})
+    fields = owned(resources=REQUESTS)
+    assert is_applied(
+        live, fields, pod(resources={"requests": {"cpu": "1000m", "memory": "1024Mi"}})
+    )
+    assert is_applied(live, fields, pod(resources={"requests": {"cpu": 1, "memory": "1Gi"}}))
+    assert not is_applied(
+        live, fields, pod(resources={"requests": {"cpu": "1001m", "memory": "1Gi"}})
+    )
+    assert not is_applied(
+        live, fields, pod(resources={"requests": {"cpu": "one", "memory": "1Gi"}})
+    )
+
+
+def test_nothing_else_that_looks_like_an_amount_is():
+    live = {**pod(), "metadata": {"name": "p", "namespace": "ns", "labels": {"x": "1"}}}
+    fields = managed({"f:metadata": {"f:labels": {"f:x": {}}}})
+    desired = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}}
+    assert is_applied(
+        live, fields, {**desired, "metadata": {**desired["metadata"], "labels": {"x": "1"}}}
+    )
+    assert not is_applied(
+        live, fields, {**desired, "metadata": {**desired["metadata"], "labels": {"x": "1000m"}}}
+    )
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p", "namespace": "ns"}}
+    fields = managed({"f:data": {"f:limits": {}, "f:startTime": {}}})
+    stored = {**config, "data": {"limits": "1", "startTime": "2026-01-01T00:00:00Z"}}
+    assert not is_applied(
+        stored, fields, {**config, "data": {"limits": "1000m", "startTime": "2026-01-01T00:00:00Z"}}
+    )
+
+
+def test_custom_resources_are_stored_as_written():
+    custom = {
+        "apiVersion": "example.com/v1",
+        "kind": "X",
+        "metadata": {"name": "x", "namespace": "ns"},
+        "spec": {"limits": {"cpu": "1"}},
+    }
+    fields = managed({"f:spec": {"f:limits": {"f:cpu": {}}}})
+    assert is_applied(custom, fields, custom)
+    assert not is_applied(custom, fields, {**custom, "spec": {"limits": {"cpu": "1000m"}}})
+
+
+def test_instants_are_compared_as_such():
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "l", "namespace": "ns"},
+    }
+    fields = managed({"f:spec": {"f:renewTime": {}}})
+    live = {**lease, "spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}
+    assert is_applied(live, fields, {**lease, "spec": {"renewTime": "2026-01-01T01:00:00+01:00"}})
+    assert not is_applied(live, fields, {**lease, "spec": {"renewTime": "2026-01-01T00:00:01Z"}})
+
+
+def test_zero_values_we_set_need_not_be_stored():
+    fields = owned("stdin", "workingDir")
+    assert is_applied(pod(), fields, pod(stdin=False, workingDir=""))
+    assert not is_applied(pod(), fields, pod(stdin=True, workingDir=""))
+
+
+def test_zero_values_we_never_set_are_a_difference():
+    """Where absent and false are not the same, only having set it proves that it is false."""
+    assert not is_applied(pod(), owned(), pod(stdin=False))
+
+
+def test_truth_is_no_number():
+    assert not contains({"a": 1}, {"a": True})
+    assert not contains({"a": False}, {"a": 0})
+    assert contains({"a": 1}, {"a": 1.0})
+
+
+def test_the_order_of_named_items_counts():
+    two = [{"name": "a"}, {"name": "b"}]
+    assert contains({"c": [{"name": "x"}, *two]}, {"c": two})
+    assert not contains({"c": two[::-1]}, {"c": two})
+
+
+def test_defaults_inside_what_we_own_whole_are_excused():
+    reference = {"fieldRef": {"fieldPath": "metadata.name"}}
+    stored = {"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v1"}}
+    env = {'k:{"name":"E"}': {".": {}, "f:name": {}, "f:valueFrom": {"f:fieldRef": {}}}}
+    fields = owned(env=env)
+    live = pod(env=[{"name": "E", "valueFrom": stored}])
+    assert is_applied(live, fields, pod(env=[{"name": "E", "valueFrom": reference}]))
+    other = {"fieldRef": {**stored["fieldRef"], "apiVersion": "v2"}}
+    live = pod(env=[{"name": "E", "valueFrom": other}])
+    assert not is_applied(live, fields, pod(env=[{"name": "E", "valueFrom": reference}]))
