@@ -44,6 +44,13 @@ def conformance(
     issuer: Issuer,
     namespace: Namespace = "default",
     unsupported: Unsupported = None,
+    key_secrets: Annotated[
+        bool,
+        typer.Option(
+            "--key-secrets",
+            help="Put the private keys into Secrets beside the requests, for self-signing issuers.",
+        ),
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.")
     ] = None,
@@ -71,5 +78,5 @@ def conformance(
         raise UsageError(f"--unsupported: {unknown[0]!r} is no feature; there are {known}")
     features = [Feature(text) for text in unsupported or ()]
     patience = timedelta(seconds=seconds_of(timeout, "--timeout"))
-    options = Options(name, kubeconfig, context, namespace, features, junit, patience)
+    options = Options(name, kubeconfig, context, namespace, features, junit, patience, key_secrets)
     raise typer.Exit(main(options))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from certwright import pki
 from certwright.api.certificates import DURATION_ANNOTATION, IS_CA_ANNOTATION
-from certwright.api.certmanager import IssuerRef
+from certwright.api.certmanager import PRIVATE_KEY_SECRET, IssuerRef
 from certwright.issuer.conformance.cases import Case
 from certwright.kube import JsonObject, format_duration
 
@@ -91,6 +91,22 @@ def signing_request(case: Case, csr: bytes, signer: str) -> JsonObject:
         "metadata": {**_metadata(case), "annotations": annotations},
         "spec": spec,
     }
+
+
+def key_secret(asked: Asked, request: JsonObject) -> JsonObject:
+    """Return a Secret with the private key, to be created beside the request."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"namespace": request["metadata"]["namespace"], **_metadata(asked.case)},
+        "data": {"tls.key": base64.b64encode(pki.write_key(asked.key)).decode()},
+    }
+
+
+def with_key_secret(request: JsonObject, name: str) -> JsonObject:
+    """Return a CertificateRequest that says where the private key is."""
+    annotations = {PRIVATE_KEY_SECRET: name}
+    return {**request, "metadata": {**request["metadata"], "annotations": annotations}}
 
 
 def _metadata(case: Case) -> JsonObject:

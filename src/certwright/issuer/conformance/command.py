@@ -62,6 +62,7 @@ class Options:
     unsupported: Sequence[Feature] = field(default=())
     junit: Path | None = None
     patience: timedelta = PATIENCE
+    key_secrets: bool = False
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -86,6 +87,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FEATURE",
         help=f"what its authority does not do; may be repeated: {', '.join(sorted(Feature))}",
     )
+    parser.add_argument(
+        "--key-secrets",
+        action="store_true",
+        help="put the private keys into Secrets beside the requests, for self-signing issuers",
+    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write JUnit XML")
     parser.add_argument(
         "--timeout",
@@ -107,6 +113,7 @@ def run_arguments(arguments: Namespace) -> int:
             arguments.unsupported,
             arguments.junit,
             arguments.timeout,
+            arguments.key_secrets,
         )
     )
 
@@ -135,6 +142,7 @@ async def _test(options: Options) -> Report:
             options.namespace,
             dict.fromkeys(options.unsupported, "by --unsupported"),
             options.patience,
+            key_secrets=options.key_secrets,
         )
         await client.get(resource, subject.issuer)  # better said at once than fifty times
         return await run(subject, ITEMS, progress=_show)

@@ -18,7 +18,9 @@ from certwright.issuer.conformance.asking import (
     Asked,
     ask,
     certificate_request,
+    key_secret,
     signing_request,
+    with_key_secret,
 )
 from certwright.issuer.conformance.cases import Case
 from certwright.issuer.conformance.judging import is_issued, is_refused
@@ -34,6 +36,7 @@ from certwright.kube import (
     find_condition,
     format_time,
     is_true,
+    key_of,
     kinds,
     resource_of,
 )
@@ -93,15 +96,23 @@ class Requester:
     @asynccontextmanager
     async def make_from(self, asked: Asked, manifest: JsonObject) -> AsyncIterator[Made]:
         """Make a request from a manifest."""
+        async with contextlib.AsyncExitStack() as stack:
+            if self.subject.key_secrets and asked.case.suite == "CertificateRequest":
+                secret = await stack.enter_async_context(self._created(key_secret(asked, manifest)))
+                manifest = with_key_secret(manifest, secret["metadata"]["name"])
+            created = await stack.enter_async_context(self._created(manifest))
+            yield Made(asked, _REQUESTS[asked.case.suite], key_of(created), [created])
+
+    @asynccontextmanager
+    async def _created(self, manifest: JsonObject) -> AsyncIterator[JsonObject]:
+        """Create an object for a while."""
         created = await self._client.create(manifest)
-        metadata = created["metadata"]
-        key = Key(metadata.get("namespace", ""), metadata["name"])
-        made = Made(asked, _REQUESTS[asked.case.suite], key, [created])
         try:
-            yield made
+            yield created
         finally:
+            resource = kinds.Secret if created["kind"] == "Secret" else _REQUESTS[created["kind"]]
             with contextlib.suppress(NotFound):  # somebody cleans up as well
-                await self._client.delete(made.resource, key)
+                await self._client.delete(resource, key_of(created))
 
     async def approve(self, made: Made) -> None:
         """Approve a request, unless somebody in the cluster was faster."""

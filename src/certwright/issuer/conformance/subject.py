@@ -34,6 +34,9 @@ class Subject:
     """What its authority does not do, each with the reason."""
     patience: timedelta = PATIENCE
     glance: timedelta = GLANCE
+    key_secrets: bool = False
+    """Whether the key of each CertificateRequest is put into a Secret beside it, as cert-manager
+    does; issuers of self-signed certificates need it."""
 
     @property
     def reference(self) -> IssuerRef:

@@ -72,6 +72,8 @@ class IssuerConformance:
     """The spec of the issuer under test, as in its manifest."""
     unsupported: ClassVar[Mapping[Feature, str]] = {}
     """What the authority does not do, each with the reason."""
+    key_secrets: ClassVar[bool] = False
+    """Whether the issuer needs the private keys, in Secrets beside the requests."""
     patience: ClassVar[timedelta] = PATIENCE
     glance: ClassVar[timedelta] = GLANCE
 
@@ -114,6 +116,7 @@ class IssuerConformance:
             self.unsupported,
             self.patience,
             self.glance,
+            self.key_secrets,
         )
 
     def _kinds(self, item: Item) -> Sequence[type[Object]]:

@@ -7,7 +7,13 @@ import pytest
 
 from certwright import pki
 from certwright.api.certmanager import IssuerRef
-from certwright.issuer.conformance.asking import ask, certificate_request, signing_request
+from certwright.issuer.conformance.asking import (
+    ask,
+    certificate_request,
+    key_secret,
+    signing_request,
+    with_key_secret,
+)
 from certwright.issuer.conformance.cases import Case
 from certwright.issuer.conformance.certificatecases import CERTIFICATE_CASES
 from certwright.issuer.conformance.features import Feature
@@ -129,6 +135,17 @@ def test_a_kubernetes_csr_asks_for_a_lifetime_in_either_way():
         "experimental.cert-manager.io/request-is-ca": "true",
     }
     assert case.asked_lifetime == timedelta(hours=5), "the annotation wins"
+
+
+def test_a_private_key_is_put_where_the_request_says():
+    asked = ask(PLAIN, KEY)
+    request = certificate_request(PLAIN, asked.csr, ISSUER, "here")
+    secret = key_secret(asked, request)
+    assert secret["metadata"]["namespace"] == "here"
+    held = pki.read_key(base64.b64decode(secret["data"]["tls.key"]))
+    assert pki.public_key_bytes(held.public_key()) == pki.public_key_bytes(KEY.public_key())
+    named = with_key_secret(request, "made-up")["metadata"]["annotations"]
+    assert named == {"cert-manager.io/private-key-secret-name": "made-up"}
 
 
 @pytest.mark.parametrize(
