@@ -1,0 +1,108 @@
+"""Whose an object is, decided from what it says of itself."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certwright.apply import Adopt, Live, Owner, Right, Rules, claim
+from certwright.apply.adoption import has_legacy, taken_over
+from certwright.kube import FieldSet, own_fields
+
+MARK = "example.com/owner"
+OURS = Owner(MARK, "ours", succeeds=lambda value: value == "gone")
+ME = {"manager": "me", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}}}}
+
+
+def live(mark=None, labels=None, managed=()):
+    metadata = {"name": "x", "labels": labels or {}}
+    if mark is not None:
+        metadata["annotations"] = {MARK: mark}
+    return Live({"metadata": metadata}, managed)
+
+
+CASES = {
+    "nobody asks": (live("theirs"), None, Rules(), Right.WRITE),
+    "ours": (live("ours"), OURS, Rules(adopt=Adopt.NEVER), Right.WRITE),
+    "of one that is gone": (live("gone"), OURS, Rules(adopt=Adopt.NEVER), Right.WRITE),
+    "theirs": (live("theirs"), OURS, Rules(), Right.REFUSE),
+    "theirs, to be taken": (live("theirs"), OURS, Rules(take_over=True), Right.WRITE),
+    "theirs, and a fall-back": (live("theirs"), OURS, Rules(fall_back=True), Right.LEAVE),
+    "nobody's": (live(), OURS, Rules(), Right.WRITE),
+    "an empty mark": (live(""), OURS, Rules(adopt=Adopt.NEVER), Right.REFUSE),
+    "nobody's, never": (live(), OURS, Rules(adopt=Adopt.NEVER), Right.REFUSE),
+    "nobody's, a fall-back": (live(), OURS, Rules(fall_back=True), Right.LEAVE),
+    "applied by us, mark removed": (
+        live(managed=[ME]),
+        OURS,
+        Rules(adopt=Adopt.NEVER, fall_back=True),
+        Right.WRITE,
+    ),
+    "labelled": (
+        live(labels={"a": "b", "c": "d"}),
+        OURS,
+        Rules(adopt=Adopt.IF_LABELLED, adopt_labels={"a": "b"}),
+        Right.WRITE,
+    ),
+    "labelled otherwise": (
+        live(labels={"a": "x"}),
+        OURS,
+        Rules(adopt=Adopt.IF_LABELLED, adopt_labels={"a": "b"}),
+        Right.REFUSE,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_claims(case):
+    obj, owner, rules, right = case
+    found = claim(obj, owner, rules, "me")
+    assert found.right is right
+    assert bool(found.reason) == (right is not Right.WRITE)
+
+
+def entry(manager, operation, fields, subresource=""):
+    return {
+        "manager": manager,
+        "operation": operation,
+        "apiVersion": "v1",
+        "subresource": subresource,
+        "fieldsV1": fields,
+    }
+
+
+FIELDS = st.dictionaries(
+    st.sampled_from(["f:a", "f:b"]),
+    st.dictionaries(st.sampled_from(["f:x", "f:y"]), st.just({}), min_size=1),
+    min_size=1,
+)
+ENTRIES = st.lists(
+    st.builds(
+        entry,
+        st.sampled_from(["old", "older", "other", "me"]),
+        st.sampled_from(["Apply", "Update"]),
+        FIELDS,
+        st.sampled_from(["", "status"]),
+    ),
+    max_size=5,
+    unique_by=lambda e: (e["manager"], e["operation"], e["subresource"]),
+)
+
+
+@given(ENTRIES)
+def test_a_transfer_moves_exactly_the_fields_of_the_predecessors(entries):
+    before = Live({"metadata": {}}, entries)
+    if not has_legacy(before, ("old", "older")):
+        return
+    after = taken_over(entries, "me", ("old", "older"))
+    assert not has_legacy(Live({"metadata": {}}, after), ("old", "older"))
+    legacy = [
+        FieldSet.parse(e["fieldsV1"])
+        for e in entries
+        if e["manager"] in {"old", "older"} and e["operation"] == "Update" and not e["subresource"]
+    ]
+    mine = own_fields(entries, "me") or FieldSet()
+    for fields in legacy:
+        mine |= fields
+    assert own_fields(after, "me") == mine
+    untouched = [e for e in entries if e["manager"] == "other" or e["subresource"]]
+    assert all(e in after for e in untouched)

@@ -1,0 +1,221 @@
+"""The smaller decisions of the engine: what is sent, what is removed, what is made anew."""
+
+from base64 import b64encode
+
+import pytest
+
+from certwright.apply import Live, Owner, Rules, Wanted
+from certwright.apply.definitions import Definitions, is_decided, is_established
+from certwright.apply.desired import desired_of
+from certwright.apply.findings import failed
+from certwright.apply.leftovers import leftovers
+from certwright.apply.masking import without_values_of
+from certwright.apply.memory import Memory, digest_of
+from certwright.apply.recreation import Recreation, recreation
+from certwright.client import Propagation
+from certwright.kube import Cause, FieldSet, GroupVersionKind, Invalid, Key
+from certwright.kube.kinds import ConfigMap
+
+
+def obj(kind="ConfigMap", api_version="v1", **parts):
+    metadata = {"name": "x", "namespace": "ns", **parts.pop("metadata", {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}
+
+
+def live(**metadata):
+    return Live(obj(metadata={"uid": "u", "resourceVersion": "7", **metadata}))
+
+
+def secret(**parts):
+    return desired_of(Wanted(obj("Secret", **parts)), None)
+
+
+def encoded(text):
+    return b64encode(text.encode()).decode()
+
+
+def test_texts_of_secrets_become_data():
+    assert secret(stringData={"a": "1"}, data={"a": "eA==", "b": "eQ=="}) == obj(
+        "Secret", data={"a": encoded("1"), "b": "eQ=="}
+    )
+    assert secret(stringData={}) == obj("Secret")
+    assert secret(stringData=None, data=None) == obj("Secret", data=None)
+    assert secret(data={"a": "eA\n=="}) == obj("Secret", data={"a": "eA=="})
+
+
+@pytest.mark.parametrize("parts", [{"stringData": {"a": 1}}, {"data": "x"}, {"data": {"a": "\n!"}}])
+def test_what_makes_no_sense_is_left_to_the_server(parts):
+    assert secret(**parts) == obj("Secret", **parts)
+
+
+def test_the_owner_is_written_and_the_servers_own_fields_left_out():
+    exported = obj(metadata={"uid": "u", "resourceVersion": "1", "managedFields": [], "labels": {}})
+    assert desired_of(Wanted(exported), Owner("o", "me"))["metadata"] == {
+        "name": "x",
+        "namespace": "ns",
+        "labels": {},
+        "annotations": {"o": "me"},
+    }
+    verbatim = Wanted(exported, Rules(create_only=True))
+    assert desired_of(verbatim, Owner("o", "me")) is exported
+
+
+EXACT = Rules(exact_labels=True, exact_annotations=True, exact_owners=True)
+REF = {"uid": "1"}
+
+
+def test_nothing_to_remove_needs_no_patch():
+    assert leftovers(obj(), live(), EXACT) is None
+    assert leftovers(obj(), live(labels={"a": "b"}, ownerReferences=[REF]), Rules()) is None
+
+
+def test_what_others_put_there_is_removed_from_the_state_it_was_seen_in():
+    found = live(labels={"a": "1", "b": "1"}, annotations={"c": "1"}, ownerReferences=[REF])
+    assert leftovers(obj(metadata={"labels": {"a": "1"}}), found, EXACT) == {
+        "metadata": {
+            "uid": "u",
+            "resourceVersion": "7",
+            "labels": {"b": None},
+            "annotations": {"c": None},
+            "ownerReferences": None,
+        }
+    }
+
+
+def test_own_references_stay_next_to_those_that_go():
+    found = live(ownerReferences=[REF, {"uid": "2"}])
+    patch = leftovers(obj(metadata={"ownerReferences": [REF]}), found, EXACT)
+    assert patch["metadata"]["ownerReferences"] == [REF]
+
+
+def test_what_the_cluster_notes_for_itself_stays():
+    noted = {"deployment.kubernetes.io/revision": "1", "loadbalancer.openstack.org/id": "2"}
+    name = {"kubernetes.io/metadata.name": "x"}
+    found = live(annotations=noted, labels=name)
+    assert leftovers(obj("Service"), found, EXACT) is None
+    patch = leftovers(obj("ConfigMap"), found, EXACT)
+    assert patch["metadata"]["annotations"] == {"loadbalancer.openstack.org/id": None}
+
+
+def test_prefixes_go_where_they_are_not_wanted():
+    rules = Rules(drop_annotations=("ref/",))
+    found = live(annotations={"ref/a": "1", "ref/b": "1", "c": "1"})
+    patch = leftovers(obj(metadata={"annotations": {"ref/b": "1"}}), found, rules)
+    assert patch["metadata"]["annotations"] == {"ref/a": None}
+
+
+IMMUTABLE = Invalid(
+    "no",
+    causes=[Cause("FieldValueForbidden", "x: field is immutable when `immutable` is set", "data")],
+)
+OTHER = Invalid("no", causes=[Cause("FieldValueInvalid", "field is immutable", "spec")])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "refusal", "allowed"),
+    [
+        (Wanted(obj()), IMMUTABLE, True),
+        (Wanted(obj("Secret")), IMMUTABLE, True),
+        (Wanted(obj("ConfigMap", "example.com/v1")), IMMUTABLE, False),
+        (Wanted(obj()), OTHER, False),
+        (Wanted(obj("Job", "batch/v1")), OTHER, False),
+        (Wanted(obj("Job", "batch/v1"), Rules(recreate=True)), OTHER, True),
+        (Wanted(obj("Service", spec={"clusterIP": "None"})), OTHER, True),
+        (Wanted(obj("Service", spec={"clusterIP": "10.0.0.2"})), OTHER, False),
+    ],
+)
+def test_what_is_made_anew(wanted, refusal, allowed):
+    found = Live(obj(wanted.obj["kind"], spec={"clusterIP": "10.0.0.1"}))
+    assert recreation(wanted, found, refusal) == (Recreation() if allowed else None)
+
+
+@pytest.mark.scenario("MR-44")
+def test_how_dependents_go_then():
+    wanted = Wanted(obj(), Rules(recreate=True, recreate_propagation="Orphan"))
+    assert recreation(wanted, live(), OTHER) == Recreation(Propagation.ORPHAN)
+    bogus = Wanted(obj(), Rules(recreate=True, recreate_propagation="Bogus"))
+    with pytest.raises(ValueError, match=r"supported values: \[Background Foreground Orphan\]"):
+        recreation(bogus, live(), OTHER)
+    unused = Wanted(obj("Job", "batch/v1"), Rules(recreate_propagation="Bogus"))
+    assert recreation(unused, live(), OTHER) is None
+
+
+def test_failures_name_the_object_and_no_secret():
+    wanted = Wanted(
+        obj("Secret", stringData={"a": "hunter2", "b": "x"}, data={"c": encoded("swordfish")})
+    )
+    text = f"Secret is invalid: hunter2 and {encoded('swordfish')} and swordfish: x"
+    reason = failed(wanted, ValueError(text)).entry.reason
+    assert (
+        reason
+        == 'error during apply of object "v1/Secret/ns/x": Secret is invalid: *** and *** and ***: x'
+    )
+    assert without_values_of("hunter2", obj(stringData={"a": "hunter2"})) == "hunter2"
+
+
+def crd(**status):
+    spec = {
+        "group": "example.com",
+        "scope": "Cluster",
+        "names": {"kind": "Toy", "plural": "toys"},
+        "versions": [{"name": "v1", "served": True}, {"name": "v0", "served": False}],
+    }
+    conditions = [{"type": name, "status": value} for name, value in status.items()]
+    made = obj("CustomResourceDefinition", "apiextensions.k8s.io/v1", spec=spec)
+    return {**made, "status": {"conditions": conditions}}
+
+
+def test_definitions_are_decided_when_they_serve_or_never_will():
+    assert is_established(Live(crd(Established="True")))
+    assert is_decided(Live(crd(NamesAccepted="False")))
+    assert not is_decided(Live(crd(NamesAccepted="True", Established="False")))
+    assert not is_decided(Live(obj()))
+
+
+def test_what_waits_for_a_definition():
+    definition = Wanted(crd())
+    toy = Wanted(obj("Toy", "example.com/v1")).ref
+    known = Definitions([definition])
+    assert known.brings(toy)
+    assert not known.brings(Wanted(obj()).ref)
+    known.note(definition.obj, failed(definition, ValueError("no")))
+    assert known.waits_for(toy) == "it waits for CustomResourceDefinition ns/x"
+    assert known.waits_for(Wanted(obj()).ref) == ""
+
+
+def test_the_kinds_of_a_new_definition_are_known_at_once():
+    definition = Wanted(crd())
+    known = Definitions([definition])
+    finding = failed(definition, ValueError("an update that failed"), Live(crd(Established="True")))
+    known.note(definition.obj, finding)
+    resource = known.resource(GroupVersionKind("example.com", "v1", "Toy"))
+    assert (resource.plural, resource.namespaced) == ("toys", False)
+    assert known.resource(GroupVersionKind("example.com", "v0", "Toy")) is None
+    assert known.waits_for(Wanted(obj("Toy", "example.com/v1")).ref) == ""
+
+
+def test_memory_trusts_what_the_server_made_of_it():
+    """After an apply the server's form counts, however different it looks from what was sent."""
+    memory, own = Memory(), FieldSet.parse({"f:data": {"f:a": {}}})
+    sent = obj(data={"a": "sent"})
+    stored = Live(obj(data={"a": "normalised"}, metadata={"uid": "u", "resourceVersion": "1"}))
+    assert not memory.is_applied(None, stored, own, sent)
+    place = (ConfigMap, Key("ns", "x"))
+    memory.remember(place, stored, own, digest_of(sent), sent, Rules())
+    assert memory.is_applied(memory.get(*place), stored, own, sent)
+    drifted = Live(obj(data={"a": "drift"}, metadata={"uid": "u", "resourceVersion": "2"}))
+    assert not memory.is_applied(memory.get(*place), drifted, own, sent)
+    again = Live(obj(data={"a": "normalised"}, metadata={"uid": "other", "resourceVersion": "1"}))
+    assert not memory.is_applied(memory.get(*place), again, own, sent)
+
+
+def test_memory_of_what_was_told_to_go():
+    memory, key = Memory(), Key("ns", "x")
+    memory.note_deleted(ConfigMap, key)
+    assert memory.was_deleted(ConfigMap, key)
+    memory.remember((ConfigMap, key), live(), FieldSet(), b"", {}, Rules())
+    assert not memory.was_deleted(ConfigMap, key)
+    memory.note_deleted(ConfigMap, key)
+    assert len(memory) == 0
+    memory.forget(ConfigMap, key)
+    assert not memory.was_deleted(ConfigMap, key)

@@ -1,0 +1,80 @@
+"""What may go, what is written down, what is kept."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certwright.apply import Inventory, ObjectRef, is_mass_deletion, plan_pruning
+from certwright.apply.inventory import Page
+
+
+def ref(name, version="v1"):
+    return ObjectRef(f"apps/{version}", "Deployment", "ns", name)
+
+
+REFS = st.lists(st.sampled_from([ref(f"n{i}") for i in range(30)]), unique=True)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "unwanted", "mass"),
+    [(9, 9, False), (10, 5, False), (10, 6, True), (11, 6, True), (100, 50, False), (10, 0, False)],
+)
+@pytest.mark.scenario("MR-70")
+def test_the_guard(recorded, unwanted, mass):
+    assert is_mass_deletion(recorded, unwanted) is mass
+
+
+@given(REFS, REFS, st.booleans(), st.sampled_from(["", "b.yaml"]))
+def test_nothing_wanted_is_ever_pruned(recorded, wanted, confirmed, doubts):
+    plan = plan_pruning(recorded, wanted, confirmed=confirmed, doubts=doubts)
+    assert set(plan.unwanted) == set(recorded) - set(wanted)
+    mass = is_mass_deletion(len(recorded), len(plan.unwanted))
+    held = bool(plan.unwanted) and (bool(doubts) or (mass and not confirmed))
+    assert bool(plan.held) is held
+    assert plan.allowed is (bool(plan.unwanted) and not held)
+
+
+def test_another_version_of_a_group_is_the_same_object():
+    assert plan_pruning([ref("a", "v1beta1")], [ref("a", "v1")]).unwanted == ()
+
+
+@given(st.lists(REFS, max_size=4), st.integers(1, 200))
+def test_an_inventory_lists_everything_once_and_moves_nothing(rounds, page_bytes):
+    inventory = Inventory("x")
+    for refs in rounds:
+        before = {one: page.name for page in inventory.pages for one in page.refs}
+        inventory = inventory.with_refs(refs, page_bytes=page_bytes)
+        after = {one: page.name for page in inventory.pages for one in page.refs}
+        assert before.items() <= after.items()
+        assert set(after) == set(before) | set(refs)
+        assert len(inventory.refs) == len(after)
+        assert len({page.name for page in inventory.pages}) == len(inventory.pages)
+        assert all(len(page.text) <= page_bytes or len(page.refs) == 1 for page in inventory.pages)
+        inventory = inventory.without(refs[::2])
+        assert not set(refs[::2]) & set(inventory.refs)
+
+
+def test_pages_that_do_not_change_stay_the_same_values():
+    page = Page("p", (ref("a"),))
+    inventory = Inventory("x", (page,))
+    assert inventory.with_refs([ref("a")]).pages[0] is page
+    assert inventory.without([ref("b")]).pages[0] is page
+
+
+@given(
+    st.builds(
+        ObjectRef,
+        st.sampled_from(["v1", "apps/v1", "example.com/v1"]),
+        st.sampled_from(["Pod", "Role"]),
+        st.sampled_from(["", "ns"]),
+        st.sampled_from(["a", "system:x", "a.b"]),
+    )
+)
+def test_an_id_says_all(one):
+    assert ObjectRef.parse(one.id) == one
+
+
+@pytest.mark.parametrize("text", ["", "a", "v1/Pod/x", "v1/Pod/ns/", "/Pod/ns/x", "a/b/c/Pod/ns/x"])
+def test_what_is_no_id_is_refused(text):
+    with pytest.raises(ValueError, match="apiVersion/kind/namespace/name"):
+        ObjectRef.parse(text)
