@@ -92,10 +92,14 @@ def build(
         )
     for desk, watched in _desks(kinds, settings):
         requests = RequestLoop(desk, signer, memory, backoff)
-        changed = predicates.signing_request_changed
-        if desk.resource == CertificateRequest.resource:
-            upstream = settings.compat == "upstream"
-            changed = predicates.request_changed if upstream else predicates.foreign_part_changed
+        changed = predicates.foreign_part_changed
+        if settings.compat == "upstream":
+            is_cert_managers = desk.resource == CertificateRequest.resource
+            changed = (
+                predicates.request_changed
+                if is_cert_managers
+                else predicates.signing_request_changed
+            )
         yield Controller(
             watched,
             requests.reconcile,

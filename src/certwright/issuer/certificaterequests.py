@@ -47,6 +47,10 @@ class CertificateRequests:
         deleting = asked.metadata.deletion_timestamp is not None
         return gate_request(asked.conditions, is_deleting=deleting, compat=self.compat)
 
+    def is_issued(self, asked: Asked) -> bool:
+        """Whether it has a certificate."""
+        return bool(asked.typed.status.certificate)
+
     def terms(self, asked: Asked) -> pki.RequestTerms:
         """Read lifetime, usages and whether an authority is asked for."""
         return request_terms(asked.typed)

@@ -76,6 +76,10 @@ class Desk(Protocol):
         """Judge what the request is ready for."""
         ...
 
+    def is_issued(self, asked: Asked) -> bool:
+        """Whether it has a certificate."""
+        ...
+
     def request(self, asked: Asked, at: IssuerAt, around: Circumstances) -> Request:
         """Return what authors get."""
         ...

@@ -8,9 +8,11 @@ from collections.abc import Callable, Container
 import msgspec
 from msgspec import Struct, field
 
-from certwright.issuer.conditions import READY
+from certwright.issuer.conditions import READY, STATE
 from certwright.kube import Condition, find_condition
 from certwright.runtime import Entry, Predicate
+
+_OURS = frozenset({READY, STATE})
 
 
 class _Metadata(Struct, rename="camel"):
@@ -55,11 +57,14 @@ def request_changed(old: Seen | None, new: Seen | None) -> bool:
 
 
 def foreign_part_changed(old: Seen | None, new: Seen | None) -> bool:
-    """Wake for a CertificateRequest, and sleep through Ready altogether."""
+    """Wake for a request of either kind, and sleep through our own doing altogether.
+
+    What an author's `WithCondition` sets does wake: the author wants to be asked again.
+    """
     if old is None or new is None:
         return True
-    counts = [sum(one.type != READY for one in side.conditions) for side in (old, new)]
-    return counts[0] != counts[1] or _others_changed(old, new, {READY})
+    counts = [sum(one.type not in _OURS for one in side.conditions) for side in (old, new)]
+    return counts[0] != counts[1] or _others_changed(old, new, _OURS)
 
 
 def signing_request_changed(old: Seen | None, new: Seen | None) -> bool:

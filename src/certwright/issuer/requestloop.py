@@ -24,7 +24,7 @@ from certwright.issuer.outcomes import Change, Next, Notice, outdated
 from certwright.issuer.reading import IssuerRecord, read_issuer
 from certwright.issuer.settings import APPROVAL_PATIENCE
 from certwright.issuer.signing import ReadFailed, Signer
-from certwright.issuer.verdicts import Result, Verdict, text_of
+from certwright.issuer.verdicts import Result, Verdict, issued, text_of
 from certwright.kube import Key, NotFound, find_condition, format_duration
 from certwright.runtime import DONE, WAIT, Backoff, Context, Outcome, again
 
@@ -73,10 +73,10 @@ class RequestLoop:
         except NotOurs:
             return DONE
         gate = self.desk.gate(asked)
-        if gate is Gate.LEAVE:
-            return self._forget(key)
         attempts = self.memory.attempts(self.desk.resource, key, asked.metadata.uid)
         case = Case(asked, at, gate, self._issuer(ctx, at), attempts)
+        if gate is Gate.LEAVE:
+            return self._leave(ctx, case)
         if gate is Gate.UNAPPROVED:
             return self._unapproved(ctx, case)
         self.memory.link(self.desk.resource, key, at)
@@ -193,6 +193,8 @@ class RequestLoop:
                 return self._forget(asked.key)
         if not is_upstream:
             self._tell(ctx, case, change)
+        if case.attempts.signed is not None:
+            return self._forget(asked.key)
         return self._next(change, case.attempts)
 
     def _tell(self, ctx: Context, case: Case, change: Change) -> None:
@@ -243,6 +245,14 @@ class RequestLoop:
             ctx, case, Change(notice=Notice("Warning", "WaitingForApproval", "Synced", note))
         )
         return DONE
+
+    def _leave(self, ctx: Context, case: Case) -> Outcome:
+        """Leave a settled request. If we settled it without hearing so, tell that we did."""
+        signed, now = case.attempts.signed, ctx.clock.now()
+        if signed is not None and self.desk.is_issued(case.asked):
+            said = self.desk.settle(case.asked, issued(signed), now)
+            self._tell(ctx, case, Change(notice=said.notice))
+        return self._forget(case.asked.key)
 
     def _forget(self, key: Key) -> Outcome:
         self.memory.forget(self.desk.resource, key)

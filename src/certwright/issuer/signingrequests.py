@@ -67,6 +67,10 @@ class SigningRequests:
             is_deleting=asked.metadata.deletion_timestamp is not None,
         )
 
+    def is_issued(self, asked: Asked) -> bool:
+        """Whether it has a certificate."""
+        return bool(asked.typed.status.certificate)
+
     def terms(self, asked: Asked) -> pki.RequestTerms:
         """Read lifetime, usages and whether an authority is asked for."""
         return signing_terms(asked.typed)

@@ -162,6 +162,8 @@ def text_of(error: BaseException) -> str:
 
 def named(error: pki.PkiError) -> str:
     """Return a refusal with its name, so that people and machines can look it up."""
+    if isinstance(error, pki.Refused):
+        return "; ".join(map(str, error.violations))
     return f"{type(error).__name__}: {error}"
 
 

@@ -1,11 +1,12 @@
 """Worlds for tests: an app with its issuers on a cluster."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 from issuer_world import World
 
-from certwright.testkit import Cluster, EmbeddedCluster
+from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
 
 
 @pytest.fixture
@@ -18,3 +19,11 @@ def world(cluster: Cluster) -> Callable[..., World]:
 def embedded_world(embedded_cluster: EmbeddedCluster) -> Callable[..., World]:
     """Return what makes a world where time can be moved."""
     return lambda **options: World(embedded_cluster, **options)
+
+
+@pytest.fixture
+async def virtual(embedded_cluster: EmbeddedCluster) -> VirtualLoop:
+    """Return the loop of a test that makes clusters of its own."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop

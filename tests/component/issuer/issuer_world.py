@@ -58,6 +58,9 @@ def csr_pem(name: str = "web.example.com", *, key: pki.PrivateKey = KEY, **optio
     return pki.write_request(pki.build_request(key, pki.parse_name(f"CN={name}"), names, **options))
 
 
+CSR = csr_pem()
+
+
 class World:
     """An app with one authority behind it, on a cluster."""
 
@@ -65,6 +68,7 @@ class World:
         self.cluster = cluster
         self.script = Script()
         self.key = KEY
+        self._served = False
         now = cluster.clock.now()
         name = pki.parse_name("CN=Test CA")
         self.ca = pki.create_root(name, CA_KEY, timedelta(days=3650), now)
@@ -99,6 +103,9 @@ class World:
     async def _serve_requests(self) -> None:
         """Have the cluster know CertificateRequests; ours only where cert-manager's are not."""
         name = CertificateRequest.resource.qualified
+        if self._served:
+            return
+        self._served = True
         if await self.cluster.find(CustomResourceDefinition, name) is None:
             await self.cluster.install(crd_manifest(CertificateRequest))
 
@@ -122,13 +129,24 @@ class World:
     ) -> None:
         """Create a CertificateRequest and have it approved."""
         metadata = ObjectMeta(name=name, annotations=annotations or {})
-        wanted = CertificateRequestSpec(request=csr or csr_pem(), issuer_ref=issuer, **spec)
+        wanted = CertificateRequestSpec(request=csr or CSR, issuer_ref=issuer, **spec)
         await self._serve_requests()
         made = CertificateRequest(metadata=metadata, spec=wanted)
         kind = {"apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest"}
         await self.cluster.create({**msgspec.to_builtins(made), **kind})
         if approve:
             await self.condition(name, "Approved")
+
+    async def issued_before(self, name: str, *, like: JsonObject) -> None:
+        """Create a request that was issued long ago, in the app's name."""
+        metadata = {"name": name, "namespace": self.cluster.namespace}
+        copy = {**like, "metadata": metadata}
+        await self.cluster.create({field: copy[field] for field in copy if field != "status"})
+        await self.cluster.client.apply(
+            {field: copy[field] for field in copy if field != "spec"},
+            subresource="status",
+            field_manager=GROUP,
+        )
 
     async def condition(
         self, name: str, type_: str, status: str = "True", reason: str = "Tested"
