@@ -3,6 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
+import orjson
 import pytest
 
 from certwright.api.resources import ManagedResource
@@ -12,13 +13,14 @@ from certwright.kube.kinds import ConfigMap, Event, Lease, Pod, Secret
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, annotations_for
 from certwright.managed.usage import Reference
 from certwright.operators.resources.garbage import (
-    Place,
+    GarbageMetrics,
     Settings,
     Verdict,
     collect,
     garbage_collector,
     survey,
 )
+from certwright.runtime import Metrics
 from certwright.testkit import Cluster, EmbeddedCluster
 from certwright.testkit.builders import (
     config_map,
@@ -227,7 +229,7 @@ async def test_a_deployment_without_replicas_protects(cluster: Cluster) -> None:
 
 @pytest.mark.scenario("MR-87")
 async def test_what_is_used_without_annotations_stays(cluster: Cluster) -> None:
-    names = ["init", "tls", "pull", "revision", "listed"]
+    names = ["init", "tls", "pull", "revision"]
     for name in names:
         await cluster.create(secret(name, labels=LABEL))
     init = {"name": "init", "image": "app", "envFrom": [{"secretRef": {"name": "init"}}]}
@@ -253,13 +255,11 @@ async def test_what_is_used_without_annotations_stays(cluster: Cluster) -> None:
             {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, **fields}
         )
     settings = quick(cluster)
-    listed = Place("Secret", cluster.namespace, "listed")
-    await cluster.settle(garbage_collector(settings, in_use=lambda: {listed: "somebody"}))
+    await cluster.settle(garbage_collector(settings))
     assert await left(cluster) == {*names}
     report = await survey(cluster.client, settings, cluster.clock)
     said = {one.candidate.place.name: one.reason for one in report.judgements}
     assert said["init"] == f"Pod {cluster.namespace}/p uses it"
-    assert said["listed"] == "nothing uses it"
 
 
 async def test_what_a_managed_resource_keeps_stays_until_it_does_not(cluster: Cluster) -> None:
@@ -279,6 +279,37 @@ async def test_what_a_managed_resource_keeps_stays_until_it_does_not(cluster: Cl
     await cluster.patch(ManagedResource, "mr", {"status": {"resources": []}}, subresource="status")
     assert (await collect(cluster.client, settings, cluster.clock)).deleted
     assert await left(cluster) == set()
+
+
+async def test_what_managed_resources_of_another_cluster_keep_stays(cluster: Cluster) -> None:
+    """The target's own client does not see them; they are in the cluster of the manager."""
+    for name in ("kept", "companion", "unused"):
+        await cluster.create(config_map(name, labels=LABEL))
+    await cluster.create(ManagedResource(metadata=ObjectMeta(name="mr")))
+    entry = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": cluster.namespace}
+    rest = orjson.dumps([{**entry, "name": "companion"}]).decode()
+    await cluster.create(config_map("mr-inventory-0", {"inventory": rest}))
+    status = {
+        "resources": [{**entry, "name": "kept"}],
+        "inventoryRefs": [{"name": "mr-inventory-0"}],
+    }
+    await cluster.patch(ManagedResource, "mr", {"status": status}, subresource="status")
+    blind = Blind(cluster.client.transport, "", Pod, None)
+    target = Client(blind, clock=cluster.clock)
+    sources = (cluster.namespace,)
+    await cluster.settle(garbage_collector(quick(cluster), target=target, sources=sources))
+    assert await left(cluster) == {"kept", "companion", "mr-inventory-0"}
+
+
+async def test_nothing_is_deleted_while_part_of_an_inventory_is_missing(cluster: Cluster) -> None:
+    await cluster.create(config_map("unused", labels=LABEL))
+    await cluster.create(ManagedResource(metadata=ObjectMeta(name="mr")))
+    status = {"inventoryRefs": [{"name": "mr-inventory-0"}]}
+    await cluster.patch(ManagedResource, "mr", {"status": status}, subresource="status")
+    await cluster.settle(garbage_collector(quick(cluster)))
+    assert await left(cluster) == {"unused"}
+    [event] = [e for e in await cluster.list(Event) if e["reason"] == "CollectionFailed"]
+    assert "mr-inventory-0" in event["note"]
 
 
 async def test_what_is_annotated_to_be_kept_stays(cluster: Cluster) -> None:
@@ -308,6 +339,15 @@ class Meddling:
 
     async def close(self) -> None:
         pass
+
+
+class Blind(Meddling):
+    """A transport to a cluster that has no ManagedResources."""
+
+    async def send(self, request: Request) -> Response:
+        if request.resource == ManagedResource.resource:
+            return Response(404, {}, b'{"kind":"Status","code":404}')
+        return await super().send(request)
 
 
 def meddled(cluster: Cluster, verb: str, resource: Resource, meddle) -> Client:
@@ -341,7 +381,7 @@ async def test_a_pass_that_failed_is_repeated_soon_and_reported(
     await cluster.create(config_map("c", labels=LABEL))
     settings = quick(cluster, period=timedelta(hours=12))
     target = meddled(cluster, "list", Pod, refused)
-    await cluster.settle(garbage_collector(settings, target))
+    await cluster.settle(garbage_collector(settings, target=target))
     assert await left(cluster) == {"c"}
     events = [event["reason"] for event in await cluster.list(Event)]
     assert events == ["CollectionFailed"]
@@ -441,6 +481,23 @@ async def test_a_dry_run_says_what_would_go_and_why(cluster: Cluster) -> None:
         f"ConfigMap {cluster.namespace}/unused: collectable: nothing uses it",
         f"ConfigMap {cluster.namespace}/used: in-use: Pod {cluster.namespace}/p uses it",
     ]
+
+
+async def test_passes_are_counted(embedded_cluster: EmbeddedCluster) -> None:
+    cluster = embedded_cluster
+    for name in ("a", "b", "used"):
+        await cluster.create(config_map(name, labels=LABEL))
+    await cluster.create(pod("p", volumes=[{"name": "v", "configMap": {"name": "used"}}]))
+    metrics = Metrics()
+    counted = garbage_collector(quick(cluster), metrics=GarbageMetrics(metrics))
+    await cluster.settle(counted)
+    prefix = "certwright_garbage_collector_"
+    value = metrics.registry.get_sample_value
+    assert value(f"{prefix}deleted_total", {"kind": "ConfigMap"}) == 2
+    assert value(f"{prefix}objects", {"verdict": "in-use"}) == 1
+    assert value(f"{prefix}failures_total") == 0
+    last = value(f"{prefix}last_pass_timestamp_seconds")
+    assert last == pytest.approx(cluster.clock.now().timestamp(), abs=1)
 
 
 async def test_without_candidates_two_lists_are_all(cluster: Cluster) -> None:

@@ -4,6 +4,7 @@
 `settings`          what is collected, how often, and how carefully
 `judging`           who may be collected, and why: pure
 `snapshot`          candidates and their users, as of one moment
+`inventories`       what ManagedResources keep
 `collecting`        one pass: look, judge, note, look again, delete
 `schedule`          when the next pass is due, restarts or not
 `controller`        all that as a controller with a single key
@@ -21,11 +22,13 @@ from certwright.operators.resources.garbage.judging import (
     judge,
     judge_all,
 )
+from certwright.operators.resources.garbage.metrics import GarbageMetrics
 from certwright.operators.resources.garbage.settings import Settings
 
 __all__ = [
     "Candidate",
     "Failure",
+    "GarbageMetrics",
     "InUse",
     "Judgement",
     "Pass",

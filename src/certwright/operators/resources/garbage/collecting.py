@@ -44,11 +44,11 @@ MANY_NAMESPACES: Final = 8
 
 _RESOURCES: Final[Mapping[str, Resource]] = {"ConfigMap": kinds.ConfigMap, "Secret": kinds.Secret}
 
-InUse = Callable[[], Mapping[Place, str]]
-"""What is in use for reasons the cluster does not show, and by whom."""
+InUse = Callable[[], Awaitable[Mapping[Place, str]]]
+"""Finds out what is in use for reasons the cluster does not show, and by whom."""
 
 
-def nothing_else() -> Mapping[Place, str]:
+async def nothing_else() -> Mapping[Place, str]:
     """Know of no further users."""
     return {}
 
@@ -80,7 +80,7 @@ async def survey(
     """Judge everything collectable, and change nothing.
 
     Raises:
-        ApiError, TransportError: something could not be read.
+        ApiError, TransportError, ValueError: something could not be read.
     """
     return await _judged(client, settings, clock, in_use)
 
@@ -91,7 +91,8 @@ async def collect(
     """Judge everything collectable, note what is unused, delete what has been for long enough.
 
     Raises:
-        ApiError, TransportError: something could not be read; then nothing was deleted.
+        ApiError, TransportError, ValueError: something could not be read; then nothing was
+            deleted.
     """
     report = await _judged(client, settings, clock, in_use)
     if settings.dry_run:
@@ -117,7 +118,7 @@ async def _judged(
 ) -> Report:
     now = clock.now()  # what is old enough by now is seen with all that uses it by now
     snapshot = await look(client, settings, namespaces)
-    users = {**in_use(), **snapshot.users}
+    users = {**await in_use(), **snapshot.users}
     return judge_all(snapshot.candidates, users, now, settings.minimum_lifetime)
 
 

@@ -1,18 +1,20 @@
 """The garbage collector as a controller with a single key: the Lease that remembers its passes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from certwright.client import Client, TransportError
-from certwright.kube import ApiError, JsonObject, Key, kinds
+from certwright.kube import ApiError, Key, kinds
 from certwright.operators.resources.garbage.collecting import (
-    InUse,
     Pass,
     collect,
     nothing_else,
 )
-from certwright.operators.resources.garbage.judging import Verdict
+from certwright.operators.resources.garbage.inventories import inventories
+from certwright.operators.resources.garbage.judging import Place, Verdict
+from certwright.operators.resources.garbage.metrics import GarbageMetrics
 from certwright.operators.resources.garbage.schedule import (
     RETRY,
     ROLE,
@@ -26,7 +28,9 @@ from certwright.runtime import (
     DONE,
     Context,
     Controller,
+    EventType,
     Outcome,
+    Pending,
     PolicyRule,
     again,
     allow,
@@ -41,12 +45,17 @@ _SHOWN: Final = 10
 
 
 def garbage_collector(
-    settings: Settings, target: Client | None = None, in_use: InUse = nothing_else
+    settings: Settings,
+    *,
+    target: Client | None = None,
+    sources: tuple[str, ...] = (),
+    metrics: GarbageMetrics | None = None,
 ) -> Controller:
     """Return the controller that collects in the cluster of *target*, or else in its manager's.
 
-    Its Lease is in the manager's cluster. *in_use* names objects to keep that the target does
-    not show to be in use: the inventories of ManagedResources in another cluster.
+    Its Lease is in the manager's cluster. With a target of its own, what the ManagedResources
+    of the manager's cluster keep there stays as well; they are in the namespaces *sources*, or
+    in any.
     """
 
     async def start(_ctx: Context) -> AsyncIterator[Key]:
@@ -58,7 +67,7 @@ def garbage_collector(
         wait = due_in(ctx.get(kinds.Lease, key), ctx.clock.now(), settings.period)
         if not wait:
             await ctx.apply(lease_of(key, ctx.clock.now(), settings.period))
-            await _pass(ctx, settings, target or ctx.client, in_use)
+            await _Pass(ctx, settings, target, sources, metrics).run()
             wait = settings.period
         return again(wait)
 
@@ -81,47 +90,66 @@ def _rules(settings: Settings) -> list[PolicyRule]:
     ]
 
 
-async def _pass(ctx: Context, settings: Settings, target: Client, in_use: InUse) -> None:
-    """Make one pass and say what came of it.
+@dataclass(frozen=True)
+class _Pass:
+    """One pass, and saying what came of it."""
 
-    What could not be deleted waits for the next pass. When nothing could be decided, that
-    one comes sooner.
-    """
-    began = ctx.clock.now()
-    try:
-        done = await collect(target, settings, ctx.clock, in_use)
-    except (ApiError, TransportError) as error:
-        lease = lease_of(settings.home, began, min(RETRY, settings.period))
-        ctx.event(lease, "Warning", "CollectionFailed", str(error))
-        await ctx.apply(lease)
-        raise
-    _tell(ctx, settings, done)
-    if done.failures:
-        said = "; ".join(map(str, done.failures[:_SHOWN]))
-        text = "Could not delete all unused resources"
-        ctx.event(_lease(ctx, settings), "Warning", "CollectionFailed", f"{text}: {said}")
-        raise ExceptionGroup(text, [failure.error for failure in done.failures])
+    ctx: Context
+    settings: Settings
+    target: Client | None
+    sources: tuple[str, ...]
+    metrics: GarbageMetrics | None
 
+    async def run(self) -> None:
+        """Make the pass.
 
-def _tell(ctx: Context, settings: Settings, done: Pass) -> None:
-    """Log the pass, and record an event when something goes, or would."""
-    if settings.dry_run:
-        going = [judgement.candidate for judgement in done.report.of(Verdict.COLLECTABLE)]
-        reason, what = "WouldCollect", "would be deleted"
-        for judgement in done.report.judgements:
-            ctx.log.info("dry run", judgement=str(judgement))
-    else:
-        going = [*done.deleted]
-        reason, what = "Collected", "deleted"
-        for candidate in going:
-            ctx.log.info("collected", object=str(candidate.place), uid=candidate.uid)
-    ctx.log.info("pass done", deleted=len(done.deleted), found=str(done.report))
-    if going:
-        named = ", ".join(str(candidate.place) for candidate in going[:_SHOWN])
-        more = f" and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
-        ctx.event(_lease(ctx, settings), "Normal", reason, f"{what}: {named}{more}")
+        What could not be deleted waits for the next pass. When nothing could be decided, that
+        one comes sooner.
+        """
+        clock = self.ctx.clock
+        began = clock.now()
+        try:
+            done = await collect(self.target or self.ctx.client, self.settings, clock, self._in_use)
+        except (ApiError, TransportError, ValueError) as error:
+            self._event("Warning", "CollectionFailed", str(error))
+            soon = min(RETRY, self.settings.period)
+            await self.ctx.apply(lease_of(self.settings.home, began, soon))
+            if isinstance(error, ValueError):  # no defect of ours
+                raise Pending(str(error), after=soon) from error
+            raise
+        if self.metrics is not None:
+            self.metrics.passed(done, clock.now())
+        self._tell(done)
+        if done.failures:
+            said = "; ".join(map(str, done.failures[:_SHOWN]))
+            text = "Could not delete all unused resources"
+            self._event("Warning", "CollectionFailed", f"{text}: {said}")
+            raise ExceptionGroup(text, [failure.error for failure in done.failures])
 
+    async def _in_use(self) -> Mapping[Place, str]:
+        if self.target is None or self.target is self.ctx.client:
+            return await nothing_else()  # ManagedResources are looked at with everything else
+        return await inventories(self.ctx.client, self.sources)
 
-def _lease(ctx: Context, settings: Settings) -> JsonObject:
-    """Return what the events are about."""
-    return lease_of(settings.home, ctx.clock.now(), settings.period)
+    def _tell(self, done: Pass) -> None:
+        """Log the pass, and record an event when something goes, or would."""
+        log = self.ctx.log
+        if self.settings.dry_run:
+            going = [judgement.candidate for judgement in done.report.of(Verdict.COLLECTABLE)]
+            reason, what = "WouldCollect", "would be deleted"
+            for judgement in done.report.judgements:
+                log.info("dry run", judgement=str(judgement))
+        else:
+            going = [*done.deleted]
+            reason, what = "Collected", "deleted"
+            for candidate in going:
+                log.info("collected", object=str(candidate.place), uid=candidate.uid)
+        log.info("pass done", deleted=len(done.deleted), found=str(done.report))
+        if going:
+            named = ", ".join(str(candidate.place) for candidate in going[:_SHOWN])
+            more = f" and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
+            self._event("Normal", reason, f"{what}: {named}{more}")
+
+    def _event(self, type_: EventType, reason: str, note: str) -> None:
+        lease = lease_of(self.settings.home, self.ctx.clock.now(), self.settings.period)
+        self.ctx.event(lease, type_, reason, note)

@@ -10,21 +10,22 @@ old, of all things where being right matters. Candidates are read by metadata on
 contents of Secrets are never in memory, and pages are forgotten once their references are noted.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import orjson
 
 from certwright.api.resources import ManagedResource
 from certwright.client import Client, Selection
-from certwright.kube import Gone, JsonObject, Key, NotFound, Resource, kinds, parse_time
+from certwright.kube import Gone, JsonObject, NotFound, Resource, key_of, kinds, parse_time
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, references_in, uses_of
+from certwright.operators.resources.garbage.inventories import kept_by
 from certwright.operators.resources.garbage.judging import Candidate, Place
 from certwright.operators.resources.garbage.settings import Settings
-from certwright.operators.resources.keys import INTENT, KEEP_OBJECT, truthy
+from certwright.operators.resources.keys import KEEP_OBJECT, truthy
 
 PAGE: Final = 250
 """Objects per page: a few milliseconds of work between two turns of the event loop."""
@@ -62,6 +63,7 @@ async def look(client: Client, settings: Settings, namespaces: tuple[str, ...] =
     Raises:
         ApiError, TransportError: something could not be read. Kinds the server does not serve
             have no objects; of those every server serves, this too is an error.
+        ValueError: part of the inventory of a ManagedResource is missing.
     """
     try:
         return await _look(client, settings, namespaces)
@@ -84,7 +86,11 @@ async def _look(client: Client, settings: Settings, namespaces: tuple[str, ...])
         where = everywhere if resource == ManagedResource.resource else scope
         try:
             async for item in _items(client, resource, where, snapshot):
-                note_uses(snapshot.users, places, resource, orjson.loads(memoryview(item)))
+                obj: JsonObject = orjson.loads(memoryview(item))
+                note_uses(snapshot.users, places, resource, obj)
+                if resource == ManagedResource.resource:
+                    async for place in kept_by(client, obj):
+                        snapshot.users.setdefault(place, user_name(resource, obj))
         except NotFound:
             if resource.group in _ALWAYS_SERVED:
                 raise
@@ -119,40 +125,19 @@ def note_uses(
 ) -> None:
     """Note which of the places an object uses."""
     metadata: JsonObject = obj["metadata"]
-    user = f"{resource.kind} {Key(metadata.get('namespace') or '', metadata['name'])}"
     # Servers leave these two out of the items of a list.
     typed = {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
     used = {
         Place(reference.kind, metadata.get("namespace") or "", reference.name)
         for reference in references_in(metadata.get("annotations")) | uses_of(typed)
     }
-    if resource == ManagedResource.resource:
-        used.update(_kept_by(obj))
     for place in used & places:
-        users.setdefault(place, user)
+        users.setdefault(place, user_name(resource, obj))
 
 
-def _kept_by(managed_resource: JsonObject) -> Iterator[Place]:
-    """Yield what a ManagedResource keeps, used or not: deleting it would bring it back."""
-    for entry in (managed_resource.get("status") or {}).get("resources") or ():
-        if entry.get("apiVersion") == "v1":
-            kind, name = entry.get("kind") or "", entry.get("name") or ""
-            yield Place(kind, entry.get("namespace") or "", name)
-    annotations = managed_resource["metadata"].get("annotations") or {}
-    for text in _texts(annotations.get(INTENT)):
-        match text.split("/"):
-            case ["v1", kind, namespace, name]:
-                yield Place(kind, namespace, name)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    try:
-        found = orjson.loads(value or "[]")
-    except orjson.JSONDecodeError:
-        return  # written by hand; the status will say what is kept
-    for text in found if isinstance(found, list) else ():
-        if isinstance(text, str):
-            yield text
+def user_name(resource: Resource, obj: JsonObject) -> str:
+    """Return how an object is called in a report."""
+    return f"{resource.kind} {key_of(obj)}"
 
 
 class _Metadata(msgspec.Struct, rename="camel"):

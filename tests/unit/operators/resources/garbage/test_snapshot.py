@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from certwright.api.resources import ManagedResource
 from certwright.kube.kinds import ConfigMap, Pod
 from certwright.managed import UNUSED_SINCE
 from certwright.operators.resources.garbage import Candidate, Place
+from certwright.operators.resources.garbage.inventories import kept_by
 from certwright.operators.resources.garbage.snapshot import candidate_of, note_uses
 
 PLACE = Place("Secret", "ns", "s")
@@ -37,32 +37,24 @@ def test_only_candidates_are_noted_and_the_first_user_stays():
     assert found == {PLACE: "Pod ns/first"}
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {
-            "status": {
-                "resources": [
-                    {"apiVersion": "v1", "kind": "Secret", "namespace": "ns", "name": "s"}
-                ]
-            }
-        },
-        {"metadata": {"annotations": {"resources.certwright.dev/intent": '["v1/Secret/ns/s"]'}}},
-    ],
-)
-def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace(said):
-    metadata = {"namespace": "elsewhere", "name": "mr", **said.get("metadata", {})}
-    managed = {"spec": {"secretRefs": []}, **said, "metadata": metadata}
-    assert users(ManagedResource.resource, managed) == {PLACE: "ManagedResource elsewhere/mr"}
+async def kept(**managed):
+    obj = {"metadata": {"namespace": "elsewhere", "name": "mr"}, **managed}
+    return [place async for place in kept_by(None, obj)]
 
 
-@pytest.mark.parametrize(
-    "intent", ["no json", "{}", "[1]", '["v1/Secret/ns"]', '["apps/v1/Secret/ns/s"]']
-)
-def test_an_intent_written_by_hand_says_nothing(intent):
+async def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace():
+    entry = {"apiVersion": "v1", "kind": "Secret", "namespace": "ns", "name": "s"}
+    assert await kept(status={"resources": [entry, {**entry, "apiVersion": "apps/v1"}]}) == [PLACE]
+    annotations = {"resources.certwright.dev/intent": '["v1/Secret/ns/s", "apps/v1/X/ns/s"]'}
+    metadata = {"namespace": "elsewhere", "name": "mr", "annotations": annotations}
+    assert await kept(metadata=metadata) == [PLACE]
+
+
+@pytest.mark.parametrize("intent", ["no json", "{}", "[1]", '["v1/Secret/ns"]'])
+async def test_an_intent_written_by_hand_says_nothing(intent):
     annotations = {"resources.certwright.dev/intent": intent}
     metadata = {"namespace": "ns", "name": "mr", "annotations": annotations}
-    assert users(ManagedResource.resource, {"metadata": metadata}) == {}
+    assert await kept(metadata=metadata) == []
 
 
 def test_a_candidate_is_its_metadata():
