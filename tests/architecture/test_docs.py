@@ -5,6 +5,7 @@ import re
 import pytest
 
 from certwright import client, kube
+from certwright.issuer.conformance import Feature
 from certwright.runtime import Metrics
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -57,6 +58,17 @@ def test_every_metric_is_in_the_reference(root):
     ]
     assert len(names) > 10
     missing = [name for name in names if f"`{name}`" not in page]
+    assert not missing, missing
+
+
+def test_the_conformance_reference_is_complete(root):
+    page = (root / "docs/reference/conformance.md").read_text("utf-8")
+    missing = [one for one in Feature if f"| `{one}` | {one.meaning} |" not in page]
+    sources = [*root.glob("src/certwright/issuer/conformance/*.py")]
+    sources.append(root / "src/certwright/pki/matching.py")
+    raised = re.findall(r'Violation\(\s*"(\w+)"', "".join(p.read_text("utf-8") for p in sources))
+    assert len(set(raised)) > 30
+    missing += [name for name in sorted(set(raised)) if f"`{name}`" not in page]
     assert not missing, missing
 
 
