@@ -189,7 +189,7 @@ def _namespace(name: str) -> JsonObject:
 
 def _foreign(number: int) -> JsonObject:
     metadata = {"name": f"foreign-{number:05d}", "namespace": "default"}
-    data = {"tls.crt": "Q0VSVElGSUNBVEU=" * 20}
+    data = {"tls.crt": "Q0VSVElG" * 40}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
 
