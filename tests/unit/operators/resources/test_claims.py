@@ -145,6 +145,11 @@ def test_messages_are_bounded_and_tell_how_many_there_are() -> None:
     assert len(claims.deletion_pending([Lingering(A)] * 500).message) < 50_000
 
 
+def test_as_many_as_can_be_listed_are_listed() -> None:
+    assert "more" not in claims.apply_failed([error(f"o{n}") for n in range(20)]).message
+    assert "more" not in claims.decoding_failed(["Could not decode."] * 20).message
+
+
 def test_a_changed_set_of_objects_is_not_judged_yet() -> None:
     assert claims.checks_pending() == [
         Claim(
@@ -210,6 +215,7 @@ GOOD = [claims.applied(), *claims.judged([], [])]
 PENDING_CHECKS = claims.checks_pending()
 SUMMARIES = {
     "nothing was said": ([], ("Unknown", "ChecksPending", "Nothing has been applied yet.")),
+    "only applied": (GOOD[:1], ("Unknown", "ChecksPending", "Nothing has been applied yet.")),
     "all is well": (GOOD, ("True", "ResourcesHealthy", "All resources are applied and healthy.")),
     "applying failed": (
         [claims.apply_failed([error("a")]), *PENDING_CHECKS],

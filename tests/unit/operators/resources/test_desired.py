@@ -78,6 +78,11 @@ def test_values_may_be_base64_bytes_or_compressed() -> None:
     assert names(desired) == ["a", "b"]
 
 
+def test_base64_makes_no_difference() -> None:
+    content = config_map("a").encode()
+    assert desire({"k": base64.b64encode(content).decode()}) == desire({"k": content})
+
+
 def test_lists_are_replaced_by_their_items() -> None:
     items = [json.loads(config_map(name)) for name in "abc"]
     content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()

@@ -30,6 +30,7 @@ CHANGES = ChangeSet.of(
     [
         entry("a", Action.CREATED),
         entry("b", Action.UNCHANGED),
+        entry("bb", Action.UNCHANGED),
         entry("c", Action.BLOCKED, "waits"),
         entry("d", Action.FAILED, "boom"),
         entry("e", Action.CONFIGURED),
@@ -42,7 +43,7 @@ CHANGES = ChangeSet.of(
 
 def test_objects_in_numbers() -> None:
     report = Report.of(CHANGES, total=6)
-    assert report.summary == ObjectSummary(total=6, applied=4, failed=1, blocked=1)
+    assert report.summary == ObjectSummary(total=6, applied=5, failed=1, blocked=1)
     assert [(item.name, item.action, item.message) for item in report.objects] == [
         ("d", "failed", "boom"),
         ("c", "blocked", "waits"),
@@ -62,7 +63,7 @@ def test_health_joins_what_was_done() -> None:
     ]
     report = Report.of(CHANGES, total=3).with_health(health, progress)
     assert report.summary == ObjectSummary(
-        total=3, applied=4, failed=1, blocked=1, healthy=1, progressing=2
+        total=3, applied=5, failed=1, blocked=1, healthy=1, progressing=2
     )
     assert [(i.name, i.action, i.health, i.message) for i in report.objects] == [
         ("d", "failed", "", "boom"),
