@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from certwright.api.certmanager import GROUP
+from certwright.client import TransportError
 from certwright.issuer.access import may_reference
 from certwright.issuer.calls import call
 from certwright.issuer.conditions import READY
@@ -25,7 +26,7 @@ from certwright.issuer.reading import IssuerRecord, read_issuer
 from certwright.issuer.settings import APPROVAL_PATIENCE
 from certwright.issuer.signing import ReadFailed, Signer
 from certwright.issuer.verdicts import Result, Verdict, issued, text_of
-from certwright.kube import Key, NotFound, find_condition, format_duration
+from certwright.kube import ApiError, Key, NotFound, find_condition, format_duration
 from certwright.runtime import DONE, WAIT, Backoff, Context, Outcome, again
 
 PATIENCE_SECONDS = 3.0
@@ -120,10 +121,11 @@ class RequestLoop:
         if denied is not None:
             return case, denied
         request = self.signer.request(ctx, self.desk, case.asked, case.at, case.attempts.count)
+        issuer = await self.signer.prepare(ctx, request, case.at, record)
+        if isinstance(issuer, Verdict):
+            return case, issuer
         async with asyncio.TaskGroup() as group:
-            signing = group.create_task(
-                self.signer.attempt(ctx, self.desk, request, case.at, record)
-            )
+            signing = group.create_task(self.signer.sign(ctx, self.desk, request, issuer, record))
             done, _ = await asyncio.wait([signing], timeout=PATIENCE_SECONDS)
             if not done and find_condition(case.asked.conditions, READY) is None:
                 case = await self._say_started(ctx, case)
@@ -139,7 +141,11 @@ class RequestLoop:
         status = self.desk.initialize(case.asked, ctx.clock.now()).status
         if status is None:
             return case
-        await ctx.apply_status(case.asked.typed, status)
+        try:
+            await ctx.apply_status(case.asked.typed, status)
+        except (ApiError, TransportError) as error:
+            ctx.log.info("could not say that signing has started", error=str(error))
+            return case
         entry = ctx.store(self.desk.resource).get(case.asked.key)
         return replace(case, asked=self.desk.read(entry)) if entry is not None else case
 

@@ -51,10 +51,10 @@ class Signer(Generic[S]):
         )
         return desk.request(asked, at, around)
 
-    async def attempt(
-        self, ctx: Context, desk: Desk, request: Request, at: IssuerAt, record: IssuerRecord
-    ) -> Verdict:
-        """Try to sign, and say what became of it.
+    async def prepare(
+        self, ctx: Context, request: Request, at: IssuerAt, record: IssuerRecord
+    ) -> Issuer[S] | Verdict:
+        """Check the request and return the issuer to sign it with, or why it must not be signed.
 
         Raises:
             ReadFailed: the API server did not answer what the issuer refers to.
@@ -65,16 +65,21 @@ class Signer(Generic[S]):
             if refused is not None:
                 return refused
         try:
-            issuer = await self.reader.read(ctx, at, record)
+            return await self.reader.read(ctx, at, record)
         except SpecError as error:
             return Verdict(result=Result.ISSUER_ERROR, text=text_of(error), is_permanent=True)
         except SecretMissing as error:
             return Verdict(result=Result.ISSUER_ERROR, text=text_of(error))
         except (ApiError, TransportError) as error:
             raise ReadFailed(text_of(error)) from error
+
+    async def sign(
+        self, ctx: Context, desk: Desk, request: Request, issuer: Issuer[S], record: IssuerRecord
+    ) -> Verdict:
+        """Have the author sign, and say what became of it."""
         started = ctx.clock.monotonic()
         verdict = await self._signed(ctx, desk, request, issuer, record)
-        self.metrics.signed(at.kind.kind, verdict.result, ctx.clock.monotonic() - started)
+        self.metrics.signed(issuer.kind, verdict.result, ctx.clock.monotonic() - started)
         return verdict
 
     async def _signed(

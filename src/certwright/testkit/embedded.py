@@ -35,7 +35,8 @@ class EmbeddedCluster(Cluster):
 
     *controllers* are started by the first `settle`. With *interference*, it stands between
     the controllers and the server, and the server's own controllers (garbage collection,
-    namespaces) take their time; the test's own client is spared.
+    namespaces) take their time; the test's own client is spared. With *rbac*, roles are
+    enforced; tests and controllers alike are administrators unless they act as somebody else.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class EmbeddedCluster(Cluster):
         *,
         interference: Interference | None = None,
         seed: int = 0,
+        rbac: bool = False,
     ) -> None:
         super().__init__(new_rng(seed))
         loop = asyncio.get_running_loop()
@@ -57,7 +59,9 @@ class EmbeddedCluster(Cluster):
         self._interference = interference
         self.clock = loop.clock
         self.namespace = "default"
-        self.server = ApiServer(clock=loop.clock, rng=Random(seed), kinds=_built_in_kinds())
+        self.server = ApiServer(
+            clock=loop.clock, rng=Random(seed), kinds=_built_in_kinds(), rbac=rbac
+        )
         self.server.background.paused = interference is not None
         self._background_timer: asyncio.TimerHandle | None = None
         self.client = Client(self._transport(), clock=loop.clock, field_manager="test")
