@@ -76,7 +76,8 @@ def annotate(obj: JsonObject, *extra: Reference) -> JsonObject:
     for place in ((), *places):
         bearer = annotated
         for name in place:
-            bearer = bearer[name] = bearer.get(name) or {}
+            bearer[name] = bearer.get(name) or {}
+            bearer = bearer[name]
         metadata = bearer["metadata"] = bearer.get("metadata") or {}
         old = metadata.get("annotations") or {}
         new = {key: value for key, value in old.items() if not key.startswith(PREFIX)} | wanted

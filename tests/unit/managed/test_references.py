@@ -124,13 +124,16 @@ def test_a_workload_is_annotated_with_its_template(kind, version):
     workload = {
         "apiVersion": version,
         "kind": kind,
-        "metadata": METADATA,
+        "metadata": deepcopy(METADATA),
         "spec": {"template": template},
     }
     annotated = annotate(workload)
     expect_annotated(annotated, OF_POD)
     expect_annotated(annotated["spec"]["template"], OF_POD)
     assert annotated["spec"]["template"]["metadata"]["annotations"]["mine"] == "stays"
+    for bearer in (annotated, annotated["spec"]["template"], workload, template):
+        del bearer["metadata"]
+    assert annotated == workload, "nothing else has changed"
 
 
 @pytest.mark.parametrize("version", ["batch/v1", "batch/v1beta1"])
@@ -146,6 +149,8 @@ def test_a_cron_job_is_annotated_with_both_templates(version):
     expect_annotated(annotated, OF_POD)
     expect_annotated(annotated["spec"]["jobTemplate"], OF_POD)
     expect_annotated(annotated["spec"]["jobTemplate"]["spec"]["template"], OF_POD)
+    assert annotated["spec"]["jobTemplate"].keys() == {"metadata", "spec"}
+    assert annotated["spec"]["jobTemplate"]["spec"]["template"]["spec"] == POD
 
 
 def test_a_managed_resource_refers_to_its_secrets():

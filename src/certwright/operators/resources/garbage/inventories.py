@@ -64,7 +64,10 @@ def _listed(status: JsonObject) -> Iterator[Place]:
 
 
 def _intended(managed_resource: JsonObject) -> Iterator[Place]:
-    """Yield the inventory that is written before the first object is."""
+    """Yield the inventory that is written before the first object is, and counts until then."""
+    status = managed_resource.get("status") or {}
+    if status.get("resources") or status.get("secretsDataChecksum"):
+        return
     annotations = managed_resource["metadata"].get("annotations") or {}
     for text in _texts(annotations.get(INTENT)):
         match text.split("/"):

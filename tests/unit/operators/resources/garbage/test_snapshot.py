@@ -48,6 +48,8 @@ async def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace():
     annotations = {"resources.certwright.dev/intent": '["v1/Secret/ns/s", "apps/v1/X/ns/s"]'}
     metadata = {"namespace": "elsewhere", "name": "mr", "annotations": annotations}
     assert await kept(metadata=metadata) == [PLACE]
+    assert await kept(metadata=metadata, status={"secretsDataChecksum": "x"}) == []
+    assert await kept(metadata=metadata, status={"conditions": []}) == [PLACE]
 
 
 @pytest.mark.parametrize("intent", ["no json", "{}", "[1]", '["v1/Secret/ns"]'])
