@@ -161,12 +161,14 @@ def ready(said: Sequence[Claim], hindrance: Claim | None = None) -> Claim:
         return hindrance
     by_type = {claim.type: claim for claim in said}
     apply, health = by_type.get(APPLIED), by_type.get(HEALTHY)
-    if apply is None or health is None:
+    if apply is None:
         return Claim(READY, "Unknown", "ChecksPending", "Nothing has been applied yet.")
     if apply.status != "True":
         status = "False" if apply.status == "False" else "Unknown"
         suffix = " Health is judged once everything is applied." if status == "False" else ""
         return Claim(READY, status, apply.reason, f"{_sentence(apply.message)}{suffix}")
+    if health is None:
+        return Claim(READY, "Unknown", "ChecksPending", "Health has not been judged yet.")
     if health.status != "True":
         return Claim(READY, health.status, health.reason, health.message)
     moving = by_type.get(PROGRESSING)

@@ -215,7 +215,7 @@ GOOD = [claims.applied(), *claims.judged([], [])]
 PENDING_CHECKS = claims.checks_pending()
 SUMMARIES = {
     "nothing was said": ([], ("Unknown", "ChecksPending", "Nothing has been applied yet.")),
-    "only applied": (GOOD[:1], ("Unknown", "ChecksPending", "Nothing has been applied yet.")),
+    "only applied": (GOOD[:1], ("Unknown", "ChecksPending", "Health has not been judged yet.")),
     "all is well": (GOOD, ("True", "ResourcesHealthy", "All resources are applied and healthy.")),
     "applying failed": (
         [claims.apply_failed([error("a")]), *PENDING_CHECKS],
