@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
+from zlib import crc32
 
 import structlog
 from msgspec import Struct
@@ -121,6 +122,7 @@ class EventRecorder:
         self._dirty: dict[Topic, None] = {}
         self._wake = asyncio.Event()
         self._serial = 0
+        self._mark = crc32(controller.encode()) & 0xFFFF  # other controllers speak of it as well
         self._writing = 0
 
     def record(
@@ -236,7 +238,7 @@ class EventRecorder:
     def _name(self, subject: Subject, now: datetime) -> str:
         """Return a name nobody else will think of; RBAC objects have names Events cannot."""
         self._serial += 1
-        stamp = f"{int(now.timestamp() * 1_000_000):x}{self._serial:x}"
+        stamp = f"{int(now.timestamp() * 1_000_000):x}{self._serial:x}{self._mark:04x}"
         name = f"{subject.name[:220]}.{stamp}"
         return f"{subject.kind.lower()}.{stamp}" if dns_subdomain_problems(name) else name
 
