@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from certwright.apply import Action
-from certwright.kube import Forbidden
+from certwright.kube import Forbidden, NotFound
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace
 from certwright.testkit.builders import config_map, deployment, namespace, secret
 
@@ -159,3 +159,23 @@ async def test_definitions_are_only_waited_for_while_they_are_new(bench, toy):
     with bench.counted() as calls:
         await bench.apply_as_is(toy.crd())
     assert calls[0].reads == 1
+
+
+@pytest.mark.parametrize("young", [True, False], ids=["new", "old"])
+async def test_a_kind_the_server_does_not_know_everywhere_yet_is_tried_again(bench, toy, young):
+    """Right after a definition is established some parts of a server still answer 404."""
+    if not young:
+        await bench.cluster.install(toy.crd())
+    apply, refused = bench.direct.apply, []
+
+    async def late(resource, obj, **options):
+        if resource.kind == "Toy" and len(refused) < 2:
+            refused.append(resource)
+            raise NotFound("the server could not find the requested resource")
+        return await apply(resource, obj, **options)
+
+    bench.direct.apply = late
+    objects = [bench.placed(toy("a")), *([toy.crd()] if young else [])]
+    changes = await bench.apply_as_is(*objects)
+    assert bench.told(changes)["Toy/a"] == ("created" if young else "failed")
+    assert len(refused) == (2 if young else 1)

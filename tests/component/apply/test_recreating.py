@@ -2,11 +2,12 @@
 
 import pytest
 
-from certwright.apply import Action, Rules
+from certwright.apply import Action, Adopt, Owner, Rules
 from certwright.kube.kinds import ConfigMap, Job, RoleBinding
-from certwright.testkit.builders import config_map, job
+from certwright.testkit.builders import config_map, deployment, job
 
 FINALIZER = "example.com/hold"
+OWNER = Owner("example.com/owner", "ours")
 
 
 def binding(role):
@@ -183,3 +184,71 @@ async def test_an_object_nobody_saw_is_not_overwritten_blindly(bench):
     changes = await bench.apply(config_map("a", {"k": "ours"}))
     assert changes.entries[0].action is Action.CONFIGURED, "adopted, after a look"
     assert seen == [False, True]
+
+
+async def test_an_object_nobody_saw_is_brought_in_line_although_nothing_collides(bench):
+    """The answer to a creation shows the hands of others: then all rules hold at once."""
+    await bench.cluster.create(config_map("a", {"k": "same"}, labels={"theirs": "1"}))
+
+    async def nothing(resource, key, *, fresh=False):
+        return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
+
+    bench.direct.read = nothing
+    bench.direct.sees_all = False
+    await bench.apply(config_map("a", {"k": "same"}), rules=Rules(exact_labels=True))
+    assert "labels" not in (await bench.cluster.get(ConfigMap, "a"))["metadata"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [Rules(adopt=Adopt.NEVER), Rules(fall_back=True), Rules(preserve_replicas=True)],
+    ids=["never adopt", "fall back", "preserve"],
+)
+async def test_careful_rules_look_before_they_create(bench, rules):
+    await bench.cluster.create(deployment("d", replicas=1))
+    looks = []
+
+    async def nothing(resource, key, *, fresh=False):
+        looks.append(fresh)
+        return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
+
+    bench.direct.read = nothing
+    bench.direct.sees_all = False
+    changes = await bench.apply(deployment("d", replicas=1), rules=rules, owner=OWNER)
+    assert looks == [False, True]
+    expected = Action.FAILED if rules.adopt is Adopt.NEVER else Action.UNCHANGED
+    assert changes.entries[0].action is (Action.CONFIGURED if rules.preserve_replicas else expected)
+
+
+async def test_an_object_nobody_saw_on_its_way_out_is_reported(bench):
+    await bench.apply(config_map("a", {"k": "1"}, finalizers=[FINALIZER]))
+    await bench.cluster.delete(ConfigMap, "a")
+
+    async def nothing(resource, key, *, fresh=False):
+        return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
+
+    bench.direct.read = nothing
+    bench.direct.sees_all = False
+    changes = await bench.apply(config_map("a", {"k": "1"}, finalizers=[FINALIZER]))
+    assert changes.entries[0].action is Action.BLOCKED
+    await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
+
+
+async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench):
+    """A Service that exists unseen keeps its address instead of failing for it."""
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+        "spec": {"ports": [{"port": 80}]},
+    }
+    await bench.apply(service)
+
+    async def nothing(resource, key, *, fresh=False):
+        return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
+
+    bench.direct.read = nothing
+    bench.direct.sees_all = False
+    service["spec"]["clusterIP"] = "10.0.0.250"
+    changes = await bench.apply(service)
+    assert changes.complete, str(changes)

@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certwright.apply import Rules, preserve
@@ -197,7 +197,7 @@ def test_without_preservation_only_status_is_left_out():
 JSON = st.recursive(
     st.none() | st.integers(0, 3) | st.text(max_size=2),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
-    max_leaves=8,
+    max_leaves=4,
 )
 NONSENSE = st.fixed_dictionaries(
     {
@@ -226,6 +226,7 @@ NONSENSE = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(NONSENSE, NONSENSE)
 def test_nonsense_is_left_to_the_server_and_the_manifest_untouched(desired, live):
     before = copy.deepcopy(desired)

@@ -55,6 +55,10 @@ def thing_with(spec: Any) -> dict[str, Any]:
 
 
 Apply = Callable[..., Any]
+relaxed = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 
 
 @pytest.fixture
@@ -68,7 +72,7 @@ def apply(thing: ServedKind) -> Apply:
     return act
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@relaxed
 @given(st.data())
 def test_what_is_taken_for_applied_would_not_be_changed(apply: Apply, data: Any) -> None:
     live = apply(None, data.draw(SPECS))
@@ -81,7 +85,7 @@ def test_what_is_taken_for_applied_would_not_be_changed(apply: Apply, data: Any)
         assert _significant(after) == _significant(live)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@relaxed
 @given(SPECS)
 def test_what_was_just_applied_is_applied(apply: Apply, spec: Any) -> None:
     live = apply(None, spec)
