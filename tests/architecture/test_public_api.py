@@ -11,6 +11,7 @@ FACADES = (
     "certwright.runtime",
     "certwright.apply",
     "certwright.apply.health",
+    "certwright.managed",
     "certwright.issuer.conformance",
     "certwright.testkit",
     "certwright.testkit.actors",
