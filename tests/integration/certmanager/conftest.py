@@ -21,7 +21,7 @@ from certwright.client import Client, connect
 from certwright.clock import SYSTEM
 from certwright.issuer import IssuerApp
 from certwright.issuers.ca import app as ca
-from certwright.kube import JsonObject, Key, Object, ObjectMeta
+from certwright.kube import JsonObject, Object, ObjectMeta
 from certwright.kube.kinds import Secret
 from certwright.runtime import Manager, Operator
 from certwright.testkit import RealCluster
@@ -68,17 +68,15 @@ def until(cert_manager_cluster: RealCluster):
     """Wait until an object is as wanted; what it was at last is told when it never is."""
 
     async def wait(kind: type[Object], name: str, wanted: Callable[[Object], bool]):
-        key = Key(cert_manager_cluster.namespace, name)
         seen = None
         try:
             async with asyncio.timeout(SECONDS):
-                while True:
-                    seen = await cert_manager_cluster.client.get(kind, key)
-                    if wanted(seen):
-                        return seen
+                while seen is None or not wanted(seen):
                     await asyncio.sleep(0.05)
+                    seen = await cert_manager_cluster.find(kind, name)
         except TimeoutError:
-            pytest.fail(f"{kind.__name__} {key} after {SECONDS} s: {seen and seen.status}")
+            pytest.fail(f"{kind.__name__} {name} after {SECONDS} s: {seen and seen.status}")
+        return seen
 
     return wait
 
@@ -154,6 +152,12 @@ def approval(app: IssuerApp) -> list[JsonObject]:
         {**meta, "kind": "ClusterRole", "rules": [rule]},
         {**meta, "kind": "ClusterRoleBinding", "roleRef": bound, "subjects": [subject]},
     ]
+
+
+@pytest.fixture
+def run_app(cert_manager: CertManager):
+    """Install and run an app of the test's own; it stays installed."""
+    return lambda app: installed(cert_manager.plane, app)
 
 
 @pytest.fixture
