@@ -46,6 +46,7 @@ class Application:
             Change(refusal.ref, Action.FAILED, str(refusal)) for refusal in facts.plan.refused
         ]
         self._unwatched: dict[ObjectRef, Live] = {}
+        self._left_at: dict[ObjectRef, str] = {}  # resourceVersions, as this pass left them
         self._unreleased: list[str] = []
         self._objection = ""
         self._left: list[ObjectReference] = []
@@ -123,6 +124,8 @@ class Application:
 
     def _applied(self, entry: Change, live: Live | None) -> None:
         self._keeper.metrics.applied(entry.action)
+        if live is not None:
+            self._left_at[entry.ref] = live.resource_version
         if live is not None and live.labels.get(keys.MANAGED_BY) != self._keeper.managed_by:
             self._unwatched[entry.ref] = live
 
@@ -326,10 +329,22 @@ class Application:
             self._keeper.wake_judge(self._look.key)  # who reads them now and then
         remembered.awaits_kinds = self.failed and bool(self._keeper.targets.unknown)
         always = self._keeper.configuration.controllers.managed_resource.always_update
-        if not settled or always or self.damped_seconds:
+        if not settled or always or self.damped_seconds or not self._is_as_left():
             remembered.settled = None
             return
         remembered.settled = Settled(tuple(self._held()))
+
+    def _is_as_left(self) -> bool:
+        """Say whether nobody touched an object since this pass did.
+
+        Who did has woken us; but what is remembered as settled is not looked at again.
+        """
+        for ref, version in self._left_at.items():
+            if ref not in self._unwatched:
+                held = [entry for _, entry in self._keeper.targets.held([ref])]
+                if not held or held[0].meta.resource_version != version:
+                    return False
+        return True
 
     def _held(self) -> Iterable[tuple[Store, Entry]]:
         """Yield everything this pass was based on, as the stores hold it."""
