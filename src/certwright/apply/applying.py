@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
+import orjson
+
 from certwright.apply.adoption import Right, claim, has_legacy, taken_over
 from certwright.apply.blockers import blockers
 from certwright.apply.changeset import Action, Entry
@@ -60,7 +62,7 @@ async def apply_one(run: Pass, wanted: Wanted) -> Finding:
         if run.dry_run and run.definitions.brings(wanted.ref):
             return created(wanted.ref, None, dry_run=True)
         return failed(wanted, error)
-    except (ApiError, TransportError, ValueError) as error:
+    except (ApiError, TransportError, ValueError, orjson.JSONEncodeError) as error:
         return failed(wanted, error)
 
 
@@ -224,7 +226,6 @@ class _Application:
         if run.dry_run:
             return Finding(Entry(ref, Action.RECREATED, reason), live)
         left = await run.cluster.delete(self._resource, live, propagation=way.propagation)
-        run.memory.note_deleted(self._resource, ref.key)
         if left is not None:
             waiting = f"{reason}; it was deleted and comes back; {self._blockers(left)}"
             return Finding(Entry(ref, Action.BLOCKED, waiting), left)
@@ -238,7 +239,6 @@ class _Application:
         known = self._run.memory.get(self._resource, self._wanted.ref.key)
         return (
             known is not None
-            and known.uid == live.uid
             and known.version == live.resource_version
             and known.digest == self._digest
             and known.rules == self._rules

@@ -22,6 +22,9 @@ def desired_of(wanted: Wanted, owner: Owner | None) -> JsonObject:
 
     What is only ever created goes as it was written. In Secrets ``stringData`` becomes
     ``data``, as the server would do it: only then does a key that is no longer wanted go.
+
+    Raises:
+        ValueError: the metadata have no shape anybody could write to.
     """
     if wanted.rules.create_only:
         return wanted.obj
@@ -33,7 +36,9 @@ def desired_of(wanted: Wanted, owner: Owner | None) -> JsonObject:
     return obj
 
 
-def _metadata(metadata: JsonObject, owner: Owner | None) -> JsonObject:
+def _metadata(metadata: Any, owner: Owner | None) -> JsonObject:
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("annotations") or {}, dict):
+        raise ValueError("metadata and its annotations must be maps")
     kept: dict[str, Any] = {
         name: value for name, value in metadata.items() if name not in _SERVER_METADATA
     }

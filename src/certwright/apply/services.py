@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from certwright.apply.draft import Draft
+from certwright.apply.draft import Draft, value_at
 from certwright.kube import JsonObject
 
 _CLUSTER_IP: Final = ("spec", "clusterIP")
@@ -27,19 +27,18 @@ def keep_service(draft: Draft) -> None:
 
 def becomes_headless(live: JsonObject, desired: JsonObject) -> bool:
     """Say whether a Service gives up its address, which only a new one can."""
-    have = (live.get("spec") or {}).get("clusterIP")
-    wants = (desired.get("spec") or {}).get("clusterIP")
+    have, wants = value_at(live, _CLUSTER_IP), value_at(desired, _CLUSTER_IP)
     return wants == "None" and have not in (None, "", "None")
 
 
 def type_of(spec: Any) -> str:
     """Return the type of a Service; the default where it says nothing."""
-    return str((spec or {}).get("type") or "ClusterIP")
+    return str((spec.get("type") if isinstance(spec, dict) else "") or "ClusterIP")
 
 
 def _is_local(spec: Any) -> bool:
-    policy = (spec or {}).get("externalTrafficPolicy")
-    return type_of(spec) == "LoadBalancer" and policy == "Local"
+    local = isinstance(spec, dict) and spec.get("externalTrafficPolicy") == "Local"
+    return local and type_of(spec) == "LoadBalancer"
 
 
 def _keep_node_ports(draft: Draft) -> None:

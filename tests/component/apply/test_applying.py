@@ -266,6 +266,42 @@ async def test_what_is_only_created_is_never_touched_again(bench):
     assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "edited"}
 
 
+@pytest.mark.scenario("MR-52")
+async def test_what_is_only_created_is_not_overwritten_when_nobody_saw_it(bench):
+    await bench.cluster.create(config_map("a", {"k": "theirs"}))
+
+    async def nothing(resource, key, *, fresh=False):
+        return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
+
+    bench.direct.read = nothing
+    bench.direct.sees_all = False
+    changes = await bench.apply(config_map("a", {"k": "ours"}), rules=Rules(create_only=True))
+    assert changes.entries[0].action is Action.UNCHANGED
+    assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "theirs"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"apiVersion": "v1", "metadata": {"name": "x"}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": ""}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a/b"}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": "x"},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"k": 2**70}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": ["x"]},
+    ],
+    ids=["no kind", "no name", "bad name", "bad metadata", "bad number", "bad spec"],
+)
+@pytest.mark.scenario("MR-13")
+async def test_an_object_that_makes_no_sense_fails_alone(bench, broken):
+    if isinstance(broken["metadata"], dict):
+        broken = bench.placed(broken)
+    changes = await bench.apply_as_is(broken, bench.placed(config_map("good")))
+    assert sorted(e.action for e in changes.entries) == [Action.CREATED, Action.FAILED]
+    failure = changes.with_action(Action.FAILED)[0]
+    assert failure.reason.startswith(f'error during apply of object "{failure.ref.id}": ')
+
+
 async def test_a_manifest_that_was_exported_can_be_applied(bench):
     await bench.cluster.create(deployment("d"))
     exported = await bench.cluster.get(Deployment, "d")

@@ -88,6 +88,26 @@ async def test_the_fall_back_of_nobody_is_created_and_kept(bench):
     assert changes.entries[0].action is Action.CONFIGURED
 
 
+async def test_a_transfer_somebody_else_has_made_is_not_made_again(bench):
+    """The cache still shows fields of the predecessor; the server does not."""
+    placed = bench.placed(config_map("a", {"k": "1"}))
+    await bench.cluster.client.create(placed, field_manager=PREDECESSOR)
+    rules = Rules(take_over_from=(PREDECESSOR,))
+    key = bench.cluster.key(ConfigMap, "a")
+    stale = await bench.direct.read(ConfigMap, key)
+    await bench.apply(config_map("a", {"k": "1"}), owner=OURS, rules=rules)
+    bench.restart()
+    read = bench.direct.read
+
+    async def late(resource, key, *, fresh=False):
+        return await read(resource, key) if fresh else stale
+
+    bench.direct.read = late
+    with bench.counted() as calls:
+        await bench.apply(config_map("a", {"k": "1"}), owner=OURS, rules=rules)
+    assert calls[0].writes == 0
+
+
 async def test_fields_of_a_predecessor_become_ours(bench):
     """What it set and nobody wants any more goes; what others set stays."""
     placed = bench.placed(config_map("a", {"k": "1", "old": "1"}, labels={"old": "1"}))

@@ -252,3 +252,41 @@ async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench):
     service["spec"]["clusterIP"] = "10.0.0.250"
     changes = await bench.apply(service)
     assert changes.complete, str(changes)
+
+
+@pytest.mark.scenario("MR-95")
+async def test_a_crash_between_deletion_and_creation_is_made_good(bench):
+    class Crash(BaseException):
+        """The process ends here."""
+
+    await bench.apply(binding("view"))
+    delete = bench.direct.delete
+
+    async def crash(*args, **options):
+        await delete(*args, **options)
+        raise Crash
+
+    bench.direct.delete = crash
+    with pytest.raises(Crash):
+        await bench.apply(binding("edit"), rules=Rules(recreate=True))
+    assert await bench.cluster.find(RoleBinding, "b") is None
+    bench.direct.delete = delete
+    bench.restart()
+    await bench.apply(binding("edit"), rules=Rules(recreate=True))
+    assert (await bench.cluster.get(RoleBinding, "b"))["roleRef"]["name"] == "edit"
+
+
+async def test_who_is_faster_in_creating_it_anew_keeps_it(bench):
+    await bench.apply(binding("view"), owner=OWNER)
+    delete = bench.direct.delete
+
+    async def overtaken(*args, **options):
+        await delete(*args, **options)
+        theirs = binding("admin")
+        theirs["metadata"]["annotations"] = {OWNER.annotation: "theirs"}
+        await bench.cluster.create(theirs)
+
+    bench.direct.delete = overtaken
+    changes = await bench.apply(binding("edit"), rules=Rules(recreate=True), owner=OWNER)
+    assert changes.entries[0].action is Action.FAILED
+    assert "it belongs to theirs" in changes.entries[0].reason

@@ -60,6 +60,12 @@ def test_the_owner_is_written_and_the_servers_own_fields_left_out():
     assert desired_of(verbatim, Owner("o", "me")) is exported
 
 
+@pytest.mark.parametrize("metadata", ["x", ["x"], {"name": "x", "annotations": ["y"]}])
+def test_metadata_nobody_can_write_to_are_refused(metadata):
+    with pytest.raises(ValueError, match="must be maps"):
+        desired_of(Wanted({**obj(), "metadata": metadata}), Owner("o", "me"))
+
+
 EXACT = Rules(exact_labels=True, exact_annotations=True, exact_owners=True)
 REF = {"uid": "1"}
 

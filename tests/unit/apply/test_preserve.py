@@ -208,7 +208,8 @@ NONSENSE = st.fixed_dictionaries(
         "metadata": st.just({"name": "x"}),
     },
     optional={
-        "spec": st.fixed_dictionaries(
+        "spec": JSON
+        | st.fixed_dictionaries(
             {},
             optional={
                 "replicas": JSON,
