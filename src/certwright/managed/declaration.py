@@ -89,7 +89,7 @@ class Rendered:
 def render(declaration: Declaration, *, most: int = SECRET_BYTES) -> Rendered:
     """Return the ManagedResource and the immutable Secrets it refers to.
 
-    Compressing takes a tenth of a second per megabyte.
+    Compressing takes some 30 ms per megabyte.
 
     Raises:
         PackingError: the objects cannot be packed.

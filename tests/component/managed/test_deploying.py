@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from random import Random
 
 import pytest
 
@@ -122,6 +123,17 @@ async def test_old_secrets_of_clients_become_collectable_and_those_of_people_do_
         for name in ("managedresource-web", "mine")
     }
     assert labels == {"managedresource-web": {COLLECTABLE: "true"}, "mine": None}
+
+
+async def test_much_is_spread_over_secrets_the_server_accepts(cluster: Cluster) -> None:
+    client, calls = await counted(cluster)
+    noise = Random(1)  # noqa: S311 - what cannot be compressed much
+    objects = [config_map(f"c{n:02}", {"text": noise.randbytes(35_000).hex()}) for n in range(30)]
+    await deploy(client, web(cluster, objects=objects))
+    names = await secret_names(cluster)
+    assert len(names) == 2
+    assert calls().writes == 3
+    assert unpack([await cluster.get(Secret, name) for name in names]) == objects
 
 
 async def test_what_must_exist_is_not_created(cluster: Cluster) -> None:
