@@ -191,7 +191,7 @@ async def made_issuer(cluster: RealCluster, kind: type[Object], name: str) -> Is
 def authority_secret(namespace: str, name: str) -> JsonObject:
     key = pki.generate_key(pki.KeySpec())
     subject = pki.distinguished_name(f"authority {name}")
-    root = pki.create_root(subject, key, timedelta(days=365), SYSTEM.now())
+    root = pki.create_root(subject, key, timedelta(days=3650), SYSTEM.now())
     data = {
         "tls.crt": pki.write_certificates(root.certificate).decode(),
         "tls.key": pki.write_key(key).decode(),

@@ -55,16 +55,8 @@ def junit(report: Report) -> bytes:
 
 
 def _feature_line(report: Report, feature: Feature) -> str:
-    return f"  {feature:<26} {_standing(report, feature):<12} {_remark(report, feature)}".rstrip()
-
-
-def _standing(report: Report, feature: Feature) -> str:
-    if feature in report.unsupported:
-        return "unsupported"
-    verdicts = {result.verdict for result in report.of(feature)}
-    if Verdict.FAILED in verdicts:
-        return "FAILED"
-    return "supported" if Verdict.PASSED in verdicts else "not tried"
+    standing, remark = report.standing(feature), _remark(report, feature)
+    return f"  {feature:<26} {standing:<12} {remark}"
 
 
 def _remark(report: Report, feature: Feature) -> str:

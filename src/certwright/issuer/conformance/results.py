@@ -7,6 +7,9 @@ from enum import StrEnum
 from certwright.issuer.conformance.features import Feature
 from certwright.pki import Violation
 
+_BY_EVERY_CASE = frozenset({Feature.SAVE_CA, Feature.SAVE_ROOT_CA})
+"""What no case needs because each CertificateRequest shows it."""
+
 
 class Verdict(StrEnum):
     """How a case ended."""
@@ -35,6 +38,33 @@ class Result:
             return Verdict.SKIPPED
         return Verdict.FAILED if self.violations else Verdict.PASSED
 
+    @property
+    def blamed(self) -> frozenset[Feature]:
+        """The features that are missing as it seems.
+
+        Where a violation tells which one, the others that the case needs are not to blame.
+        """
+        blamed: frozenset[Feature] = frozenset()
+        for violation in self.violations:
+            blamed |= _missing_by(violation.name) or self.needs
+        return blamed
+
+
+def _missing_by(violation: str) -> frozenset[Feature]:
+    """Return the features whose lack a violation shows, the most particular ones."""
+    found = [feature for feature in Feature if violation in feature.forgives]
+    fewest = min((len(feature.forgives) for feature in found), default=0)
+    return frozenset(feature for feature in found if len(feature.forgives) == fewest)
+
+
+class Standing(StrEnum):
+    """What is known of a feature."""
+
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+    FAILED = "FAILED"
+    NOT_TRIED = "not tried"
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -53,6 +83,15 @@ class Report:
         """Whether nothing failed, and something was tried."""
         return not self.count(Verdict.FAILED) and bool(self.count(Verdict.PASSED))
 
-    def of(self, feature: Feature) -> list[Result]:
-        """Return the results of the cases that need a feature."""
-        return [result for result in self.results if feature in result.needs]
+    def standing(self, feature: Feature) -> Standing:
+        """Return what is known of a feature after all."""
+        if feature in self.unsupported:
+            return Standing.UNSUPPORTED
+        if any(feature in result.blamed for result in self.results):
+            return Standing.FAILED
+        passed = [result for result in self.results if result.verdict is Verdict.PASSED]
+        if feature in _BY_EVERY_CASE:
+            passed = [result for result in passed if result.suite == "CertificateRequest"]
+            return Standing.SUPPORTED if passed else Standing.NOT_TRIED
+        is_proven = any(feature in result.needs for result in passed)
+        return Standing.SUPPORTED if is_proven else Standing.NOT_TRIED

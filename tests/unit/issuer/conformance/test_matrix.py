@@ -2,6 +2,8 @@
 
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from certwright.issuer.conformance import Feature, Report, Result, Verdict, junit, render
 from certwright.pki import Violation
 
@@ -33,6 +35,30 @@ def test_the_matrix_says_of_each_feature_how_it_stands():
     assert standing["Duration"] == "unsupported"
     assert standing["ECDSA"] == "not"  # tried
     assert set(Feature) <= set(standing)
+
+
+@pytest.mark.parametrize(
+    ("violations", "blamed"),
+    [
+        (["DurationMismatch"], {Feature.DURATION}),
+        (["DurationMismatch", "ExtraUsage"], {Feature.DURATION, Feature.KEY_USAGES}),
+        (["KeyMismatch"], {Feature.ECDSA, Feature.ONLY_SAN}),
+        (["MissingCA"], {Feature.SAVE_CA}),
+        (["CANotRoot"], {Feature.SAVE_ROOT_CA}),
+        ([], set()),
+    ],
+)
+def test_a_violation_that_tells_the_feature_blames_no_other(violations, blamed):
+    needs = frozenset({Feature.ECDSA, Feature.ONLY_SAN})
+    found = tuple(Violation(name, "") for name in violations)
+    assert Result("CertificateRequest", "x", needs, found).blamed == blamed
+
+
+def test_the_authority_is_returned_by_every_certificate_request():
+    passed = Report("x", RESULTS[:1], {})
+    assert passed.standing(Feature.SAVE_CA) == "supported"
+    only_csrs = Result("CertificateSigningRequest", "one", frozenset())
+    assert Report("x", [only_csrs], {}).standing(Feature.SAVE_CA) == "not tried"
 
 
 def test_failures_and_what_was_skipped_are_listed_by_name():
