@@ -142,9 +142,10 @@ class _Application:
         """Create the object, without force: nobody has seen one, but there may be one."""
         ref, run = self._wanted.ref, self._run
         try:
-            live = await run.cluster.apply(
-                self._resource, self._desired, force=False, dry_run=run.dry_run
-            )
+            with run.memory.creating(self._resource, ref.key):
+                live = await run.cluster.apply(
+                    self._resource, self._desired, force=False, dry_run=run.dry_run
+                )
         except Invalid:
             existing = None if run.cluster.sees_all else await self._read(fresh=True)
             if existing is None:

@@ -38,7 +38,7 @@ def desired_of(wanted: Wanted, owner: Owner | None) -> JsonObject:
 
 def _metadata(metadata: Any, owner: Owner | None) -> JsonObject:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("annotations") or {}, dict):
-        raise ValueError("metadata and its annotations must be maps")
+        raise ValueError("metadata and its annotations must be maps")  # noqa: TRY004 - bad data
     kept: dict[str, Any] = {
         name: value for name, value in metadata.items() if name not in _SERVER_METADATA
     }

@@ -1,5 +1,7 @@
 """What an engine remembers of the objects it applied, so that it need not compare twice."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 
 import orjson
@@ -7,7 +9,15 @@ from msgspec import Struct
 
 from certwright.apply.cluster import Live
 from certwright.apply.wanted import Rules
-from certwright.kube import FieldSet, JsonObject, Key, Resource, is_applied, projection_hash
+from certwright.kube import (
+    Conflict,
+    FieldSet,
+    JsonObject,
+    Key,
+    Resource,
+    is_applied,
+    projection_hash,
+)
 
 Place = tuple[Resource, Key]
 
@@ -36,6 +46,7 @@ class Memory:
     def __init__(self) -> None:
         self._applied: dict[Place, Applied] = {}
         self._deleted: set[Place] = set()
+        self._creating: set[Place] = set()
 
     def __len__(self) -> int:
         return len(self._applied)
@@ -79,6 +90,22 @@ class Memory:
         self._applied[place] = Applied(
             digest, digest_of(sent), rules, live.uid, live.resource_version, projection
         )
+
+    @contextmanager
+    def creating(self, resource: Resource, key: Key) -> Iterator[None]:
+        """Say that an object nobody has seen is being created, until the context is left.
+
+        Raises:
+            Conflict: somebody else of this process is just doing that.
+        """
+        place = (resource, key)
+        if place in self._creating:
+            raise Conflict(f"{resource.kind} {key} is just being created")
+        self._creating.add(place)
+        try:
+            yield
+        finally:
+            self._creating.discard(place)
 
     def note_deleted(self, resource: Resource, key: Key) -> None:
         """Remember that an object was told to go."""

@@ -1,5 +1,7 @@
 """Whose an object is: what we take, what we refuse, what we inherit."""
 
+import asyncio
+
 import pytest
 
 from certwright.apply import Action, Adopt, Owner, Rules
@@ -126,3 +128,23 @@ async def test_fields_of_a_predecessor_become_ours(bench):
     with bench.counted() as calls:
         await bench.apply(config_map("a", {"k": "2"}), owner=OURS, rules=rules)
     assert calls[0].writes == 0
+
+
+@pytest.mark.scenario("MR-91")
+async def test_two_owners_at_the_same_time_do_not_both_get_it(bench):
+    """Neither has seen the object when it starts; the one that is second has to notice."""
+    read = bench.direct.read
+
+    async def unseen(resource, key, *, fresh=False):
+        return await read(resource, key) if fresh else None
+
+    bench.direct.read = unseen
+    bench.direct.sees_all = False
+    async with asyncio.TaskGroup() as group:
+        both = [
+            group.create_task(bench.apply(config_map("a"), owner=Owner(MARK, name)))
+            for name in ("first", "second")
+        ]
+    assert [task.result().entries[0].action for task in both] == [Action.CREATED, Action.FAILED]
+    metadata = (await bench.cluster.get(ConfigMap, "a"))["metadata"]
+    assert metadata["annotations"] == {MARK: "first"}
