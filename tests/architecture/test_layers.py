@@ -54,6 +54,7 @@ THIRD_PARTY = {
     "yaml": {
         "certwright.apply.yamldocument",
         "certwright.client.kubeconfig",
+        "certwright.issuer.command",
         "certwright.operators.tokens.kubeconfig",
         "certwright.cli.",
         "certwright.testkit.",

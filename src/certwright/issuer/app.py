@@ -1,21 +1,25 @@
 """`IssuerApp`: what an author declares, and everything that follows from it."""
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from certwright.issuer.assembly import build
+from certwright.issuer.assembly import build, kebab
 from certwright.issuer.calls import (
     RECHECK,
     Author,
     CheckFunction,
+    Hook,
     IgnoreIssuer,
     IgnoreRequest,
     SignFunction,
     SigningIssuer,
 )
+from certwright.issuer.command import main
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.kinds import cluster_kind_of, issuer_kind
 from certwright.issuer.outcomes import Compat
@@ -142,6 +146,16 @@ class IssuerApp(Generic[S]):
         self._author.classify_error = function
         return function
 
+    def on_startup(self, function: Hook) -> Hook:
+        """Register what each process does before it signs anything."""
+        self._author.startup.append(function)
+        return function
+
+    def on_shutdown(self, function: Hook) -> Hook:
+        """Register what each process does when it has signed everything."""
+        self._author.shutdown.append(function)
+        return function
+
     # What follows
 
     @property
@@ -152,21 +166,36 @@ class IssuerApp(Generic[S]):
     @cached_property
     def operator(self) -> Operator:
         """What a Manager or a test cluster runs; each process builds its own memory."""
+        return self.operator_in("default")
+
+    def operator_in(self, namespace: str) -> Operator:
+        """Return what a Manager runs that works in a namespace.
+
+        That is where cluster issuers find Secrets, unless the app says otherwise.
+        """
         if self._author.sign is None:
             raise TypeError(f"{self.kind}: no function is registered with @app.sign")
-        return Operator(self.kind.lower(), self._build, kinds=self.kinds)
+
+        def parts(site: Site) -> Iterable[Part]:
+            found = self.settings.cluster_resource_namespace or namespace
+            settings = replace(self.settings, cluster_resource_namespace=found)
+            resources = [kind.resource for kind in self.kinds]
+            return build(site, resources, self.spec, self._author, settings)
+
+        return Operator(self.name, parts, kinds=self.kinds)
 
     def crds(self) -> list[JsonObject]:
         """Return the CustomResourceDefinitions of the kinds."""
         return [crd_manifest(kind) for kind in self.kinds]
 
     def main(self, argv: Sequence[str] | None = None) -> None:
-        """Be a command: run, crds, rbac, deploy, conformance or doctor."""
-        raise NotImplementedError
+        """Be a command: run, crds, rbac, deploy, conformance or doctor. Ends the process."""
+        sys.exit(main(self, argv))
 
-    def _build(self, site: Site) -> Iterable[Part]:
-        resources = [kind.resource for kind in self.kinds]
-        return build(site, resources, self.spec, self._author, self.settings)
+    @property
+    def name(self) -> str:
+        """What the issuer is called where only small letters are allowed."""
+        return kebab(self.kind)
 
 
 def _subclass_of_issuer(cls: Any) -> Any:

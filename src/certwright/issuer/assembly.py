@@ -1,15 +1,16 @@
 """From an app's declaration to the controllers of one process."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import predicates
-from certwright.issuer.calls import Author
+from certwright.issuer.calls import Author, call
 from certwright.issuer.certificaterequests import CertificateRequests
 from certwright.issuer.desk import Desk
 from certwright.issuer.issuerloop import IssuerLoop
@@ -43,19 +44,27 @@ S = TypeVar("S")
 
 GRACE = timedelta(seconds=30)
 """What a reconcile may take beside the author's code."""
+HOOK_LIMIT = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Threads:
-    """Threads for authors' functions that are not async; closed with the process."""
+class Lifetime:
+    """The life of an app in a process: its hooks, and threads for what is not async."""
 
+    author: Author[Any]
+    memory: Memory
     pool: CpuPool
 
     async def run(self) -> None:
-        """Wait for the end."""
+        """Start up, wait for the end, and shut down."""
         try:
+            for hook in self.author.startup:
+                await call(hook, limit=HOOK_LIMIT, threads=self.pool.run)
+            self.memory.started.set()
             await asyncio.Event().wait()
         finally:
+            for hook in self.author.shutdown:
+                await call(hook, limit=HOOK_LIMIT, threads=self.pool.run)
             self.pool.close()
 
 
@@ -70,11 +79,11 @@ def build(
     memory, metrics = Memory(kinds), IssuerMetrics(site.metrics)
     backoff = replace(settings.backoff, rng=site.rng)
     pool = CpuPool(settings.workers)
-    namespace = settings.cluster_resource_namespace or "default"
+    namespace = settings.cluster_resource_namespace
     reader = IssuerReader(spec, SecretReader(), memory, author.issuer_type, namespace)
     signer = Signer(author, reader, settings, metrics, pool.run)
     secrets = _secrets(kinds, spec, namespace)
-    yield Threads(pool)
+    yield Lifetime(author, memory, pool)
     for kind in kinds:
         loop = IssuerLoop(
             kind, author, reader, settings, memory, metrics, pool.run, backoff, site.rng
@@ -82,7 +91,7 @@ def build(
         yield Controller(
             kind,
             loop.reconcile,
-            name=_kebab(kind.kind),
+            name=kebab(kind.kind),
             field_manager=settings.field_owner,
             watches=[mapped(one, _users(memory, kind)) for one in secrets],
             channels=[memory.channels[kind]],
@@ -103,7 +112,7 @@ def build(
         yield Controller(
             watched,
             requests.reconcile,
-            name=f"{_kebab(kinds[0].kind)}-{desk.resource.plural}"[:63],
+            name=f"{kebab(kinds[0].kind)}-{desk.resource.plural}"[:63],
             field_manager=settings.field_owner,
             watches=list(_links(kinds, memory, desk)),
             reads=secrets,
@@ -154,6 +163,7 @@ def _users(memory: Memory, kind: Resource) -> Mapper:
     return lambda entry: memory.users_of(kind, entry.key)
 
 
-def _kebab(kind: str) -> str:
-    words = "".join(f"-{one.lower()}" if one.isupper() else one for one in kind)
-    return words.lstrip("-")[:40]
+def kebab(kind: str) -> str:
+    """Return a kind in small letters: ``CAIssuer`` is ``ca-issuer``."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", kind).lower()
+    return words[:40].rstrip("-")

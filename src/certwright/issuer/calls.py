@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -48,6 +48,8 @@ class Author(Generic[S]):
     ignore_request: IgnoreRequest | None = None
     ignore_issuer: IgnoreIssuer | None = None
     classify_error: Classifier | None = None
+    startup: list[Hook] = field(default_factory=list)
+    shutdown: list[Hook] = field(default_factory=list)
 
 
 class TimedOut(TimeoutError):

@@ -37,6 +37,7 @@ class IssuerLoop:
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Look at one issuer, check it, and say what was found."""
+        await self.memory.started.wait()
         at = IssuerAt(self.kind, key)
         reported = self.memory.take_report(at)
         entry = ctx.store(self.kind).get(key)

@@ -4,6 +4,7 @@ Everything here can be lost at any time: a restart costs a repeated check, or a 
 certificate where the first was signed and not yet written, and nothing else.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ class Memory:
     """The memory of one app in one process."""
 
     def __init__(self, issuer_kinds: Iterable[Resource]) -> None:
+        self.started = asyncio.Event()
+        """Set when the author's startup hooks have run."""
         self.channels = {kind: Channel() for kind in issuer_kinds}
         self._requests: dict[tuple[Resource, Key], Attempts] = {}
         self._issuers: dict[IssuerAt, Health] = {}

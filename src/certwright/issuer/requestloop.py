@@ -64,6 +64,7 @@ class RequestLoop:
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Look at one request and bring it a step further."""
+        await self.memory.started.wait()
         self._take_stock(ctx)
         entry = ctx.store(self.desk.resource).get(key)
         if entry is None:

@@ -1,0 +1,212 @@
+"""What a cluster needs for an issuer: roles, the right to approve, and a Deployment. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from certwright.api.certificates import CertificateSigningRequest
+from certwright.api.certmanager import GROUP as CERT_MANAGER
+from certwright.api.certmanager import CertificateRequest
+from certwright.issuer.settings import Settings
+from certwright.kube import JsonObject, Resource
+from certwright.kube.kinds import Event, Lease, Secret, SubjectAccessReview
+
+READ = ("get", "list", "watch")
+WRITE = ("create", "delete", "deletecollection", "patch", "update")
+RBAC = "rbac.authorization.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Verbs on resources of one group, maybe of certain names only."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def to_json(self) -> JsonObject:
+        """Return the rule as a role holds it."""
+        rule: JsonObject = {
+            "apiGroups": [self.group],
+            "resources": list(self.resources),
+            "verbs": list(self.verbs),
+        }
+        return {**rule, "resourceNames": list(self.names)} if self.names else rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """Where and under which names an issuer is installed."""
+
+    name: str
+    namespace: str
+    approver: str = "cert-manager/cert-manager"
+    """The ServiceAccount that approves requests, as ``namespace/name``."""
+    image: str = ""
+    replicas: int = 2
+
+
+def controller_rules(
+    kinds: Sequence[Resource], settings: Settings, *, uses_secrets: bool
+) -> list[Rule]:
+    """Return what the issuer's process must be allowed to do, cluster-wide."""
+    group, plurals = kinds[0].group, tuple(kind.plural for kind in kinds)
+    rules = [
+        Rule(group, plurals, READ),
+        Rule(group, tuple(f"{plural}/status" for plural in plurals), ("patch",)),
+        Rule(Event.group, (Event.plural,), ("create", "patch")),
+    ]
+    if settings.certificate_requests:
+        requests = CertificateRequest.resource
+        rules += [
+            Rule(requests.group, (requests.plural,), READ),
+            Rule(requests.group, (f"{requests.plural}/status",), ("patch",)),
+        ]
+    if settings.kubernetes_csrs:
+        signing = CertificateSigningRequest.resource
+        served = [kind for kind in kinds if not kind.namespaced or settings.namespaced_csrs]
+        rules += [
+            Rule(signing.group, (signing.plural,), READ),
+            Rule(signing.group, (f"{signing.plural}/status",), ("patch",)),
+            Rule(signing.group, ("signers",), ("sign",), signer_names(served)),
+        ]
+        if settings.namespaced_csrs:
+            review = SubjectAccessReview
+            rules.append(Rule(review.group, (review.plural,), ("create",)))
+    if uses_secrets and any(kind.namespaced for kind in kinds):
+        rules.append(_secrets(settings, watched=True))
+    elif settings.secrets:
+        rules.append(_secrets(settings, watched=False))
+    return [rule for rule in rules if rule.resources != ("signers",) or rule.names]
+
+
+def namespace_rules(
+    kinds: Sequence[Resource], settings: Settings, *, uses_secrets: bool
+) -> list[Rule]:
+    """Return what it must be allowed to do in its own namespace."""
+    rules = [Rule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]
+    if uses_secrets and not any(kind.namespaced for kind in kinds) and not settings.secrets:
+        rules.append(_secrets(settings, watched=True))
+    return rules
+
+
+def approve_rule(kinds: Sequence[Resource]) -> Rule:
+    """Return what cert-manager must be allowed, to approve requests for these issuers."""
+    return Rule(CERT_MANAGER, ("signers",), ("approve",), signer_names(kinds))
+
+
+def signer_names(kinds: Sequence[Resource]) -> tuple[str, ...]:
+    """Return the names that mean all issuers of these kinds."""
+    return tuple(f"{kind.qualified}/*" for kind in kinds)
+
+
+def rbac_manifests(
+    kinds: Sequence[Resource], settings: Settings, where: Installation, *, uses_secrets: bool
+) -> list[JsonObject]:
+    """Return the roles and bindings: the issuer's own, the approver's, and those of users."""
+    name, namespace = where.name, where.namespace
+    approve = f"cert-manager-controller-approve:{name}"
+    approver_namespace, _, approver = where.approver.partition("/")
+    account = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    others = {"kind": "ServiceAccount", "name": approver, "namespace": approver_namespace}
+    wide = controller_rules(kinds, settings, uses_secrets=uses_secrets)
+    near = namespace_rules(kinds, settings, uses_secrets=uses_secrets)
+    plurals = tuple(kind.plural for kind in kinds)
+    group = kinds[0].group
+    made = [
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": name, "namespace": namespace},
+        },
+        _role("ClusterRole", name, wide),
+        _binding("ClusterRole", name, account),
+        _role("Role", name, near, namespace),
+        _binding("Role", name, account, namespace),
+    ]
+    if settings.certificate_requests:
+        made += [
+            _role("ClusterRole", approve, [approve_rule(kinds)]),
+            _binding("ClusterRole", approve, others),
+        ]
+    return [
+        *made,
+        _aggregated(f"{name}-view", Rule(group, plurals, READ), ("view", "edit", "admin")),
+        _aggregated(f"{name}-edit", Rule(group, plurals, WRITE), ("edit", "admin")),
+    ]
+
+
+def deployment(where: Installation, arguments: Sequence[str]) -> JsonObject:
+    """Return the Deployment that runs the issuer."""
+    labels = {"app.kubernetes.io/name": where.name}
+    container = {
+        "name": "issuer",
+        "image": where.image,
+        "args": list(arguments),
+        "ports": [{"name": "probes", "containerPort": 8081}],
+        "livenessProbe": {"httpGet": {"path": "/livez", "port": "probes"}},
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "probes"}},
+        "resources": {
+            "requests": {"cpu": "50m", "memory": "64Mi"},
+            "limits": {"memory": "256Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": where.name, "namespace": where.namespace, "labels": labels},
+        "spec": {
+            "replicas": where.replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "serviceAccountName": where.name,
+                    "securityContext": {
+                        "runAsNonRoot": True,
+                        "seccompProfile": {"type": "RuntimeDefault"},
+                    },
+                    "containers": [container],
+                },
+            },
+        },
+    }
+
+
+def _secrets(settings: Settings, *, watched: bool) -> Rule:
+    verbs = READ if watched else ("get",)
+    assert watched or settings.secrets
+    return Rule(Secret.group, (Secret.plural,), verbs)
+
+
+def _role(kind: str, name: str, rules: Sequence[Rule], namespace: str = "") -> JsonObject:
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "rules": [rule.to_json() for rule in rules],
+    }
+
+
+def _binding(kind: str, name: str, subject: JsonObject, namespace: str = "") -> JsonObject:
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
+        "subjects": [subject],
+    }
+
+
+def _aggregated(name: str, rule: Rule, into: Sequence[str]) -> JsonObject:
+    """Return a role that becomes part of the roles that users have anyway."""
+    role = _role("ClusterRole", name, [rule])
+    labels = {f"{RBAC}/aggregate-to-{one}": "true" for one in into}
+    return {**role, "metadata": {**role["metadata"], "labels": labels}}
