@@ -226,6 +226,19 @@ async def test_claims_go_along_with_their_stateful_set_if_asked_to(bench, along)
     assert deleted == (["PersistentVolumeClaim", "StatefulSet"] if along else ["StatefulSet"])
 
 
+async def test_claims_that_go_already_are_not_told_again(bench):
+    await bench.apply(claiming("s"))
+    await claims(bench)
+    await bench.cluster.patch(
+        PersistentVolumeClaim, "data-s-0", {"metadata": {"finalizers": [FINALIZER]}}
+    )
+    await bench.cluster.delete(PersistentVolumeClaim, "data-s-0")
+    await bench.delete(claiming("s"), rules=DeleteRules(claims=True))
+    deleted = [r.resource.kind for r in bench.log.all() if r.verb == "delete"]
+    assert deleted == ["StatefulSet"]
+    await release(bench, PersistentVolumeClaim, "data-s-0")
+
+
 @pytest.mark.scenario("MR-62")
 async def test_trouble_with_claims_is_told(bench):
     await bench.apply(claiming("s"))
@@ -293,9 +306,19 @@ async def test_a_failed_deletion_is_no_wait(bench):
 
 
 async def test_an_object_that_changed_meanwhile_is_looked_at_again(bench):
+    """The second look is at the server: what a cache shows has just proved to be old."""
     await bench.apply(config_map("a"), config_map("b"))
-    delete = bench.direct.delete
+    delete, read = bench.direct.delete, bench.direct.read
+    cached = {}
+    for name in ("a", "b"):
+        key = bench.cluster.key(ConfigMap, name)
+        cached[key] = await read(ConfigMap, key)
     turns = []
+
+    async def late(resource, key, *, fresh=False):
+        return await read(resource, key) if fresh else cached[key]
+
+    bench.direct.read = late
 
     async def changed(resource, live, **options):
         name = live.metadata["name"]
