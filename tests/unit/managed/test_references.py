@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.managed import (
@@ -88,6 +88,7 @@ def test_what_annotations_refer_to(annotations, names):
     assert {reference.name for reference in references_in(annotations)} == names
 
 
+@settings(deadline=None)
 @given(st.sets(st.builds(Reference, st.sampled_from(["ConfigMap", "Secret"]), st.text(min_size=1))))
 def test_what_is_written_is_read_back(references):
     assert references_in(annotations_for(references)) == references

@@ -4,7 +4,7 @@ import base64
 import hashlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.managed import COLLECTABLE, make_unique
@@ -73,12 +73,14 @@ def test_another_type_needs_a_name_by_keys():
 CONTENTS = st.dictionaries(st.from_regex(r"[-._a-z]{1,4}", fullmatch=True), st.text(max_size=4))
 
 
+@settings(deadline=None)
 @given(CONTENTS, CONTENTS)
 def test_names_by_keys_are_equal_for_equal_contents_only(one, other):
     names = [name_of(config_map(data), by_keys=True) for data in (one, other)]
     assert (names[0] == names[1]) == (one == other)
 
 
+@settings(deadline=None)
 @given(CONTENTS)
 def test_text_and_its_bytes_are_the_same_contents(data):
     as_bytes = {key: encoded(value.encode()) for key, value in data.items()}

@@ -1,7 +1,7 @@
 """What objects use, read from their structure."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.managed import Reference, uses_of
@@ -100,6 +100,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(kind=st.sampled_from(["Pod", "ServiceAccount", "Other"]), spec=JSON)
 def test_objects_of_any_shape_are_read(kind, spec):
     obj = {"apiVersion": "v1", "kind": kind, "spec": spec, "secrets": spec}

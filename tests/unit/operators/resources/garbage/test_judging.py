@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.operators.resources.garbage import (
@@ -104,6 +104,7 @@ def test_a_second_look_confirms_only_what_did_not_change(second):
 DURATIONS = st.timedeltas(timedelta(days=-1), timedelta(days=1))
 
 
+@settings(deadline=None)
 @given(
     created=DURATIONS,
     since=st.none() | DURATIONS,

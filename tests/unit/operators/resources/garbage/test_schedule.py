@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.kube import Key
@@ -19,6 +19,7 @@ def test_a_pass_is_due_when_there_was_none():
     assert due_in(None, NOW, HOUR) == timedelta()
 
 
+@settings(deadline=None)
 @given(st.timedeltas(timedelta(), timedelta(days=2)))
 def test_after_a_pass_the_period_must_go_by(passed):
     lease = lease_of(HOME, NOW, HOUR)
