@@ -102,8 +102,6 @@ def _convert(kind: Any, value: Any, path: str, findings: Findings) -> Any:
 
 
 def _duration(value: Any, path: str, findings: Findings) -> Any:
-    if value == 0 and not isinstance(value, bool):
-        return timedelta()
     try:
         return parse_duration(value if isinstance(value, str) else repr(value))
     except ValueError as error:
