@@ -78,9 +78,10 @@ class Engine:
                 definitions.note(once[ref].obj, finding)
             report.add(finding)
 
-        for stage in stages(once):
+        planned = stages(once)
+        for stage in planned:
             await _each(stage, bring, concurrency)
-        refs = [ref for stage in stages(once) for ref in stage]
+        refs = [ref for stage in planned for ref in stage]
         return report.in_order([*refs, *(one.ref for one in ambiguous)])
 
     async def delete(
