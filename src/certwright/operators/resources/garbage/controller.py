@@ -86,6 +86,7 @@ def _rules(settings: Settings) -> list[PolicyRule]:
     return [
         allow(kinds.Lease, "create", "patch"),
         *(allow(kind, "list", "patch", "delete") for kind in COLLECTED),
+        allow(kinds.ConfigMap, "get"),  # parts of inventories
         *(allow(kind, "list") for kind in (*USERS, *settings.further_kinds)),
     ]
 
