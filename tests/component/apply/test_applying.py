@@ -141,7 +141,6 @@ async def test_a_key_of_a_secret_disappears_although_it_was_given_as_text(bench)
     assert (await bench.cluster.get(Secret, "s"))["data"] == {"kept": "Mg=="}
 
 
-@pytest.mark.scenario("MR-23")
 async def test_drift_is_repaired_and_its_author_named(bench):
     await bench.apply(config_map("a", {"k": "v"}))
     await bench.cluster.patch(ConfigMap, "a", {"data": {"k": "drift"}})

@@ -58,7 +58,6 @@ async def test_replicas_that_were_ours_survive_when_the_manifest_stops_saying(be
     assert calls[0].writes == 0
 
 
-@pytest.mark.scenario("MR-32")
 async def test_an_autoscaler_costs_no_writes(bench):
     keep = Rules(preserve_replicas=True)
     await bench.apply(deployment("d", replicas=1), rules=keep)
