@@ -73,6 +73,8 @@ class IssuerApp(Generic[S]):
         on_mismatch: Literal["fail", "retry"] = "fail",
         compat: Compat = "v1",
     ) -> None:
+        if not namespaced and not cluster:
+            raise ValueError("an issuer has at least one kind: namespaced, cluster or both")
         self.settings = Settings(
             field_owner=group if field_owner is None else field_owner,
             max_retry=max_retry,

@@ -51,6 +51,7 @@ def make_parser(app: "IssuerApp[Any]") -> ArgumentParser:
     """Declare the commands."""
     kinds = " and ".join(kind.resource.kind for kind in app.kinds)
     parser = ArgumentParser(
+        prog=_typed(),
         description=f"The issuer of {kinds} in {app.kinds[0].resource.group}.",
         epilog=_EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
@@ -85,6 +86,14 @@ def make_parser(app: "IssuerApp[Any]") -> ArgumentParser:
     _add_cluster(doctor)
     _add_installation(doctor, app)
     return parser
+
+
+def _typed() -> str:
+    """Return what people type to get here."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    if spec is not None:
+        return f"python -m {spec.parent or spec.name}"
+    return f"python {Path(sys.argv[0]).name}"
 
 
 def _add_cluster(parser: ArgumentParser) -> None:

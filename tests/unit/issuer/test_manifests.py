@@ -1,0 +1,152 @@
+"""Roles: exactly what is needed, and not a verb more."""
+
+from dataclasses import dataclass
+
+import pytest
+import yaml
+
+from certwright.issuer import Bundle, Issuer, IssuerApp, Request, SecretKey
+
+
+@dataclass(frozen=True)
+class Plain:
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Secretive:
+    token: SecretKey
+
+
+def app(spec=Plain, **options):
+    made = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=spec, **options)
+
+    @made.sign
+    async def sign(_request: Request, _issuer: Issuer) -> Bundle:
+        raise NotImplementedError
+
+    return made
+
+
+@pytest.fixture
+def printed(capsys):
+    """Run a command of an app; return the manifests it prints, by kind and name."""
+
+    def run(made, *words):
+        with pytest.raises(SystemExit) as ended:
+            made.main(words)
+        assert ended.value.code == 0
+        found = list(yaml.safe_load_all(capsys.readouterr().out))
+        return {(one["kind"], one["metadata"]["name"]): one for one in found}
+
+    return run
+
+
+def rules(role):
+    return {
+        (group, resource): (set(rule["verbs"]), tuple(rule.get("resourceNames", ())))
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+
+
+READ = {"get", "list", "watch"}
+SIGNERS = ("demoissuers.pki.example.com/*", "democlusterissuers.pki.example.com/*")
+BASE = {
+    ("pki.example.com", "demoissuers"): (READ, ()),
+    ("pki.example.com", "democlusterissuers"): (READ, ()),
+    ("pki.example.com", "demoissuers/status"): ({"patch"}, ()),
+    ("pki.example.com", "democlusterissuers/status"): ({"patch"}, ()),
+    ("events.k8s.io", "events"): ({"create", "patch"}, ()),
+    ("cert-manager.io", "certificaterequests"): (READ, ()),
+    ("cert-manager.io", "certificaterequests/status"): ({"patch"}, ()),
+    ("certificates.k8s.io", "certificatesigningrequests"): (READ, ()),
+    ("certificates.k8s.io", "certificatesigningrequests/status"): ({"patch"}, ()),
+    ("certificates.k8s.io", "signers"): ({"sign"}, SIGNERS[1:]),
+}
+
+
+@pytest.mark.scenario("ISS-95")
+def test_exactly_what_is_needed(printed):
+    found = printed(app(), "rbac", "--namespace", "pki")
+    assert rules(found["ClusterRole", "demo-issuer"]) == BASE
+    lease = ({"create", "get", "patch"}, ())
+    assert rules(found["Role", "demo-issuer"]) == {("coordination.k8s.io", "leases"): lease}
+    assert found["Role", "demo-issuer"]["metadata"]["namespace"] == "pki"
+    approve = found["ClusterRole", "cert-manager-controller-approve:demo-issuer"]
+    assert rules(approve) == {("cert-manager.io", "signers"): ({"approve"}, SIGNERS)}
+    [subject] = found["ClusterRoleBinding", "cert-manager-controller-approve:demo-issuer"][
+        "subjects"
+    ]
+    account = {"kind": "ServiceAccount", "name": "cert-manager", "namespace": "cert-manager"}
+    assert subject == account
+    assert len(found) == 9
+
+
+@pytest.mark.scenario("ISS-95")
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        ({"spec": Secretive}, {("", "secrets"): (READ, ())}),
+        ({"secrets": True}, {("", "secrets"): ({"get"}, ())}),
+        (
+            {"namespaced_csrs": True},
+            {
+                ("certificates.k8s.io", "signers"): ({"sign"}, SIGNERS),
+                ("authorization.k8s.io", "subjectaccessreviews"): ({"create"}, ()),
+            },
+        ),
+    ],
+    ids=["secret keys", "any secrets", "namespaced signing requests"],
+)
+def test_more_for_those_who_do_more(printed, options, more):
+    found = printed(app(**options), "rbac")
+    assert rules(found["ClusterRole", "demo-issuer"]) == BASE | more
+
+
+def test_less_for_those_who_do_less(printed):
+    made = app(Secretive, namespaced=False, kubernetes_csrs=False)
+    found = printed(made, "rbac", "--namespace", "pki")
+    groups = {group for group, _ in rules(found["ClusterRole", "demo-issuer"])}
+    assert groups == {"pki.example.com", "events.k8s.io", "cert-manager.io"}
+    assert rules(found["Role", "demo-issuer"])["", "secrets"] == (READ, ())
+
+
+def test_users_of_a_cluster_may_see_and_edit_issuers(printed):
+    found = printed(app(), "rbac")
+    view, edit = (found["ClusterRole", f"demo-issuer-{one}"] for one in ("view", "edit"))
+    prefix = "rbac.authorization.k8s.io/aggregate-to-"
+    assert set(view["metadata"]["labels"]) == {
+        f"{prefix}{one}" for one in ("view", "edit", "admin")
+    }
+    assert set(edit["metadata"]["labels"]) == {f"{prefix}{one}" for one in ("edit", "admin")}
+    assert set(edit["rules"][0]["verbs"]) == {
+        "create",
+        "delete",
+        "deletecollection",
+        "patch",
+        "update",
+    }
+
+
+def test_everything_for_a_deployment(printed):
+    words = ("deploy", "--namespace", "pki", "--image", "example.com/demo:1", "--approver", "cm/cm")
+    found = printed(app(), *words)
+    [container] = found["Deployment", "demo-issuer"]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "example.com/demo:1"
+    assert container["args"][0] == "run"
+    crds = {name for kind, name in found if kind == "CustomResourceDefinition"}
+    assert crds == {"demoissuers.pki.example.com", "democlusterissuers.pki.example.com"}
+
+
+@pytest.mark.parametrize("command", ["run", "crds", "rbac", "deploy", "conformance", "doctor", ""])
+def test_every_command_has_help(capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        app().main([*([command] if command else []), "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert "usage:" in text
+    if not command:
+        assert "DemoIssuer and DemoClusterIssuer" in text
+        assert "kubectl apply" in text
