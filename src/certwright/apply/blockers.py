@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from certwright.apply.cluster import Live
-from certwright.kube import JsonObject, parse_time
+from certwright.kube import JsonObject, conditions_of, parse_time
 
 MAX_EVENTS: Final = 5
 _FOREGROUND: Final = "foregroundDeletion"
@@ -22,7 +22,17 @@ def blockers(live: Live, now: datetime) -> str:
         return f"it has been waiting for its dependents to go{age}"
     names = ", ".join(name for name in finalizers if name != _FOREGROUND)
     word = "finalizer" if "," not in names else "finalizers"
-    return f"held by {word} {names}{age}"
+    return f"held by {word} {names}{age}{_remaining(live)}"
+
+
+def _remaining(live: Live) -> str:
+    """Return what a Namespace says about the content it waits for."""
+    found = [
+        condition.message
+        for condition in conditions_of(live.obj)
+        if condition.type.startswith("Namespace") and condition.status == "True"
+    ]
+    return f" ({'; '.join(found)})" if found else ""
 
 
 def human_duration(duration: timedelta) -> str:

@@ -83,9 +83,12 @@ def value_at(obj: Any, path: Path) -> Any:
 
 
 def _replaced(obj: Any, path: Path, value: Any) -> Any:
+    """Return *obj* with another value at a path; as it is where the path cannot be."""
     if not path:
         return value
     element, rest = path[0], path[1:]
+    if obj is not None and not isinstance(obj, list if isinstance(element, int) else dict):
+        return obj
     if isinstance(element, int):
         return [
             _replaced(item, rest, value) if position == element else item

@@ -8,7 +8,7 @@ is ours the live value is sent, where it is not the field is left out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from certwright.apply.draft import Draft
@@ -29,7 +29,7 @@ _CLAIMS: Final = ("spec", "volumeClaimTemplates")
 class Sent:
     """What is applied for an object."""
 
-    obj: JsonObject
+    obj: JsonObject = field(repr=False)  # it may be a Secret
     guarded: bool = False
     """It repeats live values, so it only holds for the very state they were read from."""
     ignored: tuple[str, ...] = ()

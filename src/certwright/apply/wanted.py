@@ -61,8 +61,11 @@ class Rules:
 class Wanted:
     """An object as it should be."""
 
-    obj: JsonObject
+    obj: JsonObject = field(repr=False)  # it may be a Secret
     rules: Rules = Rules()
+
+    def __str__(self) -> str:
+        return str(self.ref)
 
     @cached_property
     def ref(self) -> ObjectRef:

@@ -153,6 +153,16 @@ async def test_losing_most_objects_at_once_needs_a_confirmation(app):
     assert await app.existing() == await app.listed() == set(names[:4])
 
 
+@pytest.mark.scenario("MR-70")
+async def test_replacing_everything_at_once_needs_a_confirmation_too(app):
+    """What is new does not make the loss of what is old smaller."""
+    old = [f"old-{i}" for i in range(10)]
+    await app.apply(*old)
+    changes = await app.apply(*(f"new-{i}" for i in range(10)))
+    assert len(changes.with_action(Action.BLOCKED)) == 10
+    assert await app.existing() >= set(old)
+
+
 async def test_deleting_a_bundle_takes_the_inventory_along(app, bench):
     await app.apply("a", "b")
     changes = await app.bundle.delete()

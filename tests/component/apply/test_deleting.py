@@ -145,6 +145,23 @@ async def test_a_namespace_is_finalized_too(bench):
     await bench.cluster.gone(Namespace, name)
 
 
+@pytest.mark.scenario("MR-60")
+async def test_a_namespace_does_not_wait_for_stuck_content_for_ever(embedded_bench, pass_time):
+    bench = embedded_bench
+    stuck = config_map("c", finalizers=[FINALIZER], namespace="held")
+    await bench.apply_as_is(namespace("held", annotations={"after": "60"}), stuck)
+    rules = DeleteRules(finalize_after=patience)
+    held = namespace("held")
+    assert (await bench.delete_as_is(held, rules=rules)).entries[0].action is Action.BLOCKED
+    await pass_time(59)
+    entry = (await bench.delete_as_is(held, rules=rules)).entries[0]
+    assert entry.action is Action.BLOCKED
+    assert entry.reason.startswith("held by finalizer kubernetes for ")
+    await pass_time(1)
+    assert (await bench.delete_as_is(held, rules=rules)).entries[0].action is Action.DELETED
+    assert await bench.cluster.find(Namespace, "held") is None
+
+
 @pytest.mark.scenario("MR-61")
 async def test_warnings_about_a_service_that_lingers_are_shown(bench):
     service = {

@@ -11,6 +11,7 @@ from certwright.apply.findings import failed
 from certwright.apply.leftovers import leftovers
 from certwright.apply.masking import without_values_of
 from certwright.apply.memory import Memory, digest_of
+from certwright.apply.preserve import Sent
 from certwright.apply.recreation import Recreation, recreation
 from certwright.client import Propagation
 from certwright.kube import Cause, FieldSet, GroupVersionKind, Invalid, Key
@@ -144,6 +145,11 @@ def test_how_dependents_go_then():
         recreation(bogus, live(), OTHER)
     unused = Wanted(obj("Job", "batch/v1"), Rules(recreate_propagation="Bogus"))
     assert recreation(unused, live(), OTHER) is None
+
+
+def test_nothing_shows_what_a_secret_holds():
+    hidden = obj("Secret", stringData={"a": "hunter2"})
+    assert "hunter2" not in repr([Wanted(hidden), Live(hidden), Sent(hidden), str(Wanted(hidden))])
 
 
 def test_failures_name_the_object_and_no_secret():

@@ -108,6 +108,23 @@ def test_what_holds_an_object_is_named():
     assert "shutting down" in blockers(live(since=since), NOW)
 
 
+def test_a_namespace_says_what_it_waits_for():
+    conditions = [
+        {"type": "NamespaceContentRemaining", "status": "True", "message": "pods. has 1 instance"},
+        {"type": "NamespaceDeletionContentFailure", "status": "False", "message": "fine"},
+    ]
+    namespace = Live(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "x", "deletionTimestamp": "2026-01-01T11:55:00Z"},
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"conditions": conditions},
+        }
+    )
+    assert blockers(namespace, NOW) == "held by finalizer kubernetes for 5m (pods. has 1 instance)"
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
