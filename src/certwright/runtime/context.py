@@ -179,7 +179,9 @@ class Context:
             return Effect.UNCHANGED
         return await self._patch(resource, obj, patch, "status")
 
-    async def patch(self, obj: JsonObject | Object, change: JsonObject) -> Effect:
+    async def patch(
+        self, obj: JsonObject | Object, change: JsonObject, *, subresource: str = ""
+    ) -> Effect:
         """Merge a change into exactly the object that was read: annotations, finalizers.
 
         Raises:
@@ -189,7 +191,7 @@ class Context:
         metadata = self._live(resource, obj)["metadata"]
         exactly = {name: metadata[name] for name in ("uid", "resourceVersion")}
         changed = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
-        return await self._patch(resource, obj, changed)
+        return await self._patch(resource, obj, changed, subresource)
 
     async def apply_status(
         self, obj: JsonObject | Object, status: JsonObject, *, any_version: bool = False

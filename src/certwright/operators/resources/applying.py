@@ -1,6 +1,7 @@
 """The acting part of a pass: inventory, objects, leftovers, and the report about all of them."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Final
 
 from certwright.api.resources import ObjectReference
@@ -16,7 +17,7 @@ from certwright.operators.resources.gathering import Facts
 from certwright.operators.resources.guards import PruneGuard
 from certwright.operators.resources.inventory import ref_of
 from certwright.operators.resources.judging import judge_objects
-from certwright.operators.resources.keeper import Look
+from certwright.operators.resources.keeper import MANY, Look
 from certwright.operators.resources.placing import drop_companions, place
 from certwright.operators.resources.policy import delete_rules
 from certwright.operators.resources.remembered import Settled
@@ -251,12 +252,15 @@ class Application:
         report = Report.of(ChangeSet.of(self._changes), total=len(facts.plan.inventory))
         said, judged = [claim], None
         if applied:
-            judged = await judge_objects(look, self._refs(), self._unwatched)
+            judged = await judge_objects(look, self._refs, self._unwatched)
             said += judged.claims
             report = judged.added_to(report)
         elif not facts.changes.same or not self._unchanged_input():
             said += claims.checks_pending()
-        parts = await place(look, self._inventory())
+        many = len(facts.plan.inventory) > MANY
+        parts = await place(
+            look, await look.ctx.cpu(self._inventory) if many else self._inventory()
+        )
         recovered = applied and look.said(APPLIED).status == "False"
         await look.write(
             Update(
@@ -311,6 +315,8 @@ class Application:
             for change in self._changes
             if change.action in {Action.FAILED, Action.BLOCKED}
         }
+        if not unwritten and not self._left:
+            return inventory.in_order(self._facts.plan.inventory)
         before = {ref_of(entry).identity: entry for entry in self._facts.inventory}
         wanted = [
             before.get(ref_of(entry).identity, entry)
@@ -320,6 +326,7 @@ class Application:
         ]
         return inventory.afterwards(wanted, self._left)
 
+    @cached_property
     def _refs(self) -> list[ObjectRef]:
         return [ref_of(entry) for entry in inventory.in_order(self._facts.plan.inventory)]
 
@@ -353,7 +360,7 @@ class Application:
             yield self._look.store, entry
         for secret in self._facts.secrets:
             yield self._keeper.secrets.store(secret.key), secret
-        yield from self._keeper.targets.held(self._refs())
+        yield from self._keeper.targets.held(self._refs)
 
 
 def _named(refs: Sequence[ObjectRef]) -> str:

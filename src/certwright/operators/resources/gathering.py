@@ -11,13 +11,11 @@ from certwright.operators.resources.companions import read_companion
 from certwright.operators.resources.desired import DecodedSecret, Desired, desired_objects
 from certwright.operators.resources.equivalences import Equivalences
 from certwright.operators.resources.inventory import Changes, compare, recorded
-from certwright.operators.resources.keeper import Keeper, Look
+from certwright.operators.resources.keeper import MANY, Keeper, Look
 from certwright.operators.resources.policy import Plan, plan
 from certwright.operators.resources.scaled import Scaled, scale_targets
 from certwright.runtime import Entry
 
-MANY: Final = 100
-"""Putting together more manifests than this is left to a thread."""
 _SCALED_KINDS: Final = frozenset({"Deployment", "StatefulSet"})
 
 
@@ -73,7 +71,8 @@ async def gather(look: Look, secrets: Sequence[Entry]) -> Facts:
     arguments = (resource, desired, look.origin, keeper.managed_by, scaled)
     planned = await look.ctx.cpu(plan, *arguments) if many else plan(*arguments)
     inventory = await known_inventory(look)
-    changes = compare(inventory, planned.inventory, equivalences)
+    sides = (inventory, planned.inventory, equivalences)
+    changes = await look.ctx.cpu(compare, *sides) if many else compare(*sides)
     return Facts(
         tuple(secrets), desired, planned, tuple(inventory), changes, equivalences, scaled.warnings
     )

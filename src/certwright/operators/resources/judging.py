@@ -80,7 +80,7 @@ class Judge:
         entry = ctx.store(ManagedResource).get(key)
         if entry is None:
             return DONE
-        look = Look(self._keeper, ctx, entry)
+        look = await Look.at(self._keeper, ctx, entry)
         if not self._is_due(look):
             return DONE
         suspended = claims.suspended() if look.resource.spec.suspend else None

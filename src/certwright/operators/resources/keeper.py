@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
+from typing import Any, Final
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import Engine, Memory, Owner
-from certwright.kube import JsonObject, Key
+from certwright.kube import JsonObject, Key, create_merge_patch, key_of
 from certwright.operators.resources import policy
 from certwright.operators.resources.claims import ready
 from certwright.operators.resources.conditions import (
@@ -17,7 +19,7 @@ from certwright.operators.resources.conditions import (
     current,
 )
 from certwright.operators.resources.configuration import Configuration
-from certwright.operators.resources.decoding import Decoder
+from certwright.operators.resources.decoding import INLINE_BYTES, Decoder
 from certwright.operators.resources.fights import Fights
 from certwright.operators.resources.healthchecks import HealthChecks
 from certwright.operators.resources.metrics import ResourceMetrics
@@ -30,7 +32,9 @@ from certwright.operators.resources.targetcluster import TargetCluster
 from certwright.operators.resources.targets import Targets
 from certwright.runtime import Backoff, Context, Entry, Store
 
-OUTCOME = (APPLIED, HEALTHY, PROGRESSING)
+MANY: Final = 100
+"""Work on more objects than this is left to a thread."""
+OUTCOME: Final = (APPLIED, HEALTHY, PROGRESSING)
 """What `Ready` sums up."""
 
 
@@ -87,13 +91,28 @@ class Keeper:
 class Look:
     """One look at one ManagedResource: what it is, and what is to be said about it."""
 
-    def __init__(self, keeper: Keeper, ctx: Context, entry: Entry) -> None:
+    def __init__(
+        self, keeper: Keeper, ctx: Context, resource: ManagedResource, obj: JsonObject
+    ) -> None:
         self.keeper = keeper
         self.ctx = ctx
-        self.key = entry.key
-        self.resource: ManagedResource = entry.as_(ManagedResource)
-        self.obj: JsonObject = entry.obj()
-        self.remembered: Remembered = keeper.memories.of(entry.key)
+        self.key = key_of(resource)
+        self.resource = resource
+        self.obj = obj
+        self.remembered: Remembered = keeper.memories.of(self.key)
+
+    @classmethod
+    async def at(cls, keeper: Keeper, ctx: Context, entry: Entry) -> "Look":
+        """Look at a ManagedResource.
+
+        Raises:
+            BadObject: it does not have the shape it should have.
+        """
+        if len(entry.raw) > INLINE_BYTES:
+            resource, obj = await ctx.cpu(_read, entry)
+        else:
+            resource, obj = _read(entry)
+        return cls(keeper, ctx, resource, obj)
 
     @property
     def store(self) -> Store:
@@ -128,6 +147,27 @@ class Look:
         Raises:
             Conflict: somebody else changed the ManagedResource meanwhile; look again.
         """
-        status = updated(self.obj.get("status"), update, self.ctx.clock.now())
-        await self.ctx.status(self.obj, status)
+        before, now = self.obj.get("status"), self.ctx.clock.now()
+        if len(update.resources or ()) > MANY:
+            status, change = await self.ctx.cpu(_changed, before, update, now)
+        else:
+            status, change = _changed(before, update, now)
+        if change:
+            await self.ctx.patch(self.obj, {"status": change}, subresource="status")
         self.obj = {**self.obj, "status": status}
+
+
+def _read(entry: Entry) -> tuple[ManagedResource, JsonObject]:
+    return entry.as_(ManagedResource), entry.obj()
+
+
+def _changed(before: Any, update: Update, now: datetime) -> tuple[JsonObject, JsonObject]:
+    """Return a status after an update, and the merge patch that leads there."""
+    status = updated(before, update, now)
+    old = before if isinstance(before, dict) else {}
+    fields = {name for name in (*old, *status) if old.get(name) is not status.get(name)}
+    change: JsonObject = create_merge_patch(
+        {name: old[name] for name in fields if name in old},
+        {name: status[name] for name in fields if name in status},
+    )
+    return status, change

@@ -42,7 +42,7 @@ class Reconciler:
         if entry is None:
             keeper.forget(key)
             return DONE
-        look = Look(keeper, ctx, entry)
+        look = await Look.at(keeper, ctx, entry)
         decision = decide(look.resource, keeper.our_class)
         match decision.step:
             case Step.NOTHING:

@@ -14,10 +14,18 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from certwright.api.resources import ManagedResource
+import msgspec
+from msgspec import Struct, ValidationError, field
+
+from certwright.api.resources import (
+    ManagedResource,
+    ManagedResourceCondition,
+    ManagedResourceSpec,
+    ManagedResourceStatus,
+)
 from certwright.apply import Engine, Memory
 from certwright.client import Client
-from certwright.kube import Key, NotFound
+from certwright.kube import Key, NotFound, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.operators.resources import keys
 from certwright.operators.resources.configuration import Configuration
@@ -39,7 +47,6 @@ from certwright.operators.resources.triggers import worth_a_look, worth_a_pass
 from certwright.operators.resources.wakeups import Wakeups
 from certwright.runtime import (
     Backoff,
-    BadObject,
     Cache,
     Channel,
     Controller,
@@ -230,7 +237,7 @@ class _Assembly:
                 return True
             try:
                 return matters(_read(old) if old is not None else None, _read(new), self._our_class)
-            except BadObject:
+            except ValidationError:
                 return True  # the reconcile says what is wrong with it
 
         return is_worth_it
@@ -241,7 +248,24 @@ def _resources(namespace: str) -> Watched:
     return select(ManagedResource, namespace=namespace, indexes=indexes)
 
 
+class _Said(Struct):
+    conditions: list[ManagedResourceCondition] = []
+
+
+class _Seen(Struct):
+    """A ManagedResource without its inventory, which may be long and does not matter here."""
+
+    metadata: ObjectMeta
+    spec: ManagedResourceSpec
+    status: _Said = field(default_factory=_Said)
+
+
+_SEEN: Final = msgspec.json.Decoder(_Seen)
+
+
 @lru_cache(maxsize=64)
 def _read(entry: Entry) -> ManagedResource:
     """Return a ManagedResource; each change is looked at by several predicates."""
-    return entry.as_(ManagedResource)
+    seen = _SEEN.decode(entry.raw)
+    status = ManagedResourceStatus(conditions=seen.status.conditions)
+    return ManagedResource(metadata=seen.metadata, spec=seen.spec, status=status)
