@@ -87,14 +87,17 @@ def _replaced(obj: Any, path: Path, value: Any) -> Any:
     if not path:
         return value
     element, rest = path[0], path[1:]
-    if obj is not None and not isinstance(obj, list if isinstance(element, int) else dict):
-        return obj
     if isinstance(element, int):
+        if not isinstance(obj, list):
+            return obj
         return [
             _replaced(item, rest, value) if position == element else item
             for position, item in enumerate(obj)
         ]
-    return {**(obj or {}), element: _replaced((obj or {}).get(element), rest, value)}
+    if obj is not None and not isinstance(obj, dict):
+        return obj
+    inner = obj or {}
+    return {**inner, element: _replaced(inner.get(element), rest, value)}
 
 
 def _removed(obj: Any, path: Path) -> Any:
