@@ -1,12 +1,16 @@
 """Certificates as people write them, and waiting for what cert-manager makes of them."""
 
 import asyncio
+import sys
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 
 from certwright import pki
 from certwright.api.certmanager import (
@@ -17,16 +21,18 @@ from certwright.api.certmanager import (
     IssuerRef,
     PrivateKeyOptions,
 )
-from certwright.client import Client, connect
+from certwright.client import Client, connect, until_served
 from certwright.clock import SYSTEM
 from certwright.issuer import IssuerApp
+from certwright.issuer.manifests import Installation, rbac_manifests
 from certwright.issuers.ca import app as ca
-from certwright.kube import JsonObject, Object, ObjectMeta
-from certwright.kube.kinds import Secret
-from certwright.runtime import Manager, Operator
+from certwright.kube import JsonObject, Key, Object, ObjectMeta
+from certwright.kube.kinds import Secret, ServiceAccount
+from certwright.runtime import Manager
 from certwright.testkit import RealCluster
 from certwright.testkit.certmanager import CertManager
-from certwright.testkit.controlplane import ControlPlane
+from certwright.testkit.controlplane import Component, ControlPlane, running
+from certwright.testkit.kubeconfig import kubeconfig_with_token
 from certwright.testkit.real import shared
 
 SECONDS = 40
@@ -105,53 +111,108 @@ def key_pair(cert_manager_cluster: RealCluster):
     return read
 
 
+@dataclass(frozen=True)
+class Service:
+    """An issuer that is installed and at work, as the ServiceAccount of its generated roles."""
+
+    namespace: str
+    kubeconfig: Path
+    """Of its ServiceAccount."""
+    process: Component
+
+
 @pytest.fixture(scope="session")
-def ca_service(cert_manager: CertManager) -> Iterator[None]:
+def ca_service(cert_manager: CertManager) -> Iterator[Service]:
     """The shipped CA issuer, at work in the cluster for the whole session."""
-    with shared(lambda: installed(cert_manager.plane, ca)):
-        yield
+    with shared(lambda: service(cert_manager.plane, "certwright.issuers.ca")) as running_service:
+        yield running_service
+
+
+@pytest.fixture
+def run_service(cert_manager: CertManager):
+    """Install and run a shipped issuer, without the manifests that *leave_out* picks."""
+    return lambda module, leave_out: service(cert_manager.plane, module, leave_out)
+
+
+@pytest.fixture
+def say():
+    """Run a command of a shipped issuer; return what it printed."""
+    return command
+
+
+@asynccontextmanager
+async def service(
+    plane: ControlPlane, module: str, leave_out: Callable[[JsonObject], bool] = lambda _one: False
+) -> AsyncIterator[Service]:
+    """Install what an issuer's own commands print, and run it as the account they made."""
+    name = module.rpartition(".")[2]
+    account = Key(name, name)
+    where = ["--name", name, "--namespace", name]
+    printed = [*await manifests(module, "crds"), *await manifests(module, "rbac", *where)]
+    async with connect(kubeconfig=plane.kubeconfig) as client:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        for manifest in [namespace, *printed]:
+            if not leave_out(manifest):
+                await client.apply(manifest, field_manager="test")
+        await served(client, printed)
+        kubeconfig = await account_kubeconfig(client, plane, account)
+    words = [sys.executable, "-m", module, "run", "--kubeconfig", kubeconfig, *where]
+    async with running(name, words, plane.folder / f"{name}.log") as process:
+        yield Service(name, kubeconfig, process)
+
+
+async def served(client: Client, printed: list[JsonObject]) -> None:
+    """Wait until the kinds that were installed answer."""
+    for manifest in printed:
+        if manifest["kind"] == "CustomResourceDefinition":
+            await until_served(client, manifest)
+
+
+async def manifests(module: str, *words: str) -> list[JsonObject]:
+    code, out = await command(module, *words)
+    assert code == 0, out
+    return list(yaml.safe_load_all(out))
+
+
+async def command(module: str, *words: str | Path) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", module, *words,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    out, _ = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode()
+
+
+async def account_kubeconfig(client: Client, plane: ControlPlane, account: Key) -> Path:
+    """Log in as a ServiceAccount, as a pod would: by a token."""
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    made = await client.create_subresource(ServiceAccount, account, "token", review)
+    token = made["status"]["token"]
+    path = plane.folder / f"{account.name}.kubeconfig"
+    path.touch(mode=0o600)
+    path.write_text(kubeconfig_with_token(plane.server, plane.authority.certificate, token))
+    return path
 
 
 @asynccontextmanager
 async def installed(plane: ControlPlane, app: IssuerApp) -> AsyncIterator[None]:
-    """Install an app for good and run it; kinds that came and went would confuse the webhook."""
+    """Install an app for good and run it here; kinds that came and went would confuse the webhook."""
+    kinds = [kind.resource for kind in app.kinds]
+    name = app.kind.lower()
+    where = Installation(name=name, namespace="default")
+    roles = rbac_manifests(kinds, app.settings, where, uses_secrets=False)
     async with connect(kubeconfig=plane.kubeconfig) as client:
-        for manifest in [*app.crds(), *approval(app)]:
+        for manifest in [*app.crds(), *roles]:
             await client.apply(manifest, field_manager="test")
-        async with working(client, app.operator):
-            yield
-
-
-@asynccontextmanager
-async def working(client: Client, *parts: Operator) -> AsyncIterator[None]:
-    """Run controllers in this process."""
-    manager = Manager(client, parts)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(manager.run())
-        try:
-            yield
-        finally:
-            manager.stop()
-
-
-def approval(app: IssuerApp) -> list[JsonObject]:
-    """Let cert-manager approve requests for an app's kinds."""
-    name = f"cert-manager-controller-approve:{app.kind.lower()}"
-    api = "rbac.authorization.k8s.io"
-    signers = [f"{kind.resource.plural}.{kind.resource.group}/*" for kind in app.kinds]
-    rule = {
-        "apiGroups": ["cert-manager.io"],
-        "resources": ["signers"],
-        "resourceNames": signers,
-        "verbs": ["approve"],
-    }
-    subject = {"kind": "ServiceAccount", "name": "cert-manager", "namespace": "cert-manager"}
-    meta = {"apiVersion": f"{api}/v1", "metadata": {"name": name}}
-    bound = {"apiGroup": api, "kind": "ClusterRole", "name": name}
-    return [
-        {**meta, "kind": "ClusterRole", "rules": [rule]},
-        {**meta, "kind": "ClusterRoleBinding", "roleRef": bound, "subjects": [subject]},
-    ]
+        await served(client, app.crds())
+        manager = Manager(client, [app.operator])
+        async with asyncio.TaskGroup() as group:
+            group.create_task(manager.run())
+            try:
+                yield
+            finally:
+                manager.stop()
 
 
 @pytest.fixture
@@ -161,21 +222,24 @@ def run_app(cert_manager: CertManager):
 
 
 @pytest.fixture
-async def ca_issuer(ca_service: None, cert_manager_cluster: RealCluster) -> IssuerRef:
+async def ca_issuer(ca_service: Service, cert_manager_cluster: RealCluster) -> IssuerRef:
     """An issuer in the test's namespace."""
-    return await made_issuer(cert_manager_cluster, ca.namespaced_kind, "ca")
+    return await made_issuer(cert_manager_cluster, ca.namespaced_kind, "ca", ca_service)
 
 
 @pytest.fixture
-async def ca_cluster_issuer(ca_service: None, cert_manager_cluster: RealCluster) -> IssuerRef:
+async def ca_cluster_issuer(ca_service: Service, cert_manager_cluster: RealCluster) -> IssuerRef:
     """A cluster-wide issuer, its Secret where such issuers look."""
     name = f"ca-{cert_manager_cluster.namespace}"
-    return await made_issuer(cert_manager_cluster, ca.cluster_kind, name)
+    return await made_issuer(cert_manager_cluster, ca.cluster_kind, name, ca_service)
 
 
-async def made_issuer(cluster: RealCluster, kind: type[Object], name: str) -> IssuerRef:
+async def made_issuer(
+    cluster: RealCluster, kind: type[Object], name: str, issued_by: Service
+) -> IssuerRef:
+    await cluster.serve(kind)
     resource = kind.resource
-    namespace = cluster.namespace if resource.namespaced else "default"
+    namespace = cluster.namespace if resource.namespaced else issued_by.namespace
     await cluster.create(authority_secret(namespace, name))
     await cluster.create(
         {

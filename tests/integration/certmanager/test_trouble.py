@@ -31,6 +31,7 @@ def condition(obj, type_):
 
 
 async def make_issuer(cluster: RealCluster, app: IssuerApp) -> IssuerRef:
+    await cluster.serve(*app.kinds)
     resource = app.namespaced_kind.resource
     await cluster.create(
         {
