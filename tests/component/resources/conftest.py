@@ -26,7 +26,7 @@ import pytest
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import pack_brotli
-from certwright.kube import crd_manifest, resource_of
+from certwright.kube import Resource, crd_manifest, resource_of
 from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
 from certwright.operators.resources.configuration import (
     ClientConnection,
@@ -87,6 +87,18 @@ class Keeping:
             self.managed_resource(name, name, annotations=annotations, **spec)
         )
 
+    async def declare_data(self, name, data, **spec):
+        """Create a Secret whose keys hold texts or bytes as they are, and its ManagedResource."""
+        await self.install()
+        await self.cluster.create(self.secret_of(name, encoded(data)))
+        await self.cluster.create(self.managed_resource(name, name, **spec))
+
+    async def rewrite_data(self, name, data):
+        """Let a Secret have other keys with texts or bytes as they are."""
+        current = (await self.cluster.get(Secret, name)).get("data") or {}
+        gone = {key: None for key in current if key not in data}
+        await self.cluster.patch(Secret, name, {"data": {**encoded(data), **gone}})
+
     async def rewrite(self, name, *documents, **keywords):
         """Let a Secret hold other objects."""
         current = (await self.cluster.get(Secret, name)).get("data") or {}
@@ -114,10 +126,13 @@ class Keeping:
             return obj
         return {**obj, "metadata": {**metadata, "namespace": self.namespace}}
 
+    def json(self, obj):
+        """Return an object in the namespace of the test, as JSON on one line."""
+        return orjson.dumps(self.placed(obj)).decode()
+
     def _document(self, document):
-        if isinstance(document, str):
-            return document.encode() + b"\n"
-        return orjson.dumps(self.placed(document)) + b"\n"
+        text = document if isinstance(document, str) else self.json(document)
+        return text.encode() + b"\n"
 
     # Running
 
@@ -211,6 +226,51 @@ class Keeping:
         return [event["note"] for event in found if event["reason"] == reason]
 
 
+def encoded(data):
+    """Return texts or bytes as the data of a Secret."""
+    stored = {key: v.encode() if isinstance(v, str) else v for key, v in data.items()}
+    return {key: base64.b64encode(value).decode() for key, value in stored.items()}
+
+
+class Toys:
+    """A custom kind whose group is the test's own: definitions are cluster-wide."""
+
+    def __init__(self, namespace):
+        self.group = f"{namespace}.certwright.dev"
+        self.resource = Resource(self.group, "v1", "Toy", "toys")
+        self.name = f"toys.{self.group}"
+
+    def definition(self):
+        names = {"kind": "Toy", "plural": "toys", "singular": "toy", "listKind": "ToyList"}
+        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        version = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": anything},
+            "subresources": {"status": {}},
+        }
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": self.name},
+            "spec": {
+                "group": self.group,
+                "names": names,
+                "scope": "Namespaced",
+                "versions": [version],
+            },
+        }
+
+    def toy(self, name, **spec):
+        return {
+            "apiVersion": f"{self.group}/v1",
+            "kind": "Toy",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+
+
 HEALTHY = {
     "Applied": "True/ApplySucceeded",
     "Healthy": "True/ResourcesHealthy",
@@ -227,6 +287,13 @@ def keeping(cluster):
 @pytest.fixture
 def embedded_keeping(embedded_cluster):
     return Keeping(embedded_cluster)
+
+
+@pytest.fixture
+def toys(request):
+    """A custom kind that is not served yet."""
+    name = "embedded_keeping" if "embedded_keeping" in request.fixturenames else "keeping"
+    return Toys(request.getfixturevalue(name).namespace)
 
 
 @pytest.fixture

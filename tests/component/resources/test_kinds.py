@@ -2,53 +2,8 @@
 
 import pytest
 
-from certwright.kube import Resource
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition
 from certwright.testkit.builders import config_map
-
-
-class Toys:
-    """A custom kind whose group is the test's own: definitions are cluster-wide."""
-
-    def __init__(self, namespace):
-        self.group = f"{namespace}.certwright.dev"
-        self.resource = Resource(self.group, "v1", "Toy", "toys")
-        self.name = f"toys.{self.group}"
-
-    def definition(self):
-        names = {"kind": "Toy", "plural": "toys", "singular": "toy", "listKind": "ToyList"}
-        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        version = {
-            "name": "v1",
-            "served": True,
-            "storage": True,
-            "schema": {"openAPIV3Schema": anything},
-            "subresources": {"status": {}},
-        }
-        return {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": self.name},
-            "spec": {
-                "group": self.group,
-                "names": names,
-                "scope": "Namespaced",
-                "versions": [version],
-            },
-        }
-
-    def toy(self, name, **spec):
-        return {
-            "apiVersion": f"{self.group}/v1",
-            "kind": "Toy",
-            "metadata": {"name": name},
-            "spec": spec,
-        }
-
-
-@pytest.fixture
-def toys(keeping):
-    return Toys(keeping.namespace)
 
 
 @pytest.mark.scenario("MR-46")
