@@ -290,3 +290,21 @@ async def test_who_is_faster_in_creating_it_anew_keeps_it(bench):
     changes = await bench.apply(binding("edit"), rules=Rules(recreate=True), owner=OWNER)
     assert changes.entries[0].action is Action.FAILED
     assert "it belongs to theirs" in changes.entries[0].reason
+
+
+async def test_a_newcomer_that_goes_already_is_waited_for(bench):
+    await bench.apply({**config_map("a", {"k": "1"}), "immutable": True})
+    wanted = {**config_map("a", {"k": "2"}), "immutable": True}
+    delete = bench.direct.delete
+
+    async def overtaken(*args, **options):
+        await delete(*args, **options)
+        await bench.cluster.create(
+            {**config_map("a", {"k": "2"}, finalizers=[FINALIZER]), "immutable": True}
+        )
+        await bench.cluster.delete(ConfigMap, "a")
+
+    bench.direct.delete = overtaken
+    changes = await bench.apply(wanted)
+    assert changes.entries[0].action is Action.BLOCKED
+    await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
