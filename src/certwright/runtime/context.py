@@ -147,6 +147,10 @@ class Context:
             )
         return store
 
+    def wrote(self, entry: Entry) -> bool:
+        """Say whether this reconcile itself left an object in this state."""
+        return entry.meta.resource_version in self._written
+
     # Writing
 
     async def apply(

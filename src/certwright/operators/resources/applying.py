@@ -336,28 +336,26 @@ class Application:
             self._keeper.wake_judge(self._look.key)  # who reads them now and then
         remembered.awaits_kinds = self.failed and bool(self._keeper.targets.unknown)
         always = self._keeper.configuration.controllers.managed_resource.always_update
-        if not settled or always or self.damped_seconds or not self._is_as_left():
+        now = self._look.unchanged()
+        if not settled or always or self.damped_seconds or now is None or not self._is_as_left():
             remembered.settled = None
             return
-        remembered.settled = Settled(tuple(self._held()))
+        remembered.settled = Settled(((self._look.store, now), *self._held()))
 
     def _is_as_left(self) -> bool:
         """Say whether nobody touched an object since this pass did.
 
         Who did has woken us; but what is remembered as settled is not looked at again.
         """
-        for ref, version in self._left_at.items():
-            if ref not in self._unwatched:
-                held = [entry for _, entry in self._keeper.targets.held([ref])]
-                if not held or held[0].meta.resource_version != version:
-                    return False
-        return True
+        watched = [ref for ref in self._left_at if ref not in self._unwatched]
+        held = [entry for _, entry in self._keeper.targets.held(watched)]
+        return len(held) == len(watched) and all(
+            entry.meta.resource_version == self._left_at[ref]
+            for ref, entry in zip(watched, held, strict=True)
+        )
 
     def _held(self) -> Iterable[tuple[Store, Entry]]:
-        """Yield everything this pass was based on, as the stores hold it."""
-        entry = self._look.store.get(self._look.key)
-        if entry is not None:
-            yield self._look.store, entry
+        """Yield what else this pass was based on, as the stores hold it."""
         for secret in self._facts.secrets:
             yield self._keeper.secrets.store(secret.key), secret
         yield from self._keeper.targets.held(self._refs)

@@ -88,7 +88,7 @@ class Judge:
             memories.unsettle(key)
             self._keeper.wake_apply(key)
         elif settled:
-            look.remembered.follow(look.store, key)
+            look.remembered.follow(look.store, look.unchanged())
         if look.remembered.unwatched is None:
             return DONE
         return again(self._keeper.configuration.controllers.health.sync_period)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import Engine, Memory, Owner
-from certwright.kube import JsonObject, Key, create_merge_patch, key_of
+from certwright.kube import JsonObject, Key, create_merge_patch
 from certwright.operators.resources import policy
 from certwright.operators.resources.claims import ready
 from certwright.operators.resources.conditions import (
@@ -92,11 +92,17 @@ class Look:
     """One look at one ManagedResource: what it is, and what is to be said about it."""
 
     def __init__(
-        self, keeper: Keeper, ctx: Context, resource: ManagedResource, obj: JsonObject
+        self,
+        keeper: Keeper,
+        ctx: Context,
+        entry: Entry,
+        resource: ManagedResource,
+        obj: JsonObject,
     ) -> None:
         self.keeper = keeper
         self.ctx = ctx
-        self.key = key_of(resource)
+        self.entry = entry
+        self.key = entry.key
         self.resource = resource
         self.obj = obj
         self.remembered: Remembered = keeper.memories.of(self.key)
@@ -112,12 +118,17 @@ class Look:
             resource, obj = await ctx.cpu(_read, entry)
         else:
             resource, obj = _read(entry)
-        return cls(keeper, ctx, resource, obj)
+        return cls(keeper, ctx, entry, resource, obj)
 
     @property
     def store(self) -> Store:
         """The ManagedResources of the same controller."""
         return self.ctx.store(ManagedResource)
+
+    def unchanged(self) -> Entry | None:
+        """Return the ManagedResource as it is now, if nobody but us changed it since."""
+        now = self.store.get(self.key)
+        return now if now is self.entry or (now is not None and self.ctx.wrote(now)) else None
 
     @cached_property
     def origin(self) -> Origin:

@@ -84,9 +84,8 @@ class Remembered:
         lingering.announced = True
         return True
 
-    def follow(self, store: Store, key: Key) -> None:
-        """Note that we ourselves changed the status of what is settled."""
-        entry = store.get(key)
+    def follow(self, store: Store, entry: Entry | None) -> None:
+        """Note that we ourselves changed the status of what is settled; None if others did."""
         if self.settled is None or entry is None:
             return
         held = ((s, entry if s is store else e) for s, e in self.settled.held)
