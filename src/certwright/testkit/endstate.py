@@ -7,12 +7,18 @@ says whom it points at, an observed generation says how far it is behind.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Final
+
+import orjson
 
 from certwright.kube.objects import JsonObject, key_of
 
 PASSING_KINDS: Final = frozenset({"Event", "Lease"})
 """Kinds that tell of the way and not of the end."""
+
+_LONG: Final = {"CustomResourceDefinition": "spec", "ClusterRole": "rules"}
+"""Fields of which a digest will do: they are long, and nearly always the same in all runs."""
 
 _VOLATILE: Final = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"}
@@ -63,6 +69,10 @@ class _Comparable:
 
     def value(self) -> JsonObject:
         fields = {k: v for k, v in self._obj.items() if k != "metadata"}
+        long = _LONG.get(self._obj["kind"])
+        if long in fields:
+            text = orjson.dumps(fields[long], option=orjson.OPT_SORT_KEYS)
+            fields[long] = blake2b(text, digest_size=8).hexdigest()
         result: JsonObject = self._walk(fields, ())
         metadata = {k: v for k, v in self._obj["metadata"].items() if k not in _VOLATILE}
         if "generateName" in metadata:

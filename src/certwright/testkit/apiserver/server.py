@@ -1,6 +1,6 @@
 """The embedded API server: one object that answers requests like a kube-apiserver."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from random import Random
 
@@ -24,7 +24,7 @@ from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.memory import MemoryTransport, RefusedStream
 from certwright.testkit.apiserver.paths import Paths
 from certwright.testkit.apiserver.registry import Registry
-from certwright.testkit.apiserver.storage import Storage
+from certwright.testkit.apiserver.storage import Change, ChangeType, Storage
 from certwright.testkit.apiserver.tokens import Tokens
 from certwright.testkit.apiserver.users import ADMIN, AUTHENTICATED, MASTERS, User
 from certwright.testkit.apiserver.watches import WatchStream
@@ -120,6 +120,20 @@ class ApiServer:
         for collection in self._backend.storage.collections():
             for record in collection.records():
                 yield record.obj
+
+    def on_change(self, listener: Callable[[JsonObject | None, JsonObject | None], None]) -> None:
+        """Tell a listener each object before and after every write; not to be changed.
+
+        None stands for "not there". This sees what no watch may: whatever was there between
+        two looks.
+        """
+
+        def tell(change: Change) -> None:
+            gone = change.type is ChangeType.DELETED
+            before = change.previous.obj if change.previous is not None else None
+            listener(before, None if gone else change.record.obj)
+
+        self._backend.storage.on_change(tell)
 
     def trim_history(self) -> None:
         """Forget all history: watches and pages that need it get 410 Gone."""

@@ -2,7 +2,10 @@
 
 import copy
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
+
+import orjson
 
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
@@ -44,6 +47,13 @@ _INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
 
 def schema_causes(schema: JsonObject, path: str, *, has_status: bool) -> list[Cause]:
     """Return what is wrong with a version's schema: its form first, then defaults and rules."""
+    return list(_schema_causes(orjson.dumps(schema), path, has_status=has_status))
+
+
+@lru_cache(maxsize=128)
+def _schema_causes(text: bytes, path: str, *, has_status: bool) -> tuple[Cause, ...]:
+    """Judge a schema; thousands of simulated servers are given the same few."""
+    schema: JsonObject = orjson.loads(text)
     causes = list(_node(schema, path, "root"))
     if schema.get("nullable"):
         causes.append(forbidden_value(f"{path}.nullable", "nullable cannot be true at the root"))
@@ -54,8 +64,8 @@ def schema_causes(schema: JsonObject, path: str, *, has_status: bool) -> list[Ca
         )
         causes.append(invalid_value(f"{path}.type", schema["type"], why))
     if causes:
-        return causes
-    return [*_defaults(schema, path), *rule_errors(parse(schema), path)]
+        return tuple(causes)
+    return (*_defaults(schema, path), *rule_errors(parse(schema), path))
 
 
 def _node(schema: JsonObject, path: str, level: str) -> Iterator[Cause]:

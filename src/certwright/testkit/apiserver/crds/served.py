@@ -1,8 +1,10 @@
 """From a CustomResourceDefinition to the kinds it makes the server serve."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
+
+import orjson
 
 from certwright.kube.errors import BadRequest, Cause
 from certwright.kube.identity import Resource
@@ -37,11 +39,17 @@ _AGE: Final = Column("Age", ".metadata.creationTimestamp", type="date")
 
 def served_kinds(crd: JsonObject) -> list[ServedKind]:
     """Return one kind for each served version of an accepted definition."""
-    return [_served(crd, version) for version in crd["spec"]["versions"] if version["served"]]
+    return list(_served_kinds(orjson.dumps(crd["spec"])))
 
 
-def _served(crd: JsonObject, version: JsonObject) -> ServedKind:
-    spec = crd["spec"]
+@lru_cache(maxsize=128)
+def _served_kinds(text: bytes) -> tuple[ServedKind, ...]:
+    """Build the kinds; thousands of simulated servers are given the same few definitions."""
+    spec: JsonObject = orjson.loads(text)
+    return tuple(_served(spec, version) for version in spec["versions"] if version["served"])
+
+
+def _served(spec: JsonObject, version: JsonObject) -> ServedKind:
     names = spec["names"]
     resource = Resource(
         spec["group"],
