@@ -169,6 +169,23 @@ def rbac(
     print_rbac(controllers, name)
 
 
+@app.command(
+    "resource-manager",
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def resource_manager(context: typer.Context) -> None:
+    """Keep ManagedResources, collect garbage and renew tokens, in one process."""
+    from certwright.cli.managerflags import parse
+    from certwright.cli.resourcemanager import run_resource_manager
+
+    given = parse(context.args)
+    if given.version:
+        print(__version__)
+    else:
+        run_resource_manager(given)
+
+
 @app.command(epilog=examples("certwright version"))
 def version() -> None:
     """Print the version."""

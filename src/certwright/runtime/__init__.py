@@ -47,7 +47,7 @@ from certwright.runtime.predicates import (
     labelled,
     labels_changed,
 )
-from certwright.runtime.probes import Address
+from certwright.runtime.probes import Address, Probes
 from certwright.runtime.queue import Priority, Queue, QueueMetrics, QueueShutDown
 from certwright.runtime.rbac import PolicyRule, allow, policy_rules
 from certwright.runtime.signals import on_signals
@@ -94,6 +94,7 @@ __all__ = [
     "PolicyRule",
     "Predicate",
     "Priority",
+    "Probes",
     "Queue",
     "QueueMetrics",
     "QueueShutDown",

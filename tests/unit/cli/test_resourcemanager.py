@@ -1,0 +1,70 @@
+"""From a configuration to what runs, and where it listens."""
+
+from datetime import timedelta
+
+import pytest
+
+from certwright.cli.errors import UsageError
+from certwright.cli.managerflags import Given
+from certwright.cli.resourcemanager import addresses_of, election_of, load
+from certwright.operators.resources.configuration import Configuration, LeaderElection
+from certwright.operators.resources.configuration import load as load_document
+from certwright.runtime import Address
+
+
+def configured(**document):
+    return load_document(document).configuration
+
+
+def test_probes_and_metrics_have_their_own_addresses():
+    assert addresses_of(Configuration()) == [Address.parse(":8081"), Address.parse(":8080")]
+
+
+def test_one_address_is_served_once_and_port_zero_not_at_all():
+    part = {"bindAddress": "127.0.0.1", "port": 9000}
+    same = configured(server={"healthProbes": part, "metrics": part})
+    assert addresses_of(same) == [Address(9000, "127.0.0.1")]
+    off = configured(server={"healthProbes": {"port": 0}, "metrics": {"port": 0}})
+    assert addresses_of(off) == []
+
+
+def test_the_lease_is_in_our_namespace_unless_said_otherwise():
+    election = election_of(LeaderElection(), "mine")
+    assert election is not None
+    assert (election.namespace, election.name) == ("mine", "gardener-resource-manager")
+    assert election.lease_duration == timedelta(seconds=15)
+    assert election_of(LeaderElection(resource_namespace="other"), "mine").namespace == "other"
+    assert election_of(LeaderElection(leader_elect=False), "mine") is None
+
+
+def test_flags_win_over_the_file(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\n"
+        "kind: ResourceManagerConfiguration\n"
+        "controllers: {resourceClass: seed, managedResource: {syncPeriod: 1h}}\n",
+        "utf-8",
+    )
+    controllers = load(Given(path, {"--sync-period": "2h"}), {}).configuration.controllers
+    assert controllers.resource_class == "seed"
+    assert controllers.managed_resource.sync_period == timedelta(hours=2)
+
+
+def test_every_mistake_is_told_with_its_place(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\n"
+        "kind: ResourceManagerConfiguration\n"
+        "controllers: {resourceClas: seed, health: {concurrentSyncs: 0}}\n",
+        "utf-8",
+    )
+    with pytest.raises(ExceptionGroup) as refused:
+        load(Given(path), {})
+    told = " ".join(str(error) for error in refused.value.exceptions)
+    assert "controllers.resourceClas" in told
+    assert "controllers.health.concurrentSyncs" in told
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match="No such file"):
+        load(Given(tmp_path / "nowhere.yaml"), {})
