@@ -1,19 +1,32 @@
 """Certificate authorities as processes of their own, on ports that were free a moment ago."""
 
+import asyncio
 import contextlib
 import json
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import time
 import urllib.request
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+import msgspec
 import pytest
+from aiohttp import web
 
 from certwright import pki
+from certwright.api.certmanager import CertificateRequest
+from certwright.client import Client
+from certwright.clock import SYSTEM
+from certwright.issuers.acme import Responder
+from certwright.kube import Condition, crd_manifest, find_condition
+from certwright.kube.kinds import Event
+from certwright.testkit import Cluster
+from certwright.testkit.apiserver import ApiServer
 
 INSTALL = "apt-get install pebble golang-cfssl softhsm2"
 PATIENCE = 20.0
@@ -89,6 +102,30 @@ def localhost(tmp_path_factory):
     return Server(str(folder / "tls.crt"), str(folder / "tls.key"), trusted)
 
 
+@pytest.fixture
+def trusted(localhost):
+    return localhost.trusted
+
+
+@pytest.fixture
+async def serve(localhost):
+    """``await serve(handler)``: answer every HTTPS request with it; returns the URL."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(localhost.certificate, localhost.key)
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def start(handler):
+            app = web.Application()
+            app.router.add_route("*", "/{path:.*}", handler)
+            runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+            return f"https://localhost:{runner.addresses[0][1]}"
+
+        yield start
+
+
 class Pebble(NamedTuple):
     directory: str
     trusted: str
@@ -143,6 +180,39 @@ def pebble_running(folder, localhost, external=None):
             f"https://localhost:{acme}/dir", localhost.trusted, http,
             f"http://127.0.0.1:{challenges}", external, f"https://localhost:{manage}",
         )  # fmt: skip
+
+
+class TxtRecords:
+    """A solver that has Pebble's DNS server say it."""
+
+    challenge = "dns-01"
+
+    def __init__(self, pebble, settling=timedelta(0)):
+        self.settling = settling
+        self.held = []
+        self._pebble = pebble
+
+    async def present(self, proof):
+        if (proof.record, proof.value) not in self.held:  # asked again at every step
+            self.held.append((proof.record, proof.value))
+            self._pebble.tell("set-txt", host=f"{proof.record}.", value=proof.value)
+
+    async def withdraw(self, proof):
+        if (proof.record, proof.value) in self.held:
+            self.held.remove((proof.record, proof.value))
+            self._pebble.tell("clear-txt", host=f"{proof.record}.")
+
+
+@pytest.fixture
+def txt_records(pebble):
+    return lambda **options: TxtRecords(pebble, **options)
+
+
+@pytest.fixture
+async def responder(pebble):
+    """A responder where Pebble looks for it."""
+    async with Responder(pebble.http_port, "127.0.0.1") as serving:
+        yield serving
 
 
 @pytest.fixture(scope="module")
@@ -228,3 +298,126 @@ def hsm(tmp_path_factory):
         check=True, capture_output=True,
     )  # fmt: skip
     return Hsm("/usr/lib/softhsm/libsofthsm2.so", "shop", "4711")
+
+
+class LiveCluster(Cluster):
+    """The embedded API server in real time, because other processes have no other."""
+
+    clock = SYSTEM
+    namespace = "default"
+
+    def __init__(self):
+        super().__init__()
+        self._server = ApiServer()
+        self.client = Client(self._server.transport(), field_manager="test")
+
+    def _transport(self):
+        return self._server.transport()
+
+    async def _rest(self):
+        async with asyncio.timeout(PATIENCE):
+            while await self._restless():
+                await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+async def live():
+    """A cluster with cert-manager's requests, for issuers that speak to somebody outside."""
+    async with LiveCluster() as cluster:
+        await cluster.install(crd_manifest(CertificateRequest))
+        yield cluster
+
+
+class Outcome(NamedTuple):
+    """What became of a request, and of its issuer."""
+
+    ready: object
+    issuer_ready: object
+    certificate: bytes
+    ca: bytes
+    told: str
+    """All that was said about both, events included."""
+
+
+@pytest.fixture
+def issued(live):
+    """``await issued(app, spec)``: make an issuer and a request, and return what became of them.
+
+    Waits until the request ends, or the issuer cannot sign.
+    """
+
+    async def issue(app, spec, name="web.example.com", *, csr=b"", seconds=5.0, **wanted):
+        kind = app.namespaced_kind.resource
+        await live.install(*app.crds())
+        group_version = f"{kind.group}/{kind.version}"
+        await live.create(
+            {
+                "apiVersion": group_version,
+                "kind": kind.kind,
+                "metadata": {"name": "it"},
+                "spec": spec,
+            }
+        )
+        await live.settle(app.operator)
+        await live.create(
+            {
+                "apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest", "metadata": {"name": "cr"},
+                "spec": {
+                    "request": b64encode(csr or _csr(name)).decode(),
+                    "issuerRef": {"name": "it", "kind": kind.kind, "group": kind.group}, **wanted,
+                },
+            }
+        )  # fmt: skip
+        await _approve(live)
+        outcome = await _outcome(live, kind)
+        deadline = live.clock.monotonic() + seconds
+        while outcome.ready is None or outcome.ready.reason == "Pending":
+            waits_for_issuer = outcome.ready and outcome.issuer_ready.status == "False"
+            if live.clock.monotonic() > deadline or waits_for_issuer:
+                break
+            await asyncio.sleep(0.02)
+            outcome = await _outcome(live, kind)
+        return outcome
+
+    return issue
+
+
+def _csr(name):
+    key, names = pki.generate_key(pki.KeySpec()), pki.AlternativeNames.of_hosts(name)
+    return pki.write_request(pki.build_request(key, pki.distinguished_name(name), names))
+
+
+async def _approve(live):
+    condition = {
+        "type": "Approved", "status": "True", "reason": "Tested", "message": "by a test",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    await live.client.apply(
+        {
+            "apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest",
+            "metadata": {"name": "cr", "namespace": live.namespace},
+            "status": {"conditions": [condition]},
+        },
+        subresource="status", field_manager="approver",
+    )  # fmt: skip
+
+
+async def _outcome(live, kind):
+    request = await live.get(CertificateRequest, "cr")
+    issuer = await live.get(kind, "it")
+    events = [one.get("note", "") for one in await live.list(Event)]
+    conditions = (issuer.get("status") or {}).get("conditions") or []
+    ready = msgspec.convert(next(one for one in conditions if one["type"] == "Ready"), Condition)
+    own = find_condition(request.status.conditions, "Ready")
+    said = [*events, ready.message, own.message if own else ""]
+    return Outcome(own, ready, request.status.certificate, request.status.ca, "\n".join(said))
+
+
+@pytest.fixture(scope="session")
+def module(hsm):
+    """The loaded library; there may be one in a process."""
+    from certwright.issuers.pkcs11 import Module  # noqa: PLC0415 - needs the extra
+
+    loaded = Module(hsm.library)
+    yield loaded
+    loaded.close()

@@ -22,7 +22,6 @@ from certwright.issuers.acme import (
     OrderFailed,
     Ordering,
     Proof,
-    Responder,
     Ticket,
     Waiting,
     identifiers,
@@ -41,32 +40,6 @@ def signing_request(*hosts, common_name=""):
         new_key(), pki.distinguished_name(common_name), pki.AlternativeNames.of_hosts(*hosts)
     )
     return pki.read_request(pki.write_request(csr))
-
-
-class TxtRecords:
-    """A solver that has Pebble's DNS server say it."""
-
-    challenge = "dns-01"
-
-    def __init__(self, pebble, settling=timedelta(0)):
-        self.settling = settling
-        self.held = []
-        self._pebble = pebble
-
-    async def present(self, proof):
-        if (proof.record, proof.value) not in self.held:  # asked again at every step
-            self.held.append((proof.record, proof.value))
-            self._pebble.tell("set-txt", host=f"{proof.record}.", value=proof.value)
-
-    async def withdraw(self, proof):
-        self.held.remove((proof.record, proof.value))
-        self._pebble.tell("clear-txt", host=f"{proof.record}.")
-
-
-@pytest.fixture
-async def responder(pebble):
-    async with Responder(pebble.http_port, "127.0.0.1") as serving:
-        yield serving
 
 
 async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
@@ -112,8 +85,8 @@ async def test_http_01_for_names_and_addresses(pebble, responder):
     assert responder._bodies == {}
 
 
-async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(pebble):
-    records = TxtRecords(pebble, timedelta(seconds=0.3))
+async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(pebble, txt_records):
+    records = txt_records(settling=timedelta(seconds=0.3))
     login = Login(pebble.directory, AccountKey(new_key()))
     issued = await until_issued(pebble, login, [records], signing_request("*.wild.example"))
     leaf = pki.order_chain(pki.read_certificates(issued.chain)).leaf

@@ -13,15 +13,6 @@ KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048), ("RSA", 4
 NOW = datetime.now(UTC)
 
 
-@pytest.fixture(scope="session")
-def module(hsm):
-    from certwright.issuers.pkcs11 import Module  # noqa: PLC0415
-
-    loaded = Module(hsm.library)
-    yield loaded
-    loaded.close()
-
-
 @pytest.fixture
 def stored(hsm, tmp_path):
     """Put a key into the token; return its label and the key, to compare with."""

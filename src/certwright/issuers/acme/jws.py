@@ -3,7 +3,7 @@
 import binascii
 import hashlib
 import hmac
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ class ExternalAccount:
         """
         text = mac_key.strip().replace("+", "-").replace("/", "_").rstrip("=")
         try:
-            key = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+            key = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):
             raise MalformedBinding("the key of the external account is no base64") from None
         if not key:

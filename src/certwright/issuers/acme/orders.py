@@ -20,8 +20,8 @@ from certwright.issuers.web import WebError
 from certwright.pki import SigningRequest, common_name
 
 SOON = timedelta(milliseconds=100)
-POLL = timedelta(seconds=2)
-"""When to look again if the server does not say."""
+LATEST = timedelta(seconds=30)
+"""When to look again if the server does not say: soon at first, then ever later."""
 
 
 class Ticket(msgspec.Struct, frozen=True):
@@ -34,6 +34,8 @@ class Ticket(msgspec.Struct, frozen=True):
     order: str
     answer_from: datetime | None = None
     """When the proofs will be seen everywhere; None until they were presented."""
+    looks: int = 0
+    """How often the server was asked and had nothing new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Ordering:
             case "valid":
                 return Issued(await self._client.certificate(told.order), leftovers)
             case "pending" | "ready" | "processing":
-                return Waiting(ticket, told.wait or POLL, f"the order is {told.order.status}")
+                return _later(ticket, told, f"the order is {told.order.status}")
         await self._clear(told.order)
         raise await self._failure(told.order)
 
@@ -139,7 +141,7 @@ class Ordering:
                 await self._client.answer(challenge)
                 answered = True
         if answered:
-            return Waiting(ticket, told.wait or POLL / 2, "the server checks the proofs")
+            return _later(ticket, told, "the server checks the proofs")
         return await self._client.order(told.url)
 
     async def _authorizations(self, order: Order) -> list[Authorization]:
@@ -171,6 +173,11 @@ class Ordering:
         return OrderFailed(
             f"the order is {order.status}: {'; '.join(reasons[:5]) or 'no reason given'}"
         )
+
+
+def _later(ticket: Ticket, told: Told, message: str) -> Waiting:
+    wait = told.wait or min(SOON * 2**ticket.looks, LATEST)
+    return Waiting(msgspec.structs.replace(ticket, looks=ticket.looks + 1), wait, message)
 
 
 def identifiers(request: SigningRequest) -> list[Identifier]:

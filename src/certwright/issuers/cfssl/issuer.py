@@ -36,7 +36,7 @@ class Spec:
         return Profile(self.url, self.profile, self.label, key)
 
 
-app = IssuerApp(group="issuers.certwright.dev", kind="CFSSLIssuer", spec=Spec)
+app = IssuerApp(group="issuers.certwright.dev", kind="CFSSLIssuer", spec=Spec, set_ca=True)
 
 
 @app.check(every=timedelta(minutes=5))

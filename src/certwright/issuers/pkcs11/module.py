@@ -33,7 +33,7 @@ class _Session:
 
 
 class Module:
-    """The shared library that speaks to the tokens.
+    """The shared library that speaks to the tokens; have one in a process.
 
     All methods wait for the module: call them in a thread.
 

@@ -50,7 +50,7 @@ class Spec:
             raise ValueError("set either token or kubernetes")
 
 
-app = IssuerApp(group="issuers.certwright.dev", kind="VaultIssuer", spec=Spec)
+app = IssuerApp(group="issuers.certwright.dev", kind="VaultIssuer", spec=Spec, set_ca=True)
 
 
 @app.check(every=timedelta(minutes=5))

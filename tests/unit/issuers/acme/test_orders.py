@@ -46,6 +46,16 @@ async def test_a_challenge_is_answered_once_and_polled_as_the_server_wants(acme,
     assert solver.calls == [("present", PATH)] * 2, "what lives in memory only is shown again"
 
 
+async def test_a_server_without_opinion_is_asked_ever_later(acme, advance):
+    step = await advance()
+    waits = [step.after]
+    for _ in range(12):
+        step = await advance(step.ticket)
+        waits.append(step.after)
+    assert waits[:3] == [timedelta(seconds=0.1), timedelta(seconds=0.2), timedelta(seconds=0.4)]
+    assert waits[-1] == timedelta(seconds=30)
+
+
 async def test_the_server_looks_only_after_the_proof_has_settled(acme, advance, solver):
     solver.settling = timedelta(minutes=1)
     first = await advance()

@@ -23,13 +23,16 @@ class FakeVault:
         self.url = ""
         now = datetime.now(UTC)
         self.root = pki.create_root(
-            pki.parse_name("CN=vault root"), pki.generate_key(pki.KeySpec()), timedelta(days=9), now
+            pki.parse_name("CN=vault root"),
+            pki.generate_key(pki.KeySpec()),
+            timedelta(days=900),
+            now,
         )
         self.middle = pki.create_intermediate(
             self.root,
             pki.parse_name("CN=vault"),
             pki.generate_key(pki.KeySpec()),
-            timedelta(days=8),
+            timedelta(days=800),
             now,
         )
         self.namespace = None

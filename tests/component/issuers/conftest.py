@@ -1,0 +1,121 @@
+"""A cluster on which the shipped issuers work, in virtual time or on the real control plane."""
+
+import subprocess
+from base64 import b64encode
+
+import pytest
+
+from certwright import pki
+from certwright.api.certmanager import CertificateRequest
+from certwright.kube import crd_manifest, find_condition, format_time
+from certwright.kube.kinds import CustomResourceDefinition
+
+
+class World:
+    """An app at work, and what people do with it."""
+
+    def __init__(self, cluster, app):
+        self.cluster = cluster
+        self.app = app
+
+    async def secret(self, name, **data):
+        """Create or replace a Secret; dots are written as underscores."""
+        values = {key.replace("_", "."): b64encode(value).decode() for key, value in data.items()}
+        await self.cluster.apply(
+            {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": values}
+        )
+
+    async def issuer(self, name="it", **spec):
+        kind = self.app.namespaced_kind.resource
+        await self.cluster.install(*self.app.crds())
+        await self.cluster.apply(
+            {
+                "apiVersion": f"{kind.group}/{kind.version}", "kind": kind.kind,
+                "metadata": {"name": name}, "spec": spec,
+            }
+        )  # fmt: skip
+        await self.settle()
+
+    async def request(self, name, csr, *, annotations=None, **spec):
+        """Make a request, have it approved, and return what became of it."""
+        kind = self.app.namespaced_kind.resource
+        await self.cluster.create(
+            {
+                "apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest",
+                "metadata": {"name": name, "annotations": annotations or {}},
+                "spec": {
+                    "request": b64encode(csr).decode(),
+                    "issuerRef": {"name": "it", "kind": kind.kind, "group": kind.group}, **spec,
+                },
+            }
+        )  # fmt: skip
+        condition = {
+            "type": "Approved", "status": "True", "reason": "Tested", "message": "by a test",
+            "lastTransitionTime": format_time(self.cluster.clock.now()),
+        }  # fmt: skip
+        await self.cluster.client.apply(
+            {
+                "apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest",
+                "metadata": {"name": name, "namespace": self.cluster.namespace},
+                "status": {"conditions": [condition]},
+            },
+            subresource="status", field_manager="approver",
+        )  # fmt: skip
+        await self.settle()
+        return await self.status(name)
+
+    async def settle(self):
+        return await self.cluster.settle(self.app.operator)
+
+    async def status(self, name):
+        return (await self.cluster.get(CertificateRequest, name)).status
+
+    async def ready(self, name):
+        return find_condition((await self.status(name)).conditions, "Ready")
+
+    async def issuer_ready(self):
+        kind = self.app.namespaced_kind
+        found = await self.cluster.get(kind, "it")
+        return next(one for one in found.status.conditions if one.type == "Ready")
+
+
+@pytest.fixture
+def world_of():
+    """``await world_of(cluster, app)``: have the cluster know cert-manager's requests."""
+
+    async def make(cluster, app):
+        name = CertificateRequest.resource.qualified
+        if await cluster.find(CustomResourceDefinition, name) is None:
+            await cluster.install(crd_manifest(CertificateRequest))
+        return World(cluster, app)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def leaf_key():
+    return pki.generate_key(pki.KeySpec())
+
+
+@pytest.fixture(scope="session")
+def csr(leaf_key):
+    names = pki.AlternativeNames.of_hosts("web.example.com")
+    return pki.write_request(pki.build_request(leaf_key, pki.parse_name("CN=web"), names))
+
+
+@pytest.fixture
+def openssl(tmp_path):
+    """``openssl(root, chain, now)``: what OpenSSL says about a chain, leaf first."""
+
+    def verify(root, chain, now):
+        (tmp_path / "root.pem").write_bytes(root)
+        (tmp_path / "chain.pem").write_bytes(chain)
+        asked = [
+            "openssl", "verify", "-x509_strict", "-check_ss_sig",
+            "-attime", str(int(now.timestamp())), "-CAfile", "root.pem",
+            "-untrusted", "chain.pem", "chain.pem",
+        ]  # fmt: skip
+        done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return "OK" if done.returncode == 0 else done.stdout + done.stderr
+
+    return verify
