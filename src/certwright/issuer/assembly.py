@@ -116,7 +116,6 @@ def build(
             field_manager=settings.field_owner,
             watches=list(_links(kinds, memory, desk)),
             reads=secrets,
-            sources=[requests.take_stock],
             predicate=predicates.on_entries(changed),
             workers=settings.workers,
             deadline=settings.sign_timeout + settings.check_timeout * 2 + GRACE,

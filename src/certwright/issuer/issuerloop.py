@@ -130,7 +130,8 @@ class IssuerLoop:
             self._tell(ctx, about, change)
         if change.status is not None:
             try:
-                await ctx.apply_status(about, change.status, any_version=is_upstream)
+                stored = await ctx.apply_status(about, change.status, any_version=is_upstream)
+                self.memory.wrote(stored["metadata"]["resourceVersion"])
             except NotFound:
                 return self._forget(at)
         if not is_upstream:

@@ -27,6 +27,8 @@ class Attempts:
     """Failures in a row, for the delay; a poll or success forgets them."""
     signed: Bundle | None = None
     """Signed and not yet written: never signed again for a write that failed."""
+    verified: str = ""
+    """The version that the API server confirmed."""
     told: Notice | None = None
     """The last event."""
 
@@ -59,7 +61,7 @@ class Memory:
         self._links: dict[tuple[Resource, Key], IssuerAt] = {}
         self._linked: dict[IssuerAt, set[tuple[Resource, Key]]] = defaultdict(set)
         self._users: dict[Key, set[IssuerAt]] = defaultdict(set)
-        self._unverified: dict[Resource, set[Key]] = {}
+        self._first_write: int | None = None
 
     # Requests
 
@@ -73,7 +75,6 @@ class Memory:
     def forget(self, kind: Resource, key: Key) -> None:
         """Forget a request that is settled or gone."""
         self._requests.pop((kind, key), None)
-        self.verify(kind, key)
         at = self._links.pop((kind, key), None)
         if at is not None:
             self._linked[at].discard((kind, key))
@@ -89,21 +90,19 @@ class Memory:
         """Return the requests of a kind that an issuer's change concerns."""
         return [key for linked, key in self._linked.get(at, ()) if linked == kind]
 
-    def seen_at_start(self, kind: Resource, keys: Iterable[Key]) -> None:
-        """Note, once, what was there when this process began to work.
+    def wrote(self, version: str) -> None:
+        """Note the version that a write of this process led to: the first one is remembered."""
+        if self._first_write is None and version.isdecimal():
+            self._first_write = int(version)
 
-        Somebody else may have signed these meanwhile, and our view of them may be old.
+    def is_surely_current(self, version: str) -> bool:
+        """Whether a version is younger than this process.
+
+        What is older may have been signed by somebody before us, and a list or a watch may
+        show it as it was before that: then the API server has to be asked.
         """
-        if kind not in self._unverified:
-            self._unverified[kind] = set(keys)
-
-    def is_verified(self, kind: Resource, key: Key) -> bool:
-        """Whether what the stores say about a request can be trusted not to be old."""
-        return key not in self._unverified.get(kind, ())
-
-    def verify(self, kind: Resource, key: Key) -> None:
-        """Note that the API server confirmed what the stores say."""
-        self._unverified.get(kind, set()).discard(key)
+        first = self._first_write
+        return first is not None and version.isdecimal() and int(version) > first
 
     # Issuers
 

@@ -5,7 +5,6 @@ Decisions are made by the pure modules; here they are put in order and carried o
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -55,17 +54,9 @@ class RequestLoop:
     memory: Memory
     backoff: Backoff
 
-    async def take_stock(self, ctx: Context) -> AsyncIterator[Key]:
-        """Note what is there when the process begins to work; wakes nobody."""
-        self._take_stock(ctx)
-        nobody: tuple[Key, ...] = ()
-        for key in nobody:
-            yield key
-
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Look at one request and bring it a step further."""
         await self.memory.started.wait()
-        self._take_stock(ctx)
         entry = ctx.store(self.desk.resource).get(key)
         if entry is None:
             return self._forget(key)
@@ -101,7 +92,7 @@ class RequestLoop:
             return case, said
         assert case.record is not None
         try:
-            if await self._is_behind(ctx, case.asked):
+            if await self._is_behind(ctx, case):
                 return case, Change(next=Next.POLL, after=BEHIND)
             case, verdict = await self._sign(ctx, case, case.record)
         except ReadFailed as error:
@@ -165,22 +156,20 @@ class RequestLoop:
         metadata = case.record.metadata
         return bool(await call(author.ignore_issuer, metadata, limit=limit, threads=threads))
 
-    async def _is_behind(self, ctx: Context, asked: Asked) -> bool:
-        """Whether our view of a request is old, where it was there before this process was.
-
-        Another process may have signed it: a list served from a cache can be older than that.
-        """
-        if self.signer.settings.compat == "upstream":
+    async def _is_behind(self, ctx: Context, case: Case) -> bool:
+        """Whether our view of a request is old. Costs a call for what is older than we are."""
+        version = case.asked.metadata.resource_version
+        if self.signer.settings.compat == "upstream" or version == case.attempts.verified:
             return False
-        if self.memory.is_verified(self.desk.resource, asked.key):
+        if self.memory.is_surely_current(version):
             return False
         try:
-            fresh = await ctx.client.get(self.desk.resource, asked.key)
+            fresh = await ctx.client.get(self.desk.resource, case.asked.key)
         except NotFound:
             return True
-        if fresh["metadata"]["resourceVersion"] != asked.metadata.resource_version:
+        if fresh["metadata"]["resourceVersion"] != version:
             return True
-        self.memory.verify(self.desk.resource, asked.key)
+        case.attempts.verified = version
         return False
 
     def _issuer(self, ctx: Context, at: IssuerAt) -> IssuerRecord | None:
@@ -195,7 +184,8 @@ class RequestLoop:
             self._tell(ctx, case, change)
         if change.status is not None:
             try:
-                await ctx.apply_status(asked.typed, change.status, any_version=is_upstream)
+                stored = await ctx.apply_status(asked.typed, change.status, any_version=is_upstream)
+                self.memory.wrote(stored["metadata"]["resourceVersion"])
             except NotFound:
                 return self._forget(asked.key)
         if not is_upstream:
@@ -264,7 +254,3 @@ class RequestLoop:
     def _forget(self, key: Key) -> Outcome:
         self.memory.forget(self.desk.resource, key)
         return DONE
-
-    def _take_stock(self, ctx: Context) -> None:
-        store = ctx.store(self.desk.resource)
-        self.memory.seen_at_start(self.desk.resource, (entry.key for entry in store.items()))
