@@ -19,6 +19,7 @@ from certwright.issuer import (
     Bundle,
     Issuer,
     IssuerApp,
+    IssuerUnavailable,
     Pending,
     Permanent,
     Request,
@@ -85,7 +86,9 @@ def acme_issuer(*solvers: Solver) -> IssuerApp[Spec]:
 
     @app.check(every=timedelta(hours=1))
     async def check(issuer: Issuer[Spec]) -> None:
-        """Find our account, or open it."""
+        """Find our account, or open it; without anybody to prove names, that is no use."""
+        if not (issuer.spec.dns01 or issuer.spec.http01 or solvers):
+            raise IssuerUnavailable("nobody proves names: set dns01 or http01")
         async with Web(trusted=issuer.spec.ca_bundle) as web:
             await AcmeClient(web, issuer.spec.login(), issuer.now).log_in()
 
