@@ -7,9 +7,11 @@ written before the status that names them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 import msgspec
+import orjson
 
 from certwright.api.resources import InventoryReference, ManagedResource, ObjectReference
 from certwright.kube import JsonObject, Key
@@ -76,6 +78,11 @@ def companion(
         },
         "data": {_DATA_KEY: msgspec.json.encode(entries).decode()},
     }
+
+
+def digest_of(companion: JsonObject) -> bytes:
+    """Return what tells whether two companions say the same."""
+    return blake2b(orjson.dumps(companion), digest_size=16).digest()
 
 
 def read_companion(key: Key, config_map: JsonObject | None) -> list[ObjectReference]:

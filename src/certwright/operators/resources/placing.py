@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-
-import orjson
 
 from certwright.api.resources import InventoryReference, ObjectReference
 from certwright.kube import Key, NotFound
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources.companions import companion, companion_names, split
+from certwright.operators.resources.companions import (
+    companion,
+    companion_names,
+    digest_of,
+    split,
+)
 from certwright.operators.resources.keeper import Look
 
 
@@ -31,7 +33,7 @@ async def place(look: Look, references: Sequence[ObjectReference]) -> Placed:
     names = companion_names(look.resource, len(parts.companions))
     for name, entries in zip(names, parts.companions, strict=True):
         obj = companion(look.resource, name, entries)
-        digest = blake2b(orjson.dumps(obj), digest_size=16).digest()
+        digest = digest_of(obj)
         if look.remembered.companions.get(name.name) != digest:
             await look.ctx.client.apply(obj)
             look.remembered.companions[name.name] = digest
