@@ -139,7 +139,7 @@ class Bare:
         return self.authority
 
     async def accept(self, ctx, key, request, chain: bytes, authority: bytes) -> None:
-        given = {"certificate": encoded(chain), "ca": encoded(authority)}
+        given = {"certificate": encoded(chain)} | ({"ca": encoded(authority)} if authority else {})
         await write(ctx, REQUEST, key, request, ready(ctx, "True", "Issued"), **given)
 
     async def refuse(self, ctx, key, request, reason: str) -> None:

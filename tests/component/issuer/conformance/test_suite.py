@@ -1,54 +1,8 @@
 """The test class, subclassed as the author of an issuer would."""
 
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import ClassVar
-
 import pytest
 
-from certwright import pki
-from certwright.issuer import Bundle, Issuer, IssuerApp, Request
-from certwright.issuer.conformance import Feature, IssuerConformance
-from certwright.testkit import EmbeddedCluster
-
 pytest_plugins = ["pytester"]
-
-
-@dataclass(frozen=True)
-class Spec:
-    """An authority that lives in memory."""
-
-    organization: str
-
-
-app = IssuerApp(group="memory.example.com", kind="MemoryIssuer", spec=Spec, set_ca=True)
-KEY = pki.generate_key(pki.KeySpec())
-
-
-@app.check()
-def check(issuer: Issuer[Spec]) -> None:
-    authority(issuer)
-
-
-@app.sign
-async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
-    return await request.sign_with(authority(issuer))
-
-
-def authority(issuer: Issuer[Spec]) -> pki.Authority:
-    name = pki.distinguished_name("memory", [issuer.spec.organization])
-    return pki.create_root(name, KEY, timedelta(days=3650), issuer.now - timedelta(days=1))
-
-
-class TestInMemoryAuthority(IssuerConformance):
-    app = app
-    spec: ClassVar = {"organization": "Example"}
-    unsupported: ClassVar = {Feature.ACME_RENEWAL_INFORMATION: "this is no ACME"}
-
-    @pytest.fixture
-    def cluster(self, embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
-        return embedded_cluster
-
 
 BROKEN = '''
 from datetime import timedelta

@@ -10,9 +10,16 @@ from certwright.api.certmanager import CertificateRequest
 from certwright.issuer.conformance import ITEMS, Verdict, prove
 from certwright.kube import find_condition, format_time, resource_of
 from certwright.runtime import DONE, again
+from certwright.testkit import EmbeddedCluster
 
 REQUEST = resource_of(CertificateRequest)
 SHORT = timedelta(seconds=5)
+
+
+@pytest.fixture
+def cluster(embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
+    """What is wrong with an answer does not depend on the server; the sound issuer runs on both."""
+    return embedded_cluster
 
 
 def item(suite, name):

@@ -7,8 +7,15 @@ import pytest
 
 from certwright import pki
 from certwright.issuer.conformance import ITEMS, Case, Feature, Verdict, prove
+from certwright.testkit import EmbeddedCluster
 
 DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def cluster(embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
+    """What is wrong with an answer does not depend on the server; the sound issuer runs on both."""
+    return embedded_cluster
 
 
 def item(suite, name):
