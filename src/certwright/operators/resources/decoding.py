@@ -51,7 +51,8 @@ class Decoder:
     def __init__(self, limit: int = REMEMBERED_BYTES) -> None:
         self._limit = limit
         self._read: OrderedDict[Key, _Read] = OrderedDict()
-        self._size = 0
+        self.size = 0
+        """How many bytes are remembered."""
 
     async def decode(self, secret: Entry, cpu: Cpu) -> DecodedSecret:
         """Return what a Secret holds; a large one, or one that is compressed, in a thread."""
@@ -73,15 +74,15 @@ class Decoder:
         """Forget a Secret that nobody refers to any more."""
         known = self._read.pop(key, None)
         if known is not None:
-            self._size -= known.size
+            self.size -= known.size
 
     def _remember(self, read: _Read) -> None:
         self.forget(read.entry.key)
         self._read[read.entry.key] = read
-        self._size += read.size
-        while self._size > self._limit:
+        self.size += read.size
+        while self.size > self._limit:
             _, oldest = self._read.popitem(last=False)
-            self._size -= oldest.size
+            self.size -= oldest.size
 
 
 def _data(secret: Entry) -> dict[str, str]:

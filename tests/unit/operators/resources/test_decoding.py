@@ -1,0 +1,66 @@
+"""Reading Secrets once, within a bound."""
+
+import base64
+
+import orjson
+
+from certwright.kube.kinds import Secret
+from certwright.operators.resources.decoding import Decoder
+from certwright.operators.resources.desired import decode_secret
+from certwright.runtime import Entry
+from certwright.runtime.intake import Intake
+
+YAML = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nbroken: [\n"
+
+
+def secret(name: str = "s", **data: bytes) -> Entry:
+    whole = {
+        "metadata": {"name": name, "namespace": "shop", "uid": "u", "resourceVersion": "1"},
+        "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
+    }
+    return Intake(Secret).entry(orjson.dumps(whole))
+
+
+async def in_thread(fn, *args):
+    return fn(*args)
+
+
+async def refuse(fn, *args):
+    raise AssertionError("small Secrets are read where they are")
+
+
+async def test_a_secret_is_read_once_and_says_the_same_again():
+    decoder, entry = Decoder(), secret(a=YAML, b=b"---\n")
+    first = await decoder.decode(entry, refuse)
+    second = await decoder.decode(entry, refuse)
+    assert second == first
+    assert second.errors[0] is first.errors[0], "it was read again"
+    expected = decode_secret(entry.key, entry.obj()["data"])
+    assert (first.manifests, first.contents) == (expected.manifests, expected.contents)
+
+
+async def test_another_version_is_read_anew():
+    decoder = Decoder()
+    await decoder.decode(secret(a=YAML), refuse)
+    again = await decoder.decode(secret(a=b"apiVersion: v1\nkind: Other\n"), refuse)
+    assert [m.obj["kind"] for m in again.manifests] == ["Other"]
+
+
+async def test_large_and_compressed_secrets_are_read_in_a_thread():
+    calls = []
+
+    async def cpu(fn, *args):
+        calls.append(fn)
+        return fn(*args)
+
+    decoder = Decoder()
+    await decoder.decode(secret("large", a=b"#" * 100_000), cpu)
+    await decoder.decode(secret("compressed", **{"a.br": b"not brotli"}), cpu)
+    assert len(calls) == 2
+
+
+async def test_only_so_much_is_remembered():
+    decoder = Decoder(limit=1000)
+    for number in range(20):
+        await decoder.decode(secret(f"s{number}", a=YAML), in_thread)
+    assert decoder.size <= 1000

@@ -1,0 +1,88 @@
+"""What is remembered about ManagedResources."""
+
+import orjson
+
+from certwright.apply import ObjectRef
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap
+from certwright.operators.resources.remembered import Memories, Remembered, Settled
+from certwright.runtime import Entry, Store
+from certwright.runtime.intake import Intake
+
+KEY = Key("shop", "web")
+A = ObjectRef("v1", "ConfigMap", "shop", "a")
+B = ObjectRef("v1", "ConfigMap", "shop", "b")
+
+
+def entry(version: int) -> Entry:
+    metadata = {"name": "a", "namespace": "shop", "uid": "u", "resourceVersion": str(version)}
+    return Intake(ConfigMap).entry(orjson.dumps({"metadata": metadata}))
+
+
+def store_with(held: Entry) -> Store:
+    store = Store(Intake(ConfigMap))
+    store.upsert(held)
+    return store
+
+
+def test_nothing_is_settled_at_first():
+    assert not Memories().is_settled(KEY)
+
+
+def test_what_is_settled_stays_so_until_an_entry_changes():
+    memories, held = Memories(), entry(1)
+    store = store_with(held)
+    memories.of(KEY).settled = Settled(((store, held),))
+    assert memories.is_settled(KEY)
+    store.upsert(entry(2))
+    assert not memories.is_settled(KEY)
+
+
+def test_what_disappears_is_a_change():
+    memories, held = Memories(), entry(1)
+    store = store_with(held)
+    memories.of(KEY).settled = Settled(((store, held),))
+    store.delete(entry(2))
+    assert not memories.is_settled(KEY)
+
+
+def test_facts_that_no_store_shows_unsettle():
+    memories = Memories()
+    memories.of(KEY).settled = Settled(())
+    memories.unsettle(KEY)
+    assert not memories.is_settled(KEY)
+
+
+def test_our_own_status_is_followed():
+    held, written = entry(1), entry(2)
+    store = store_with(held)
+    remembered = Remembered(settled=Settled(((store, held),)))
+    store.upsert(written)
+    remembered.follow(store, written)
+    assert remembered.settled is not None
+    assert remembered.settled.still()
+
+
+def test_what_lingers_is_told_when_it_changes_and_once_a_minute():
+    remembered = Remembered()
+    assert remembered.lingers(frozenset({A, B}), 0.0)
+    assert not remembered.lingers(frozenset({A, B}), 5.0)
+    assert remembered.lingers(frozenset({A}), 6.0)
+    assert not remembered.lingers(frozenset({A}), 65.0)
+    assert remembered.lingers(frozenset({A}), 66.0)
+
+
+def test_what_lingers_for_long_is_announced_once():
+    remembered = Remembered()
+    remembered.lingers(frozenset({A}), 0.0)
+    assert not remembered.is_stuck(59.0)
+    assert remembered.is_stuck(60.0)
+    assert not remembered.is_stuck(61.0)
+
+
+def test_what_is_forgotten_awaits_no_kind():
+    memories = Memories()
+    memories.of(KEY).awaits_kinds = True
+    assert list(memories.awaiting_kinds()) == [KEY]
+    memories.forget(KEY)
+    assert list(memories.awaiting_kinds()) == []

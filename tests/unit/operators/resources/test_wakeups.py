@@ -1,0 +1,62 @@
+"""Which changes in the target may be drift."""
+
+import orjson
+
+from certwright.kube.kinds import Deployment
+from certwright.operators.resources.wakeups import could_be_drift, selects
+from certwright.runtime import Entry
+from certwright.runtime.intake import Intake
+
+INTAKE = Intake(Deployment)
+
+
+def entry(
+    version: int = 1, *, generation: int = 1, status: object = None, **metadata: object
+) -> Entry:
+    whole = {
+        "metadata": {
+            "name": "web",
+            "namespace": "shop",
+            "uid": "u",
+            "resourceVersion": str(version),
+            "generation": generation,
+            **metadata,
+        },
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": status,
+    }
+    return INTAKE.entry(orjson.dumps(whole))
+
+
+def test_coming_and_going_may_be():
+    assert could_be_drift(None, entry())
+    assert could_be_drift(entry(), None)
+
+
+def test_a_change_of_status_is_not():
+    assert not could_be_drift(entry(1), entry(2, status={"replicas": 1}))
+
+
+def test_a_change_of_the_spec_may_be():
+    assert could_be_drift(entry(1), entry(2, generation=2))
+
+
+def test_a_change_of_metadata_may_be():
+    for changed in (
+        {"labels": {"a": "b"}},
+        {"annotations": {"a": "b"}},
+        {"finalizers": ["a/b"]},
+        {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+        {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "x"}]},
+    ):
+        assert could_be_drift(entry(1), entry(2, **changed)), changed
+
+
+def test_kinds_without_generation_do_not_tell():
+    assert could_be_drift(entry(1, generation=0), entry(2, generation=0))
+
+
+def test_a_workload_selects_its_pods():
+    ours = entry(labels={"app": "web", "more": "x"})
+    assert selects(entry(), ours)
+    assert not selects(entry(), entry(labels={"app": "other"}))
