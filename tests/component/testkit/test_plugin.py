@@ -63,14 +63,26 @@ import pytest
 
 async def test_fixture(real_cluster): ...
 
+async def test_beside_cert_manager(cert_manager_cluster): ...
+
 @pytest.mark.real
 def test_marked(): ...
 
 def test_other(): ...
 """
     output = run(tmp_path, source)
-    assert "2 test(s) need the real control plane and were left out: --certwright-real" in output
-    assert "1 passed, 2 deselected" in output
+    assert "3 test(s) need the real control plane and were left out: --certwright-real" in output
+    assert "1 passed, 3 deselected" in output
+
+
+def test_without_go_the_fix_is_the_reason_for_the_skip(tmp_path: Path) -> None:
+    """Where binaries are neither in the cache nor to be built."""
+    (tmp_path / "conftest.py").write_text('import sys\nsys.executable = "/nowhere/python"\n')
+    source = "def test_certificates(cert_manager): ...\n"
+    without = {"PATH": "/nowhere", "CERTWRIGHT_CACHE": str(tmp_path / "cache")}
+    output = run(tmp_path, source, "-rs", "--certwright-real", "-p", "no:randomly", **without)
+    assert "1 skipped" in output
+    assert "there is no Go: install Go 1.26 or newer" in output
 
 
 def test_fixtures_of_the_same_name_are_left_alone(tmp_path: Path) -> None:
