@@ -7,8 +7,7 @@ import pytest
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
-from certwright.kube import crd_manifest, find_condition, format_time
-from certwright.kube.kinds import CustomResourceDefinition
+from certwright.kube import find_condition, format_time
 
 
 class World:
@@ -27,7 +26,6 @@ class World:
 
     async def issuer(self, name="it", **spec):
         kind = self.app.namespaced_kind.resource
-        await self.cluster.install(*self.app.crds())
         await self.cluster.apply(
             {
                 "apiVersion": f"{kind.group}/{kind.version}", "kind": kind.kind,
@@ -84,9 +82,7 @@ def world_of():
     """``await world_of(cluster, app)``: have the cluster know cert-manager's requests."""
 
     async def make(cluster, app):
-        name = CertificateRequest.resource.qualified
-        if await cluster.find(CustomResourceDefinition, name) is None:
-            await cluster.install(crd_manifest(CertificateRequest))
+        await cluster.serve(CertificateRequest, *app.kinds)
         return World(cluster, app)
 
     return make

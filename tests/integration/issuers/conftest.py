@@ -23,7 +23,7 @@ from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.issuers.acme import Responder
-from certwright.kube import Condition, crd_manifest, find_condition
+from certwright.kube import Condition, find_condition
 from certwright.kube.kinds import Event
 from certwright.testkit import Cluster
 from certwright.testkit.apiserver import ApiServer
@@ -324,7 +324,7 @@ class LiveCluster(Cluster):
 async def live():
     """A cluster with cert-manager's requests, for issuers that speak to somebody outside."""
     async with LiveCluster() as cluster:
-        await cluster.install(crd_manifest(CertificateRequest))
+        await cluster.serve(CertificateRequest)
         yield cluster
 
 
@@ -348,7 +348,7 @@ def issued(live):
 
     async def issue(app, spec, name="web.example.com", *, csr=b"", seconds=5.0, **wanted):
         kind = app.namespaced_kind.resource
-        await live.install(*app.crds())
+        await live.serve(*app.kinds)
         group_version = f"{kind.group}/{kind.version}"
         await live.create(
             {
