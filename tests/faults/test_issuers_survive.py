@@ -1,5 +1,6 @@
 """An issuer under every fault at every point: nobody is forgotten, nobody is served twice."""
 
+import asyncio
 import os
 from base64 import b64decode, b64encode
 from collections import defaultdict
@@ -15,18 +16,22 @@ from certwright.issuer import Bundle, Issuer, IssuerApp, Pending, Request
 from certwright.kube import JsonObject, crd_manifest
 from certwright.testkit import (
     EmbeddedCluster,
+    Play,
     break_each_watch,
     crash_after_every_write,
     delay_each_event,
+    differences,
     drop_each_event,
     fail_every_request,
     lose_every_answer,
     refuse_every_write,
     repeat_each_event,
+    run,
     simulate,
     stale_restart,
     survives,
 )
+from certwright.testkit.faults import Cut, Unreachable
 
 GROUP = "faults.certwright.dev"
 NAMES = ("one", "two", "three", "late", "ticket", "flaky", "signing")
@@ -244,6 +249,48 @@ def test_watches_that_break() -> None:
 def test_requests_that_fail() -> None:
     tortures = (refuse_every_write, lose_every_answer, fail_every_request)
     survives(short_life, small_app.operator, *tortures, ignore=IGNORED)
+
+
+@dataclass
+class Outage:
+    """A plan in which the server cannot be reached for ten minutes, from some request on."""
+
+    first: int
+    until: float = 0.0
+
+    def on_request(self, _request: Any, number: int, _write: int) -> Unreachable | None:
+        """Refuse everything while it lasts."""
+        now = asyncio.get_running_loop().time()
+        if number == self.first:
+            self.until = now + 600
+        return Unreachable() if now < self.until else None
+
+    def on_event(self, _number: int) -> Cut | None:
+        """Break the watches, too."""
+        return Cut() if asyncio.get_running_loop().time() < self.until else None
+
+    def latency(self) -> float:
+        """Return the same for all."""
+        return 0.001
+
+
+def test_outages_of_ten_minutes() -> None:
+    async def patient_life(cluster: EmbeddedCluster) -> None:
+        LEDGER.begin(cluster)
+        await cluster.install(*SMALL_CRDS)
+        await issuer(cluster, "ca")
+        await request(cluster, "one")
+        await cluster.settle()
+        await request(cluster, "ticket")
+        await cluster.advance(minutes=20)
+        await judge(cluster, "one", "ticket")
+
+    play = Play(patient_life, (small_app.operator,), IGNORED)
+    calm = run(play)
+    for number in range(1, calm.requests + 1):
+        hit = run(play, Outage(number))
+        assert not hit.failure
+        assert not differences(calm.state, hit.state)
 
 
 A_CAMPAIGN = pytest.mark.timeout(0 if "CERTWRIGHT_SEEDS" in os.environ else 60)

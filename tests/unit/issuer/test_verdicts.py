@@ -1,0 +1,182 @@
+"""What exceptions mean, alone and nested."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from certwright import pki
+from certwright.issuer.httperrors import http_verb
+from certwright.issuer.verbs import (
+    IssuerUnavailable,
+    Pending,
+    Permanent,
+    Retry,
+    SignOutcome,
+    WithCondition,
+)
+from certwright.issuer.verdicts import Result, check_failure, classify, text_of
+
+
+def raised(outer: BaseException, cause: BaseException) -> BaseException:
+    outer.__cause__ = cause
+    return outer
+
+
+def result_of(error: BaseException, *, is_window_open: bool = True) -> Result:
+    return classify(error, is_window_open=is_window_open).result
+
+
+@pytest.mark.parametrize(
+    ("error", "inside", "past"),
+    [
+        (ValueError("x"), Result.RETRY, Result.FAILED),
+        (Retry("x", after=5), Result.RETRY, Result.FAILED),
+        (Permanent("x"), Result.FAILED, Result.FAILED),
+        (Pending("x"), Result.PENDING, Result.PENDING),
+        (IssuerUnavailable("x"), Result.ISSUER_ERROR, Result.ISSUER_ERROR),
+        (
+            ExceptionGroup("several", [ValueError("x"), Permanent("y")]),
+            Result.FAILED,
+            Result.FAILED,
+        ),
+        (raised(ValueError("x"), Permanent("y")), Result.FAILED, Result.FAILED),
+        (TimeoutError(), Result.RETRY, Result.FAILED),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_each_verb_inside_and_past_the_window(error, inside, past):
+    assert result_of(error) is inside
+    assert result_of(error, is_window_open=False) is past
+
+
+@pytest.mark.scenario("ISS-45")
+def test_pending_beats_permanent_whichever_is_outside():
+    assert result_of(raised(Pending("x"), Permanent("y"))) is Result.PENDING
+    assert result_of(raised(Permanent("x"), Pending("y"))) is Result.PENDING
+
+
+def test_an_unavailable_issuer_beats_everything():
+    for error in (
+        raised(Permanent("x"), IssuerUnavailable("y")),
+        WithCondition("A", "True", "B", IssuerUnavailable("y")),
+        raised(Pending("x"), IssuerUnavailable("y")),
+    ):
+        verdict = classify(error, is_window_open=True)
+        assert verdict.result is Result.ISSUER_ERROR
+        assert verdict.condition is None
+        assert verdict.text == "y"
+
+
+def test_an_issuer_is_beyond_help_only_if_its_own_trouble_is_permanent():
+    def is_permanent(error):
+        return classify(error, is_window_open=True).is_permanent
+
+    assert is_permanent(IssuerUnavailable(Permanent("x")))
+    assert is_permanent(raised(IssuerUnavailable("x"), Permanent("y")))
+    assert not is_permanent(raised(Permanent("x"), IssuerUnavailable("y")))
+
+
+def test_conditions_are_taken_from_anywhere_in_the_chain():
+    inner = WithCondition("QuotaOk", "False", "TooMany", Pending("later", after=9))
+    verdict = classify(raised(RuntimeError("outside"), inner), is_window_open=True)
+    assert verdict.result is Result.PENDING
+    assert verdict.after == timedelta(seconds=9)
+    assert verdict.condition.type == "QuotaOk"
+    assert verdict.condition.message == "later"
+
+
+def test_a_forbidden_condition_is_the_authors_mistake():
+    error = WithCondition("Ready", "True", "Mine", Permanent("x"))
+    verdict = classify(error, is_window_open=True, forbidden_conditions=frozenset({"Ready"}))
+    assert verdict.result is Result.RETRY
+    assert verdict.condition is None
+    assert "must not set the condition Ready" in verdict.text
+
+
+def test_chains_that_bite_their_tail_end():
+    one, two = ValueError("one"), ValueError("two")
+    one.__cause__, two.__cause__ = two, one
+    assert result_of(one) is Result.RETRY
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("plain"), "plain"),
+        (ValueError(), "ValueError"),
+        (KeyError("a"), "KeyError: 'a'"),
+        (ValueError("100%d {0} %s"), "100%d {0} %s"),
+        (ValueError("a\x00b\x1bc\nd"), "a�b�c\nd"),
+        (ExceptionGroup("both", [ValueError("a"), KeyError("b")]), "both: a; KeyError: 'b'"),
+        (Permanent(ValueError("inside")), "inside"),
+    ],
+    ids=repr,
+)
+def test_texts_for_people(error, text):
+    assert text_of(error) == text
+
+
+def test_texts_hold_no_secrets_and_are_not_endless():
+    key = pki.write_key(pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))).decode()
+    assert "PRIVATE KEY" not in text_of(ValueError(f"cannot use {key}"))
+    assert len(text_of(ValueError("x" * 100_000))) == 16_000
+
+
+def test_what_is_wrong_with_the_request_is_permanent():
+    refused = pki.RequestRefused([pki.Violation("CaMismatch", "it is no authority")])
+    verdict = classify(refused, is_window_open=True)
+    assert verdict.result is Result.FAILED
+    assert verdict.text == "CaMismatch: it is no authority"
+
+
+def test_only_permanent_is_special_in_a_check():
+    assert check_failure(Permanent("x")) == ("x", True)
+    assert check_failure(Pending("x")) == ("x", False)
+    assert check_failure(IssuerUnavailable("x")) == ("x", False)
+    assert check_failure(raised(ValueError("x"), Permanent("y"))) == ("x", True)
+
+
+def answered(status, shape="httpx", **headers):
+    """Return an exception as an HTTP library would raise it."""
+    error = RuntimeError(f"answered {status}")
+    if shape == "httpx":
+        error.response = SimpleNamespace(status_code=status, headers=headers)
+    else:
+        error.status, error.headers = status, headers
+    return error
+
+
+@pytest.mark.parametrize("shape", ["httpx", "aiohttp"])
+@pytest.mark.parametrize(
+    ("status", "result"),
+    [(400, Result.FAILED), (404, Result.FAILED), (422, Result.FAILED), (408, Result.RETRY),
+     (429, Result.RETRY), (500, Result.RETRY), (503, Result.RETRY)],
+)  # fmt: skip
+def test_http_errors(shape, status, result):
+    assert result_of(answered(status, shape)) is result
+
+
+def test_retry_after_is_honoured_within_reason():
+    def after(value):
+        error = answered(429, **{"Retry-After": value})
+        return classify(error, is_window_open=True).after
+
+    assert after("30") == timedelta(seconds=30)
+    assert after("999999") == timedelta(hours=1)
+    assert after("Wed, 21 Oct 2026 07:28:00 GMT") == timedelta()
+
+
+def test_what_is_no_http_error_is_left_alone():
+    assert http_verb(ValueError("x")) is None
+    assert http_verb(answered(200)) is None
+    assert http_verb(answered(True)) is None
+
+
+def test_an_author_may_know_better():
+    def translate(error: Exception) -> SignOutcome | None:
+        return IssuerUnavailable("login") if "401" in str(error) else None
+
+    verdict = classify(answered(401), is_window_open=True, translate=translate)
+    assert verdict.result is Result.ISSUER_ERROR
+    assert classify(answered(403), is_window_open=True, translate=translate).result is Result.FAILED
