@@ -1,8 +1,8 @@
 """Reading Secrets without holding up the event loop, and not twice.
 
 What was read is kept as JSON, which takes a tenth of the room that Python's objects take and a
-tenth of the time that YAML takes. Only so much of it is kept: Secrets are read again when an
-object has to be repaired whose Secret has been quiet for long.
+tenth of the time that YAML takes. Only so much of it is kept, and only of large Secrets: others
+are read again when one of their objects has to be repaired.
 """
 
 import base64
@@ -20,6 +20,8 @@ from certwright.operators.resources.desired import DecodedSecret, decode_secret
 from certwright.runtime import Entry
 
 REMEMBERED_BYTES: Final = 8 * 2**20
+WORTHWHILE_BYTES: Final = 32 * 1024
+"""Smaller Secrets are read again in a millisecond; thousands of them would take up room."""
 INLINE_BYTES: Final = 64 * 1024
 """Larger Secrets are read in a thread, as are compressed ones, whose size says nothing."""
 
@@ -48,8 +50,9 @@ class _Read(NamedTuple):
 class Decoder:
     """Reads the Secrets of ManagedResources; remembers what the latest ones held."""
 
-    def __init__(self, limit: int = REMEMBERED_BYTES) -> None:
+    def __init__(self, limit: int = REMEMBERED_BYTES, worthwhile: int = WORTHWHILE_BYTES) -> None:
         self._limit = limit
+        self._worthwhile = worthwhile
         self._read: OrderedDict[Key, _Read] = OrderedDict()
         self.size = 0
         """How many bytes are remembered."""
@@ -67,7 +70,10 @@ class Decoder:
             decoded, packed = await cpu(_decode, secret, data)
         else:
             decoded, packed = _decode(secret, data)
-        self._remember(packed)
+        if packed.size >= self._worthwhile:
+            self._remember(packed)
+        else:
+            self.forget(secret.key)
         return decoded
 
     def forget(self, key: Key) -> None:

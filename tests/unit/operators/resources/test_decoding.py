@@ -30,7 +30,7 @@ async def refuse(fn, *args):
 
 
 async def test_a_secret_is_read_once_and_says_the_same_again():
-    decoder, entry = Decoder(), secret(a=YAML, b=b"---\n")
+    decoder, entry = Decoder(worthwhile=0), secret(a=YAML, b=b"---\n")
     first = await decoder.decode(entry, refuse)
     second = await decoder.decode(entry, refuse)
     assert second == first
@@ -40,7 +40,7 @@ async def test_a_secret_is_read_once_and_says_the_same_again():
 
 
 async def test_another_version_is_read_anew():
-    decoder = Decoder()
+    decoder = Decoder(worthwhile=0)
     await decoder.decode(secret(a=YAML), refuse)
     again = await decoder.decode(secret(a=b"apiVersion: v1\nkind: Other\n"), refuse)
     assert [m.obj["kind"] for m in again.manifests] == ["Other"]
@@ -59,8 +59,14 @@ async def test_large_and_compressed_secrets_are_read_in_a_thread():
     assert len(calls) == 2
 
 
+async def test_small_secrets_are_not_remembered():
+    decoder = Decoder()
+    await decoder.decode(secret(a=YAML), refuse)
+    assert decoder.size == 0
+
+
 async def test_only_so_much_is_remembered():
-    decoder = Decoder(limit=1000)
+    decoder = Decoder(limit=1000, worthwhile=0)
     for number in range(20):
         await decoder.decode(secret(f"s{number}", a=YAML), in_thread)
     assert decoder.size <= 1000
