@@ -110,12 +110,19 @@ class Targets:
             if f"{resource.plural}.{resource.group}" != changed.key.name:
                 continue
             if new is None:
-                share.release()
                 del self._shares[resource, namespace]
+                self._all_gone(share)
+                share.release()
             else:
                 share.watch.poke()
         if self.watcher is not None:
             self.watcher.kinds_changed()
+
+    def _all_gone(self, share: StoreHandle) -> None:
+        """Tell that objects went with their definition; no watch is left to say so."""
+        for entry in share.store.items():
+            if self.watcher is not None:
+                self.watcher.changed(share.view.resource, entry, None)
 
     # Objects
 

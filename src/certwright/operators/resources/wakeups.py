@@ -76,6 +76,8 @@ class Wakeups:
         """Wake whose object it is, and whose it was."""
         wake = self._apply if could_be_drift(old, new) else self._judge
         for key in self._owners(old, new):
+            if new is None:
+                self._unsettle(key)  # a store that is closed goes on holding it
             wake(key)
 
     def scaled(self, kind: str, key: Key) -> None:
