@@ -1,0 +1,59 @@
+"""Two replicas: one signs, the other takes over."""
+
+import asyncio
+
+import pytest
+from issuer_world import World
+
+from certwright.client import Client
+from certwright.runtime import LeaderElection, Manager
+from certwright.testkit import EmbeddedCluster
+
+
+@pytest.mark.scenario("ISS-71")
+async def test_only_the_holder_of_the_lease_signs(embedded_cluster: EmbeddedCluster):
+    w = World(embedded_cluster)
+    await w._serve_requests()
+    await w.issuer()
+    await embedded_cluster.install(*w.app.crds())
+    signed_by: dict[str, str] = {}
+    sign = w._sign
+
+    def replica(name: str) -> Manager:
+        client = Client(embedded_cluster._transport(), clock=embedded_cluster.clock)
+        clients[client] = name
+        lease = LeaderElection(name="issuer", namespace="default", identity=name)
+        return Manager(
+            client, [w.app.operator], clock=embedded_cluster.clock, leader_election=lease
+        )
+
+    async def note(request, issuer):
+        assert request.name not in signed_by
+        signed_by[request.name] = clients[request.offload.__self__._around.client]
+        return await sign(request, issuer)
+
+    clients: dict[Client, str] = {}
+    w.app.sign(note)
+    async with asyncio.TaskGroup() as group:
+        first, second = replica("first"), replica("second")
+        leading = group.create_task(first.run())
+        await asyncio.sleep(5)
+        group.create_task(second.run())
+        await asyncio.sleep(5)
+        await w.request("cr1")
+        await asyncio.sleep(5)
+        assert signed_by == {"cr1": "first"}
+        leading.cancel()  # a crash: the lease is not given back
+        await asyncio.sleep(0)
+        await w.request("cr2")
+        await asyncio.sleep(20)
+        assert signed_by == {"cr1": "first", "cr2": "second"}
+        third = replica("third")
+        group.create_task(third.run())
+        await asyncio.sleep(5)
+        second.stop()
+        await asyncio.sleep(1)
+        await w.request("cr3")
+        await asyncio.sleep(4)
+        assert signed_by["cr3"] == "third", "a graceful end hands over at once"
+        third.stop()

@@ -1,0 +1,69 @@
+"""What a process remembers, and forgets."""
+
+from issuer_rows import CLUSTER_ISSUER, ISSUER, KINDS
+
+from certwright.issuer.issuerstatus import Trouble
+from certwright.issuer.matching import IssuerAt
+from certwright.issuer.memory import Memory
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap
+
+ONE, TWO = IssuerAt(ISSUER, Key("ns", "one")), IssuerAt(CLUSTER_ISSUER, Key("", "two"))
+REQUEST = Key("ns", "cr")
+
+
+def test_another_object_of_the_same_name_starts_anew():
+    memory = Memory(KINDS)
+    first = memory.attempts(ConfigMap, REQUEST, "uid-1")
+    first.count = 5
+    assert memory.attempts(ConfigMap, REQUEST, "uid-1") is first
+    assert memory.attempts(ConfigMap, REQUEST, "uid-2").count == 0
+
+
+def test_requests_are_linked_until_forgotten():
+    memory = Memory(KINDS)
+    memory.link(ConfigMap, REQUEST, ONE)
+    memory.link(ConfigMap, REQUEST, ONE)
+    assert memory.linked(ConfigMap, ONE) == [REQUEST]
+    assert memory.linked(ISSUER, ONE) == []
+    assert memory.linked(ConfigMap, TWO) == []
+    memory.forget(ConfigMap, REQUEST)
+    memory.forget(ConfigMap, REQUEST)
+    assert memory.linked(ConfigMap, ONE) == []
+
+
+def test_the_last_complaint_is_heard_once_and_wakes_the_issuer():
+    memory = Memory(KINDS)
+    woken = []
+    memory.channels[ISSUER].connect(lambda key, _priority: woken.append(key))
+    memory.report(ONE, Trouble("first"))
+    memory.report(ONE, Trouble("second"))
+    assert memory.take_report(ONE) == Trouble("second")
+    assert memory.take_report(ONE) is None
+    assert woken == [ONE.key, ONE.key]
+
+
+def test_secrets_are_forgotten_with_their_last_user():
+    memory = Memory(KINDS)
+    shared, own = Key("ns", "shared"), Key("ns", "own")
+    assert memory.use(ONE, frozenset({shared, own})) == []
+    assert memory.use(TWO, frozenset({shared})) == []
+    assert memory.users_of(ISSUER, shared) == [ONE.key]
+    assert memory.users_of(CLUSTER_ISSUER, shared) == [TWO.key]
+    assert memory.health(ONE).is_changed
+    assert memory.use(ONE, frozenset({shared})) == [own]
+    assert memory.forget_issuer(ONE) == []
+    assert memory.forget_issuer(TWO) == [shared]
+    assert memory.users_of(ISSUER, shared) == []
+
+
+def test_only_what_is_younger_than_our_first_write_is_surely_current():
+    memory = Memory(KINDS)
+    assert not memory.is_surely_current("5")
+    memory.wrote("opaque")
+    assert not memory.is_surely_current("5")
+    memory.wrote("10")
+    memory.wrote("20")
+    assert memory.is_surely_current("11")
+    assert not memory.is_surely_current("10")
+    assert not memory.is_surely_current("opaque")
