@@ -1,14 +1,19 @@
 """The facts of a pass: what the Secrets say, what was there before, who else has a say."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from certwright.api.resources import ObjectReference
-from certwright.kube import GroupVersionKind, JsonObject, Key, NotFound
+from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.resources.companions import companion, digest_of, read_companion
-from certwright.operators.resources.desired import DecodedSecret, Desired, desired_objects
+from certwright.operators.resources.desired import (
+    DecodedSecret,
+    Desired,
+    Refusal,
+    desired_objects,
+)
 from certwright.operators.resources.equivalences import Equivalences
 from certwright.operators.resources.inventory import Changes, compare, recorded
 from certwright.operators.resources.keeper import MANY, Keeper, Look
@@ -67,7 +72,11 @@ async def gather(look: Look, secrets: Sequence[Entry]) -> Facts:
         desired = await look.ctx.cpu(desired_objects, decoded, scopes.get)
     else:
         desired = desired_objects(decoded, scopes.get)
-    scaled = await _scaled(keeper, desired, equivalences)
+    try:
+        scaled = await _scaled(keeper, desired, equivalences)
+    except Forbidden as error:
+        desired = _without_workloads(desired, str(error))
+        scaled = Scaled(frozenset(), (), equivalences)
     arguments = (resource, desired, look.origin, keeper.managed_by, scaled)
     planned = await look.ctx.cpu(plan, *arguments) if many else plan(*arguments)
     inventory = await known_inventory(look)
@@ -127,3 +136,13 @@ async def _scaled(keeper: Keeper, desired: Desired, equivalences: Equivalences) 
     namespaces = {item.ref.namespace for item in desired.objects if item.ref.kind in _SCALED_KINDS}
     autoscalers = await keeper.targets.autoscalers(namespaces) if namespaces else []
     return scale_targets(autoscalers, equivalences)
+
+
+def _without_workloads(desired: Desired, problem: str) -> Desired:
+    """Refuse what might be scaled by others; nobody can tell how many replicas it should have."""
+    scalable = [item for item in desired.objects if item.ref.kind in _SCALED_KINDS]
+    return replace(
+        desired,
+        objects=tuple(item for item in desired.objects if item.ref.kind not in _SCALED_KINDS),
+        refused=(*desired.refused, *(Refusal(item.ref, problem) for item in scalable)),
+    )

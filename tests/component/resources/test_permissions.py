@@ -1,0 +1,144 @@
+"""An operator that may not do everything: the rest is done, and what is refused is named."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from certwright.client import Client
+from certwright.kube.kinds import ConfigMap, Service
+from certwright.testkit import EmbeddedCluster
+from certwright.testkit.builders import config_map, deployment
+
+RBAC = "rbac.authorization.k8s.io"
+USER = "certwright-test-restricted"
+
+
+class ActingAs:
+    """A transport that says it is somebody else."""
+
+    def __init__(self, inner, user):
+        self._inner = inner
+        self._header = ("impersonate-user", user)
+
+    def _as(self, request):
+        return replace(request, headers=(*request.headers, self._header))
+
+    async def send(self, request):
+        return await self._inner.send(self._as(request))
+
+    def stream(self, request):
+        return self._inner.stream(self._as(request))
+
+    async def close(self):
+        """Do nothing: the connection belongs to the cluster."""
+
+
+@dataclass
+class Restricted:
+    """A target where the operator may do what a role says."""
+
+    keeping: Any
+    target: Any
+
+    async def allow(self, **verbs):
+        """Let the operator use these verbs on the resources of the core group, and no others."""
+        namespace, name = self.keeping.namespace, "restricted"
+        rules = [
+            {"apiGroups": [""], "resources": [resource], "verbs": allowed.split()}
+            for resource, allowed in verbs.items()
+        ]
+        metadata = {"name": name, "namespace": namespace}
+        role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules}
+        await self.target.apply(role)
+        await self.target.apply(
+            {
+                "apiVersion": f"{RBAC}/v1",
+                "kind": "RoleBinding",
+                "metadata": metadata,
+                "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
+                "subjects": [{"apiGroup": RBAC, "kind": "User", "name": USER}],
+            }
+        )
+
+    async def exists(self, kind, *names):
+        return {name for name in names if await self.target.find(kind, name) is not None}
+
+
+@pytest.fixture
+async def restricted(keeping):
+    """On the real server the target is the same one; the embedded one checks no roles by itself."""
+    source = keeping.cluster
+    if not isinstance(source, EmbeddedCluster):
+        yield await restrict(keeping, source)
+        return
+    async with EmbeddedCluster(seed=7, rbac=True) as target:
+        yield await restrict(keeping, target)
+        await source.stop()
+
+
+async def restrict(keeping, target):
+    transport = ActingAs(target.client.transport, USER)
+    client = Client(transport, clock=target.clock)
+    namespaces = [keeping.namespace]
+    keeping.running = keeping.operator(target=client, target_namespaces=namespaces)
+    return Restricted(keeping, target)
+
+
+ALL = "get list watch create update patch delete"
+
+
+def service(name):
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {"ports": [{"port": 80}]},
+    }
+
+
+def failed(keeping, identity):
+    kind, name = identity
+    return f'error during apply of object "{kind}/{keeping.namespace}/{name}": '
+
+
+@pytest.mark.scenario("MR-48")
+async def test_what_is_forbidden_keeps_nobody_else(restricted, healthy):
+    keeping = restricted.keeping
+    await restricted.allow(configmaps=ALL, services="get list watch")
+    await keeping.declare("web", service("front"), config_map("a"), deployment("x"))
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    message = await keeping.message("web")
+    assert message.startswith("Could not apply all new resources: 2 errors occurred: [")
+    for identity in (("v1/Service", "front"), ("apps/v1/Deployment", "x")):
+        assert failed(keeping, identity) in message
+    assert f'User "{USER}" cannot' in message
+    assert await restricted.exists(ConfigMap, "a") == {"a"}
+
+    await restricted.allow(configmaps=ALL, services=ALL)
+    await keeping.rewrite("web", service("front"), config_map("a"))
+    await keeping.until_healthy("web")
+    assert await restricted.exists(Service, "front") == {"front"}
+    assert await keeping.conditions("web") == healthy
+
+
+@pytest.mark.scenario("MR-48")
+async def test_a_deletion_that_is_forbidden_is_told_and_forgets_nothing(restricted, healthy):
+    keeping = restricted.keeping
+    await restricted.allow(configmaps="get list watch create update patch")
+    await keeping.declare("web", config_map("a"), config_map("b"))
+    await keeping.settle()
+    await keeping.rewrite("web", config_map("a", {"new": "yes"}))
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/DeletionFailed"
+    pending = f'deletion of old resource "v1/ConfigMap/{keeping.namespace}/b" is still pending: '
+    assert pending in await keeping.message("web")
+    assert "forbidden" in await keeping.message("web")
+    assert (await restricted.target.get(ConfigMap, "a"))["data"] == {"new": "yes"}
+    assert await keeping.inventory("web") == ["ConfigMap/a", "ConfigMap/b"]
+
+    await restricted.allow(configmaps=ALL)
+    await keeping.until_healthy("web")
+    assert await restricted.exists(ConfigMap, "a", "b") == {"a"}
+    assert await keeping.inventory("web") == ["ConfigMap/a"]
