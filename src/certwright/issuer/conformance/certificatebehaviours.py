@@ -18,7 +18,7 @@ from certwright.issuer.conformance.behaviour import (
     refused_at_the_door,
     stays_untouched,
 )
-from certwright.issuer.conformance.copies import copied_issuer
+from certwright.issuer.conformance.copies import copied_issuer, new_name
 from certwright.issuer.conformance.features import Feature
 from certwright.issuer.conformance.judging import (
     answer_violations,
@@ -103,7 +103,7 @@ async def _ends_denied_requests(requester: Requester) -> list[Violation]:
 
 async def _waits_for_its_issuer(requester: Requester) -> list[Violation]:
     subject = requester.subject
-    reference = _sibling(subject.reference, f"{subject.issuer.name}-to-come")
+    reference = _sibling(subject.reference, new_name(subject))
     async with requester.make(_PLAIN, issuer=reference) as made:
         await requester.approve(made)
         waits = await requester.watch(made, subject.patience, until=_has_ready)
@@ -226,8 +226,11 @@ async def _issued_once(requester: Requester) -> JsonObject:
 
 
 def _repeated_serials(answers: list[JsonObject]) -> list[Violation]:
-    serials = [pki.read_certificates(certificate_of(one))[0].serial_number for one in answers]
-    if len(set(serials)) == len(serials):
+    try:
+        serials = {pki.read_certificates(certificate_of(one))[0].serial_number for one in answers}
+    except pki.PkiError as error:
+        return [Violation("Unparsable", f"the certificate cannot be read: {error}")]
+    if len(serials) == len(answers):
         return []
     return [Violation("SerialRepeated", "two certificates carry the same serial number")]
 

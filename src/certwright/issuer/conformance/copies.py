@@ -2,10 +2,16 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from uuid import uuid4
 
 from certwright.issuer.conformance.asking import LABEL
 from certwright.issuer.conformance.subject import Subject
 from certwright.kube import JsonObject, Key
+
+
+def new_name(subject: Subject) -> str:
+    """Return a name for a copy that no other run has taken: requests name it before it is there."""
+    return f"{subject.issuer.name}-copy-{uuid4().hex[:8]}"
 
 
 @asynccontextmanager

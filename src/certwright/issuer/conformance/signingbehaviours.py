@@ -13,7 +13,7 @@ from certwright.issuer.conformance.behaviour import (
     plain,
     stays_untouched,
 )
-from certwright.issuer.conformance.copies import copied_issuer
+from certwright.issuer.conformance.copies import copied_issuer, new_name
 from certwright.issuer.conformance.features import Feature
 from certwright.issuer.conformance.judging import is_issued, is_refused, unanswered
 from certwright.issuer.conformance.requester import Requester
@@ -49,7 +49,7 @@ async def _leaves_other_signers_alone(requester: Requester) -> list[Violation]:
 
 async def _waits_for_its_issuer(requester: Requester) -> list[Violation]:
     subject = requester.subject
-    name = f"{subject.issuer.name}-to-come-too"
+    name = new_name(subject)
     signer = f"{subject.resource.plural}.{subject.resource.group}/{name}"
     async with requester.make(_PLAIN, signer=signer) as made:
         await requester.approve(made)

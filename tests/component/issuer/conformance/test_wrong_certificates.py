@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from certwright import pki
-from certwright.issuer.conformance import ITEMS, Case, Feature, Verdict, prove
+from certwright.issuer.conformance import ITEMS, Case, Feature, Verdict, prove, run
 from certwright.testkit import EmbeddedCluster
 
 DAY = timedelta(days=1)
@@ -174,6 +174,16 @@ async def test_a_wrong_certificate_is_caught(bare, put_to_work, case, flaw, caug
     result = await prove(await put_to_work(broken), item("CertificateRequest", case))
     assert result.verdict is Verdict.FAILED
     assert caught in {violation.name for violation in result.violations}
+
+
+@pytest.mark.parametrize("junk", [b"cert", b"-----BEGIN CERTIFICATE-----\n", b"\xff\x00" * 50])
+async def test_junk_fails_cases_and_never_the_kit(bare, put_to_work, junk):
+    broken = type("Broken", (bare,), raw(junk))()
+    subject = await put_to_work(broken, bare.cluster_kind, patience=timedelta(seconds=5))
+    report = await run(subject)
+    assert report.count(Verdict.FAILED) > 40
+    names = {one.name for result in report.results for one in result.violations}
+    assert names <= {"Unparsable", "NotAnswered", "RefusedByServer"}
 
 
 async def test_an_intermediate_is_part_of_a_good_answer(bare, put_to_work):
