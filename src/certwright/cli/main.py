@@ -68,6 +68,10 @@ def up(
         ),
     ] = None,
     no_samples: Annotated[bool, typer.Option("--no-samples", help="Start empty.")] = False,
+    no_managed_resources: Annotated[
+        bool,
+        typer.Option("--no-managed-resources", help="Do not keep ManagedResources as well."),
+    ] = False,
     real: Annotated[
         bool, typer.Option("--real", help="Use a real control plane (built on first use).")
     ] = False,
@@ -76,7 +80,8 @@ def up(
 
     Ctrl-C ends it. The server lives in this process and forgets everything when it ends. It
     listens on 127.0.0.1 and admits only who has the kubeconfig it writes. Deployments,
-    StatefulSets, DaemonSets and Jobs become ready without nodes.
+    StatefulSets, DaemonSets and Jobs become ready without nodes. ManagedResources are kept; there
+    is a sample of one, with commands to try.
     """
     from certwright.cli.up import Plan, run_up
 
@@ -86,7 +91,8 @@ def up(
     beside = [file.with_suffix(".yaml") for file in files if file.suffix == ".py"]
     found = [path for path in dict.fromkeys(beside) if path.is_file()]
     chosen = [] if no_samples else samples or found
-    run_up(Plan(controllers or [], kubeconfig, chosen, real=real))
+    managed = not no_managed_resources
+    run_up(Plan(controllers or [], kubeconfig, chosen, real, managed, not no_samples))
 
 
 @app.command(

@@ -5,26 +5,31 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
+from certwright.api.resources import ManagedResource
 from certwright.cli.errors import UsageError
 from certwright.cli.feed import LiveFeed
 from certwright.cli.load import load_controllers
 from certwright.cli.loops import run_to_end
+from certwright.cli.managedsample import managed_sample, suggestions
 from certwright.cli.manifests import custom_kinds
 from certwright.cli.samples import apply_samples, read_manifests
 from certwright.client import Client, connect, until_served
-from certwright.kube import ApiError, JsonObject, crd_manifest
+from certwright.kube import ApiError, JsonObject, crd_manifest, resource_of
 from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
+from certwright.operators.resources.configuration import Configuration
+from certwright.operators.resources.wiring import resource_operator
 from certwright.runtime import Controller, Manager, configure_logs, on_signals
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.apiserver import ApiServer
 from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
 
+_GREET_SECONDS = 5.0
 _INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod)
 """Shown live besides what controllers watch: what people try first."""
 
@@ -37,6 +42,9 @@ class Plan:
     kubeconfig: Path | None
     samples: Sequence[Path]
     real: bool = False
+    managed: bool = True
+    """Whether ManagedResources are kept, too."""
+    managed_sample: bool = True
 
 
 def run_up(plan: Plan) -> None:
@@ -53,23 +61,40 @@ async def _up(plan: Plan, controllers: list[Controller], samples: list[JsonObjec
         kubeconfig = stack.enter_context(_new_file(plan.kubeconfig))
         server = await stack.enter_async_context(_server(kubeconfig, real=plan.real))
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
-        for kind in custom_kinds(controllers):
+        kinds = custom_kinds(controllers)
+        kinds += [ManagedResource] if plan.managed and ManagedResource not in kinds else []
+        for kind in kinds:
             await install(client, crd_manifest(kind))
         everybody = [*controllers, *workload_controllers()]
         manager = Manager(client, everybody)
+        if plan.managed:
+            manager.add(resource_operator(Configuration()))
         watched = [watched.resource for one in everybody for watched in one.watched]
-        feed = LiveFeed(manager, (*watched, *_INTERESTING))
+        feed = LiveFeed(manager, (*watched, *map(resource_of, kinds), *_INTERESTING))
         manager.add(feed)
         with on_signals(manager.stop, manager.dump):
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(manager.run())
-                starting = group.create_task(_start(client, feed, samples))
-                _greet(server, kubeconfig, controllers, samples)
+                extra = managed_sample() if plan.managed and plan.managed_sample else []
+
+                def greet() -> None:
+                    _greet(server, kubeconfig, controllers, samples)
+                    if extra:
+                        _suggest()
+
+                starting = group.create_task(_start(client, feed, [*samples, *extra], greet))
                 await running
                 starting.cancel()
 
 
-async def _start(client: Client, feed: LiveFeed, samples: list[JsonObject]) -> None:
+async def _start(
+    client: Client, feed: LiveFeed, samples: list[JsonObject], greet: Callable[[], None]
+) -> None:
+    """Say hello as soon as everything is shown that people do; or soon, if that takes its time."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_GREET_SECONDS):
+            await feed.ready.wait()
+    greet()
     await feed.ready.wait()
     await apply_samples(client, samples)
 
@@ -131,6 +156,13 @@ def _greet(
     print(f"  export KUBECONFIG={quote(str(kubeconfig.resolve()))}")
     print(f"  {kubectl} get {','.join(dict.fromkeys(kinds))} --all-namespaces")
     print(f"  {kubectl} create deployment web --image=nginx --replicas=2", flush=True)
+
+
+def _suggest() -> None:
+    print("There is a ManagedResource whose objects are kept as they are declared. Try:")
+    for line in suggestions(_kubectl()):
+        print(f"  {line}")
+    sys.stdout.flush()
 
 
 def _kubectl() -> str:

@@ -6,10 +6,13 @@ import stat
 
 import pytest
 
+from certwright.api.resources import ManagedResource
 from certwright.client import ConnectFailed, connect
-from certwright.kube import Key, Resource
-from certwright.kube.kinds import ConfigMap, Deployment
+from certwright.kube import Key, NotFound, Resource
+from certwright.kube.kinds import ConfigMap, Deployment, StatefulSet
+from certwright.managed import wait_until_healthy
 
+MANAGED = ManagedResource.resource
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
 
 
@@ -148,6 +151,48 @@ async def test_an_interrupted_start_leaves_nothing_behind(start, tmp_path, endin
     assert "Traceback" not in up.text
     assert not (tmp_path / "kubeconfig").exists()
     assert left_behind(tmp_path) == []
+
+
+async def test_the_sample_managed_resource_and_what_to_try_with_it(start, tmp_path):
+    kubeconfig = tmp_path / "kubeconfig"
+    up = await start("up", "--kubeconfig", "kubeconfig")
+    suggested = [
+        await up.line(part) for part in ("mr explain", "color", "delete", "suspend", "mr diff")
+    ]
+    assert all(line.startswith("  ") for line in suggested)
+    await up.line("+ created   ConfigMap default/sample-settings")
+    async with connect(kubeconfig=kubeconfig) as client:
+        await wait_until_healthy(client, Key("default", "sample"), rolled_out=True)
+        settings = Key("default", "sample-settings")
+        await client.patch(ConfigMap, settings, {"data": {"color": "red"}})
+        await up.line("data.color: red")
+        await up.line("data.color: blue")
+        await client.delete(StatefulSet, Key("default", "sample-web"))
+        await up.line("- deleted   StatefulSet default/sample-web")
+        await up.line("+ created   StatefulSet default/sample-web")
+        await client.patch(MANAGED, Key("default", "sample"), {"spec": {"suspend": True}})
+        await up.line("spec.suspend: true")
+        await client.patch(ConfigMap, settings, {"data": {"color": "green"}})
+    words = ("sample", "-n", "default", "--kubeconfig", "kubeconfig")
+    diff = await start("mr", "diff", *words)
+    assert await diff.end() == 1
+    assert "ConfigMap default/sample-settings configured" in diff.text
+    assert "green" in diff.text
+    explain = await start("mr", "explain", *words)
+    assert await explain.end() == 0
+    assert "it is suspended: nothing is written" in explain.text
+    assert await up.end(signal.SIGINT) == 0
+    assert "Traceback" not in up.text
+
+
+async def test_without_managed_resources_if_asked_for(start, tmp_path):
+    up = await start("up", "--no-managed-resources", "--kubeconfig", "kubeconfig")
+    await up.line("create deployment web")
+    async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
+        with pytest.raises(NotFound):
+            await client.list(MANAGED)
+    assert await up.end(signal.SIGINT) == 0
+    assert "mr explain" not in up.text
 
 
 @pytest.mark.real
