@@ -1,0 +1,161 @@
+"""`certwright mr`, `gc` and `unique` against a server that listens."""
+
+import json
+
+import pytest
+import yaml
+
+from certwright.api.resources import ManagedResource
+from certwright.client import until_served
+from certwright.kube import Key, crd_manifest
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.testkit.builders import config_map, secret
+
+MR = ManagedResource.resource
+
+
+def managed(name, *secrets, **metadata):
+    return {
+        "apiVersion": MR.api_version,
+        "kind": MR.kind,
+        "metadata": {"name": name, "namespace": "default", **metadata},
+        "spec": {"secretRefs": [{"name": one} for one in secrets]},
+    }
+
+
+@pytest.fixture
+def create(ask):
+    def create(*objects):
+        async def question(client):
+            for obj in objects:
+                metadata = {"namespace": "default", **obj["metadata"]}
+                await client.create({**obj, "metadata": metadata})
+
+        ask(question)
+
+    return create
+
+
+@pytest.fixture
+def installed(ask):
+    async def question(client):
+        await client.apply(crd_manifest(ManagedResource))
+        await until_served(client, crd_manifest(ManagedResource))
+
+    ask(question)
+
+
+@pytest.fixture
+def web(installed, create):
+    objects = [
+        config_map("settings", {"color": "blue"}, namespace="default"),
+        secret("keys", {"password": "hunter2"}, namespace="default"),
+    ]
+    create(secret("web", {"objects.yaml": yaml.safe_dump_all(objects)}), managed("web", "web"))
+
+
+def test_a_cluster_without_managed_resources_says_how_to_get_them(cli):
+    done = cli("mr", "list")
+    assert done.code == 2
+    assert "certwright resource-manager --print-crds | kubectl apply -f -" in done.err
+
+
+def test_list(cli, web):
+    done = cli("mr", "list")
+    assert done.code == 0
+    assert done.out.splitlines()[1].split()[:2] == ["web", "-"]
+    assert cli("mr", "list", "-A").out.startswith("NAMESPACE")
+    found = json.loads(cli("mr", "list", "-A", "-o", "json").out)
+    assert found["items"][0]["kind"] == "ManagedResource"
+
+
+def test_explain(cli, web, create):
+    done = cli("mr", "explain", "web")
+    assert done.code == 0
+    assert "none yet: is a resource manager of its class running?" in done.out
+    assert "✓ web: 2 objects under objects.yaml" in done.out
+    create(managed("odd", "nowhere", "broken"), secret("broken", {"x.yaml": "a: ["}))
+    odd = cli("mr", "explain", "odd")
+    assert "✗ nowhere does not exist; create it, or take it out of spec.secretRefs" in odd.out
+    assert "✗ broken, x.yaml: document 1 (line 1): " in odd.out
+
+
+def test_one_that_does_not_exist_leads_to_those_that_do(cli, web):
+    done = cli("mr", "explain", "wbe")
+    assert done.code == 2
+    assert done.err == (
+        "error: there is no ManagedResource wbe in namespace default; there are: web\n"
+    )
+
+
+def test_diff_shows_what_a_pass_would_do_and_does_nothing(cli, web, ask):
+    done = cli("mr", "diff", "web")
+    assert done.code == 1
+    assert "ConfigMap default/settings created" in done.out
+    assert "Secret default/keys created" in done.out
+    assert "hunter2" not in done.out
+    assert ask.names(ConfigMap) == set()
+    programs = json.loads(cli("mr", "diff", "web", "-o", "json").out)
+    assert {change["action"] for change in programs["changes"]} == {"created"}
+
+
+def test_diff_names_what_cannot_be_applied(cli, installed, create):
+    create(managed("odd", "odd"), secret("odd", {"a.yaml": "a: [", "b.yaml": "kind: X"}))
+    done = cli("mr", "diff", "odd")
+    assert done.code == 1
+    assert "problem: Could not decode resource at index 0 in 'a.yaml'" in done.err
+    missing = cli("mr", "diff", "nowhere")
+    assert (missing.code, "not found" in missing.err) == (2, True)
+
+
+def test_force_delete_asks_first_and_tells_what_holds(cli, web, ask):
+    refused = cli("mr", "force-delete", "web")
+    assert refused.code == 2
+    assert "keeps 0 objects" in refused.err
+    assert "add --yes" in refused.err
+    ask.patch(MR, "web", {"metadata": {"finalizers": ["example.com/held"]}})
+    late = cli("mr", "force-delete", "web", "--yes", "--timeout", "300ms")
+    assert late.code == 2
+    assert "error: ManagedResource default/web is not gone after 0.3 s: " in late.err
+    assert "finalizers: example.com/held" in late.err
+    found = ask(lambda client: client.get(MR, Key("default", "web")))
+    assert found["metadata"]["annotations"]["resources.certwright.dev/force-delete"] == "true"
+    ask.patch(MR, "web", {"metadata": {"finalizers": None}})
+    assert ask.names(MR) == set()
+
+
+def test_gc_lists_then_deletes(cli, create, ask):
+    labels = {"resources.gardener.cloud/garbage-collectable-reference": "true"}
+    create(config_map("old", labels=labels), secret("used", labels=labels), config_map("mine"))
+    create(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p"},
+            "spec": {
+                "containers": [
+                    {"name": "c", "image": "c", "envFrom": [{"secretRef": {"name": "used"}}]}
+                ]
+            },
+        }
+    )
+    words = ("gc", "--minimum-lifetime", "0s")
+    dry = cli(*words, "--dry-run")
+    assert dry.code == 0
+    assert ["ConfigMap", "default/old", "collectable"] in dry.rows("KIND")
+    assert "Pod default/p uses it" in dry.out
+    assert "1 would be deleted" in dry.err
+    assert ask.names(ConfigMap) == {"old", "mine"}
+    done = cli(*words, "-o", "json")
+    assert [o["deleted"] for o in json.loads(done.out)["objects"]] == [True, False]
+    assert ask.names(ConfigMap) == {"mine"}
+    assert ask.names(Secret) == {"used"}
+    assert "error: --minimum-lifetime: " in cli("gc", "--minimum-lifetime", "soon").err
+
+
+def test_unique_is_a_filter(cli, tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(yaml.safe_dump(config_map("a", {"k": "v"})), "utf-8")
+    made = yaml.safe_load(cli("unique", "-f", path).out)
+    assert made["metadata"]["name"].startswith("a-")
+    assert json.loads(cli("unique", "-f", path, "-o", "json").out)["kind"] == "List"
