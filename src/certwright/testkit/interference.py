@@ -21,6 +21,8 @@ from certwright.testkit.timetravel import StaleView
 from certwright.testkit.trace import Trace
 from certwright.testkit.watchfaults import DROPPED, HELD, FaultyStream, RefusedStream, refusal
 
+_SELECTORS = ("labelSelector", "fieldSelector")
+
 
 class Interference:
     """What goes wrong in one run, across restarts of the process."""
@@ -49,11 +51,13 @@ class Interference:
         """The resourceVersions the process saw, in order: its first list, then events."""
         self._view: StaleView | None = None
         self._missing: dict[tuple[str, str], float] = {}
+        self._processes = 0
 
     def attach(self, inner: Transport) -> "FaultyTransport":
         """Return the transport of a process that starts now."""
         view, self._view = self._view, None
-        return FaultyTransport(inner, self, view)
+        self._processes += 1
+        return FaultyTransport(inner, self, view, self._processes)
 
     async def travel(self) -> None:
         """Let a request, an answer or an event be on its way for as long as the plan says."""
@@ -92,22 +96,22 @@ class Interference:
         self.revisions.append(metadata.get("resourceVersion", ""))
         return fault
 
-    def miss(self, path: str, why: str, heal_seconds: float) -> None:
-        """Note that watches of *path* lack an event until they are told to list anew.
+    def miss(self, place: str, why: str, heal_seconds: float) -> None:
+        """Note that the watch of a *place* lacks an event until it is told to list anew.
 
         Belongs to the run and not to the watch: one that reconnects lacks it all the same.
         """
         due = asyncio.get_running_loop().time() + heal_seconds
-        self._missing[path, why] = min(self._missing.get((path, why), due), due)
+        self._missing[place, why] = min(self._missing.get((place, why), due), due)
 
-    def found(self, path: str, *whys: str) -> None:
+    def found(self, place: str, *whys: str) -> None:
         """Note that nothing is lacking any more."""
         for why in whys:
-            self._missing.pop((path, why), None)
+            self._missing.pop((place, why), None)
 
-    def heals_at(self, path: str) -> float:
-        """Return when watches of *path* must be told to list anew; infinity if nothing lacks."""
-        return min(self._missing.get((path, why), float("inf")) for why in (DROPPED, HELD))
+    def heals_at(self, place: str) -> float:
+        """Return when the watch of a *place* must list anew; infinity if it lacks nothing."""
+        return min(self._missing.get((place, why), float("inf")) for why in (DROPPED, HELD))
 
     def check_guarded(self, request: Request) -> None:
         """Note a write that, decided on an old state, would have hit a newer object as well."""
@@ -127,8 +131,11 @@ class Interference:
 class FaultyTransport:
     """The transport of one process. `died` is set when a fault has killed the process."""
 
-    def __init__(self, inner: Transport, run: Interference, view: StaleView | None) -> None:
+    def __init__(
+        self, inner: Transport, run: Interference, view: StaleView | None, number: int
+    ) -> None:
         self._inner = inner
+        self._number = number
         self._run = run
         self._view = view
         self.died = asyncio.Event()
@@ -147,7 +154,7 @@ class FaultyTransport:
             self._run.check_guarded(request)
         await self._run.travel()
         if request.verb == "list" and response.status == 200:
-            self._run.found(request.path, DROPPED, HELD)
+            self._run.found(self._place(request), DROPPED, HELD)
             if not self._run.revisions:
                 self._run.revisions.append(_list_revision(response.body))
         self._after(fault)
@@ -161,19 +168,26 @@ class FaultyTransport:
             yield RefusedStream(refusal(fault))
             return
         initial: list[bytes] = []
+        listing = ("sendInitialEvents", "true") in request.query
         view = self._view if self._view is not None and self._view.is_current() else None
-        if view is not None and ("sendInitialEvents", "true") in request.query:
+        if view is not None and listing:
             found = await view.initial_events(self._inner, request)
             if found is not None:
                 initial, request = found, view.continue_watch(request)
         async with self._inner.stream(request) as stream:
             self._run.note(f"{_brief(request)} -> {stream.status}")
             self._after(fault)
-            yield FaultyStream(stream, self._run, request, initial, view)
+            place = self._place(request)
+            yield FaultyStream(stream, self._run, place, initial, view, listing=listing)
 
     async def close(self) -> None:
         """Close the transport beneath."""
         await self._inner.close()
+
+    def _place(self, request: Request) -> str:
+        """Return what is watched, and by whom: two watches of a kind miss different events."""
+        chosen = [f"{name}={value}" for name, value in request.query if name in _SELECTORS]
+        return " ".join([f"{self._number}", request.path, *chosen])
 
     async def _before(self, request: Request) -> faults.RequestFault | None:
         await self._run.travel()

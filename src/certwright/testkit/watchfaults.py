@@ -10,7 +10,7 @@ from typing import Protocol
 import orjson
 
 from certwright.client import ConnectionLost
-from certwright.client.transport import Request, Response, Stream
+from certwright.client.transport import Response, Stream
 from certwright.kube.errors import ApiError
 from certwright.testkit import faults
 from certwright.testkit.timetravel import StaleView
@@ -37,16 +37,16 @@ class Course(Protocol):
         """Number an event and say what happens to it."""
         ...
 
-    def miss(self, path: str, why: str, heal_seconds: float) -> None:
-        """Note that watches of a path lack an event."""
+    def miss(self, place: str, why: str, heal_seconds: float) -> None:
+        """Note that the watch of a place lacks an event."""
         ...
 
-    def found(self, path: str, *whys: str) -> None:
+    def found(self, place: str, *whys: str) -> None:
         """Note that nothing is lacking any more."""
         ...
 
-    def heals_at(self, path: str) -> float:
-        """Return when watches of a path must be told to list anew."""
+    def heals_at(self, place: str) -> float:
+        """Return when the watch of a place must list anew."""
         ...
 
 
@@ -57,19 +57,21 @@ class FaultyStream:
         self,
         inner: Stream,
         run: Course,
-        request: Request,
+        place: str,
         initial: list[bytes],
         view: StaleView | None,
+        *,
+        listing: bool,
     ) -> None:
         self._inner = inner
         self._run = run
         self._initial = initial
         self._view = view
-        self._path = request.path
-        self._listing = ("sendInitialEvents", "true") in request.query
+        self._place = place
+        self._listing = listing
         self._held: bytes | None = None
         if self._listing or initial:
-            run.found(self._path, DROPPED, HELD)
+            run.found(self._place, DROPPED, HELD)
 
     @property
     def status(self) -> int:
@@ -90,12 +92,12 @@ class FaultyStream:
         lines = _lines(self._inner.chunks())
         while True:
             try:
-                async with asyncio.timeout_at(self._run.heals_at(self._path)):
+                async with asyncio.timeout_at(self._run.heals_at(self._place)):
                     line = await anext(lines)
             except StopAsyncIteration:
                 return
             except TimeoutError:  # what was dropped or held shows only in a new list
-                self._run.found(self._path, DROPPED, HELD)
+                self._run.found(self._place, DROPPED, HELD)
                 yield _EXPIRED
                 return
             await self._run.travel()
@@ -119,11 +121,11 @@ class FaultyStream:
                 yield _EXPIRED
                 return
             case faults.Drop(heal_seconds):
-                self._run.miss(self._path, DROPPED, heal_seconds)
+                self._run.miss(self._place, DROPPED, heal_seconds)
                 return
             case faults.Swap() if self._held is None:
                 self._held = line
-                self._run.miss(self._path, HELD, SWAP_SECONDS)
+                self._run.miss(self._place, HELD, SWAP_SECONDS)
                 return
             case faults.Delay(seconds):
                 await asyncio.sleep(seconds)
@@ -135,7 +137,7 @@ class FaultyStream:
 
     def _release(self) -> bytes:
         assert self._held is not None
-        self._run.found(self._path, HELD)
+        self._run.found(self._place, HELD)
         held, self._held = self._held, None
         return held
 
