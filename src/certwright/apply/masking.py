@@ -1,6 +1,7 @@
 """Secret values never leave: not in diffs, not in change sets, not in messages."""
 
 from base64 import b64decode
+from collections.abc import Iterator
 from typing import Any, Final
 
 from certwright.kube import JsonObject
@@ -65,13 +66,23 @@ def without_values_of(text: str, obj: JsonObject) -> str:
         return text
     values: set[str] = set()
     for name in _CONFIDENTIAL:
-        part = obj.get(name)
-        for value in part.values() if isinstance(part, dict) else ():
-            values |= {str(value), _decoded(str(value))}
+        for value in _texts(obj.get(name)):
+            values |= {value, _decoded(value)}
     for value in sorted(values, key=len, reverse=True):
         if len(value) >= _SHORTEST:
             text = text.replace(value, MASK)
     return text
+
+
+def _texts(part: Any) -> Iterator[str]:
+    """Yield all values in a part of an object, whatever its shape."""
+    if isinstance(part, dict):
+        part = list(part.values())
+    if isinstance(part, list):
+        for item in part:
+            yield from _texts(item)
+    elif part is not None:
+        yield str(part)
 
 
 def _decoded(value: str) -> str:

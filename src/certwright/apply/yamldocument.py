@@ -137,10 +137,10 @@ class _Builder:
 
     def alias(self, event: Any, depth: int) -> Any:
         if event.anchor not in self.anchors:
-            self.fail(f"unknown anchor {event.anchor!r} referenced", event)
+            self.fail("an alias without an anchor; quote texts that begin with *", event)
         anchor = self.anchors[event.anchor]
         if anchor is None:
-            self.fail(f"anchor {event.anchor!r} value contains itself", event)
+            self.fail("the value of an anchor contains itself", event)
         self.budget.take_alias(anchor.nodes, anchor.characters)
         self.budget.check_depth(depth + anchor.height)
         self.deepest = max(self.deepest, depth + anchor.height)

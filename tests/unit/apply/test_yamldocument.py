@@ -42,8 +42,8 @@ def test_structure(text, value):
 @pytest.mark.parametrize(
     ("text", "problem", "line"),
     [
-        ("a: 1\nb: *x", "unknown anchor 'x' referenced", 2),
-        ("a:\n- &x [*x]", "anchor 'x' value contains itself", 2),
+        ("a: 1\nb: *x", "an alias without an anchor; quote texts that begin with *", 2),
+        ("a:\n- &x [*x]", "the value of an anchor contains itself", 2),
         ("c: {<<: 1}", "<< takes a mapping or a list of mappings", 1),
         ("c: {<<: [1]}", "<< takes a mapping or a list of mappings", 1),
         ("a: 1\n---\nb: 2", "a second document begins without a line of ---", 2),
