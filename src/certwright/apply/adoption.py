@@ -36,7 +36,7 @@ def claim(live: Live, owner: Owner | None, rules: Rules, field_manager: str) -> 
     if owner is None or rules.take_over:
         return _MINE
     marked = live.annotations.get(owner.annotation)
-    if marked and owner.owns(marked):
+    if marked and owner.may_take(marked):
         return _MINE
     if marked:
         reason = f"it belongs to {marked}"

@@ -1,13 +1,14 @@
 """Applying one object: look, decide, write at most what is needed, say what became of it."""
 
 import asyncio
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
 from certwright.apply.adoption import Right, claim, has_legacy, taken_over
-from certwright.apply.blockers import blockers
+from certwright.apply.blockers import obstacles
 from certwright.apply.changeset import Action, Entry
 from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
 from certwright.apply.definitions import Definitions
@@ -17,9 +18,9 @@ from certwright.apply.leftovers import leftovers
 from certwright.apply.memory import Memory, digest_of
 from certwright.apply.preserve import Sent, preserve
 from certwright.apply.recreation import recreation
+from certwright.apply.refs import ObjectRef
 from certwright.apply.wanted import Adopt, Owner, Wanted
 from certwright.client import TransportError
-from certwright.clock import Clock
 from certwright.kube import (
     AlreadyExists,
     ApiError,
@@ -44,10 +45,10 @@ class Pass:
 
     cluster: Cluster
     memory: Memory
-    clock: Clock
     owner: Owner | None
     dry_run: bool
     always: bool
+    expected: Container[ObjectRef]
     definitions: Definitions = field(default_factory=Definitions)
 
 
@@ -123,6 +124,7 @@ class _Application:
         """Say whether an object nobody sees must be looked for before it is created."""
         rules = self._rules
         careful = rules.adopt is not Adopt.ALWAYS or rules.fall_back
+        careful |= rules.create_only and self._wanted.ref in self._run.expected
         preserving = rules.preserve_replicas or rules.preserve_resources
         return (careful or preserving) and not self._run.cluster.sees_all
 
@@ -159,7 +161,7 @@ class _Application:
     async def _update(self, live: Live) -> Finding:
         ref, run = self._wanted.ref, self._run
         if live.deleting:
-            waiting = f"it is being deleted, and comes back afterwards; {self._blockers(live)}"
+            waiting = f"it is being deleted, and comes back afterwards; {obstacles(live)}"
             return Finding(Entry(ref, Action.BLOCKED, waiting), live)
         allowed = claim(live, run.owner, self._rules, run.cluster.field_manager)
         if allowed.right is Right.REFUSE:
@@ -228,7 +230,7 @@ class _Application:
             return Finding(Entry(ref, Action.RECREATED, reason), live)
         left = await run.cluster.delete(self._resource, live, propagation=way.propagation)
         if left is not None:
-            waiting = f"{reason}; it was deleted and comes back; {self._blockers(left)}"
+            waiting = f"{reason}; it was deleted and comes back; {obstacles(left)}"
             return Finding(Entry(ref, Action.BLOCKED, waiting), left)
         finding = await self._create()
         if finding.entry.action is not Action.CREATED:
@@ -254,9 +256,6 @@ class _Application:
             own = live.own(self._run.cluster.field_manager)
             place = (self._resource, self._wanted.ref.key)
             self._run.memory.remember(place, live, own, self._digest, sent.obj, self._rules)
-
-    def _blockers(self, live: Live) -> str:
-        return blockers(live, self._run.clock.now())
 
 
 def _is_shared(live: Live, field_manager: str) -> bool:

@@ -12,9 +12,17 @@ _FOREGROUND: Final = "foregroundDeletion"
 
 
 def blockers(live: Live, now: datetime) -> str:
-    """Say what an object that is being deleted waits for, and since when."""
+    """Say what an object that is being deleted waits for, and for how long it has."""
     since = live.deleted_at
-    age = f" for {human_duration(now - since)}" if since else ""
+    return _held(live, f" for {human_duration(now - since)}" if since else "")
+
+
+def obstacles(live: Live) -> str:
+    """Say what an object that is being deleted waits for, in words that stay true with time."""
+    return _held(live, f" since {live.metadata.get('deletionTimestamp')}")
+
+
+def _held(live: Live, age: str) -> str:
     finalizers = live.finalizers
     if not finalizers:
         return f"it has been shutting down{age}"

@@ -41,8 +41,9 @@ KEEP_NOTHING = DeleteRules()
 def reason_to_keep(ref: ObjectRef, live: Live, owner: Owner | None, rules: DeleteRules) -> str:
     """Return why an object is not deleted; empty if it is.
 
-    What carries the mark of another owner is theirs by now. What carries none was ours: marks
-    can be removed, and earlier versions set none.
+    What carries the mark of another owner is theirs, also if that one is gone: it may have left
+    the object on purpose. What carries none was ours: marks can be removed, and earlier versions
+    set none.
     """
     marked = live.annotations.get(owner.annotation) if owner is not None else None
     if owner is not None and marked and not owner.owns(marked):

@@ -6,7 +6,7 @@ longer than a moment: what has to wait is reported as blocked, and the caller co
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
 from certwright.apply.applying import Pass, apply_one
@@ -56,17 +56,19 @@ class Engine:
         owner: Owner | None = None,
         dry_run: bool = False,
         always: bool = False,
+        expected: Container[ObjectRef] = (),
         concurrency: int = CONCURRENCY,
         on_entry: OnEntry | None = None,
     ) -> ChangeSet:
         """Make the cluster hold these objects; what fails does not keep the others.
 
         *owner* is written on each object, and respected where another one is. *always* writes
-        also what does not differ. *dry_run* lets the server judge and changes nothing.
+        also what does not differ. What is *expected* to be there is looked for before it is
+        created, where it is only ever created. *dry_run* lets the server judge and changes nothing.
         """
         once, ambiguous = _by_ref(wanted)
         definitions = Definitions(once.values())
-        run = Pass(self._cluster, self._memory, self._clock, owner, dry_run, always, definitions)
+        run = Pass(self._cluster, self._memory, owner, dry_run, always, expected, definitions)
         report = _Report(on_entry)
         for one in ambiguous:
             report.add(failed(one, ValueError("it is wanted twice, in different forms")))

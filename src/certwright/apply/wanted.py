@@ -83,9 +83,15 @@ class Owner:
 
     annotation: str
     value: str
+    aliases: Callable[[str], bool] = _nobody
+    """Which other values mean us as well."""
     succeeds: Callable[[str], bool] = _nobody
-    """Which other owners' objects are ours as well: those that do not exist any more."""
+    """Whose objects we may take: those of owners that do not exist any more."""
 
     def owns(self, value: str) -> bool:
         """Say whether an annotation with this value means us."""
-        return value == self.value or self.succeeds(value)
+        return value == self.value or self.aliases(value)
+
+    def may_take(self, value: str) -> bool:
+        """Say whether an object with this value may become ours, if it is not yet."""
+        return self.owns(value) or self.succeeds(value)

@@ -62,7 +62,7 @@ def test_reasons_to_keep():
     assert reason_to_keep(one, live(), None, KEEP) == "asked to"
     for mark, reason in (
         ("ours", ""),
-        ("gone", ""),
+        ("gone", "it belongs to gone now"),
         ("", ""),
         ("theirs", "it belongs to theirs now"),
     ):

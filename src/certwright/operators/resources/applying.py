@@ -1,6 +1,7 @@
 """The acting part of a pass: inventory, objects, leftovers, and the report about all of them."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
@@ -8,7 +9,7 @@ from certwright.api.resources import ObjectReference
 from certwright.apply import Action, ChangeSet, Live, ObjectRef, last_foreign_writer
 from certwright.apply import Entry as Change
 from certwright.client import TransportError
-from certwright.kube import ApiError, JsonObject
+from certwright.kube import ApiError, JsonObject, NotFound
 from certwright.operators.resources import claims, inventory, keys
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.conditions import APPLIED, Claim
@@ -19,10 +20,9 @@ from certwright.operators.resources.inventory import ref_of
 from certwright.operators.resources.judging import judge_objects
 from certwright.operators.resources.keeper import MANY, Look
 from certwright.operators.resources.placing import drop_companions, place
-from certwright.operators.resources.policy import delete_rules
+from certwright.operators.resources.policy import FIELD_MANAGER, delete_rules
 from certwright.operators.resources.remembered import Settled
 from certwright.operators.resources.status import Report, Update
-from certwright.operators.resources.targetcluster import FIELD_MANAGER
 from certwright.runtime import Entry, Store
 
 NAMED: Final = 5
@@ -46,6 +46,7 @@ class Application:
         self._changes: list[Change] = [
             Change(refusal.ref, Action.FAILED, str(refusal)) for refusal in facts.plan.refused
         ]
+        self._put_off: set[ObjectRef] = set()
         self._unwatched: dict[ObjectRef, Live] = {}
         self._left_at: dict[ObjectRef, str] = {}  # resourceVersions, as this pass left them
         self._unreleased: list[str] = []
@@ -60,6 +61,12 @@ class Application:
             or bool(self._unreleased)
             or any(item.failed for item in self.lingering)
         )
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an object cannot be applied yet; not every reason is told by an event."""
+        blocked = (c.ref for c in self._changes if c.action is Action.BLOCKED)
+        return any(ref not in self._put_off for ref in blocked)
 
     # Before the first object
 
@@ -98,6 +105,7 @@ class Application:
             wait = self._keeper.fights.wait(item.ref.identity, now)
             if wait:
                 self.damped_seconds = min(self.damped_seconds or wait, wait)
+                self._put_off.add(item.ref)
                 self._changes.append(await self._damped(item.ref))
             else:
                 wanted.append(item)
@@ -105,6 +113,7 @@ class Application:
             wanted,
             owner=self._look.owner,
             always=self._keeper.configuration.controllers.managed_resource.always_update,
+            expected={ref_of(entry) for entry in self._facts.inventory},
             on_entry=self._applied,
         )
         self._changes += result.entries
@@ -184,14 +193,17 @@ class Application:
         for ref in self._facts.desired.released:
             if same(ref) in before:
                 try:
-                    await self._release(ref)
+                    with suppress(NotFound):  # and neither is its kind, perhaps
+                        await self._release(ref)
                 except (ApiError, TransportError) as error:
                     self._unreleased.append(f'"{inventory.object_id(ref)}": {error}')
 
     async def _release(self, ref: ObjectRef) -> None:
         cluster = self._keeper.cluster
         resource = await cluster.resource(ref.gvk)
-        live = await cluster.read(resource, ref.key)
+        live = await cluster.read(resource, ref.key) or await cluster.read(
+            resource, ref.key, fresh=True
+        )
         if live is None or live.annotations.get(keys.ORIGIN) != str(self._look.origin):
             return
         version = {"uid": live.uid, "resourceVersion": live.resource_version}
@@ -233,7 +245,7 @@ class Application:
             [ref_of(entry) for entry in removed],
             owner=self._look.owner,
             rules=delete_rules(
-                self._look.resource, garbage_collected=self._keeper.garbage_collected
+                self._look.resource, removed, garbage_collected=self._keeper.garbage_collected
             ),
             on_entry=lambda entry, _live: self._keeper.metrics.applied(entry.action),
         )
@@ -296,7 +308,7 @@ class Application:
             return claims.prune_unconfirmed(self._objection)
         if self.lingering:
             return self._pending()
-        if any(c.action is Action.BLOCKED and not c.writer for c in self._changes):
+        if self.waiting:
             return claims.apply_progressing(self._look.said(APPLIED))
         return claims.applied()
 
@@ -334,7 +346,8 @@ class Application:
         remembered = self._look.remembered
         if remembered.unwatched is not None:
             self._keeper.wake_judge(self._look.key)  # who reads them now and then
-        remembered.awaits_kinds = self.failed and bool(self._keeper.targets.unknown)
+        unknown = self.failed and bool(self._keeper.targets.unknown)
+        remembered.awaits_kinds = unknown or self.waiting
         always = self._keeper.configuration.controllers.managed_resource.always_update
         now = self._look.unchanged()
         if not settled or always or self.damped_seconds or now is None or not self._is_as_left():

@@ -6,7 +6,8 @@ The inventory alone says what goes; the Secrets may be gone already.
 
 from typing import Final
 
-from certwright.apply import Action, ChangeSet, ObjectRef
+from certwright.api.resources import ObjectReference
+from certwright.apply import Action, ChangeSet
 from certwright.client import TransportError
 from certwright.kube import ApiError
 from certwright.operators.resources import claims
@@ -50,21 +51,21 @@ class Departure:
             inventory = await known_inventory(look)
         except (InventoryLost, ApiError, TransportError) as error:
             return await self._stuck(str(error))
-        refs = [ref_of(entry) for entry in inventory if ref_of(entry) not in look.remembered.gone]
-        result = await self._delete(refs)
+        rest = [entry for entry in inventory if ref_of(entry) not in look.remembered.gone]
+        result = await self._delete(rest)
         left = lingering(result)
-        look.remembered.gone |= {*refs} - {item.ref for item in left}
+        look.remembered.gone |= {*map(ref_of, rest)} - {item.ref for item in left}
         look.keeper.metrics.blocked(look.key, len(left))
         if not left:
             return await self._release(held)
-        rest = ChangeSet.of(result.with_action(Action.BLOCKED, Action.FAILED))
-        return await self._wait(left, Report.of(rest, total=len(inventory)))
+        slow = ChangeSet.of(result.with_action(Action.BLOCKED, Action.FAILED))
+        return await self._wait(left, Report.of(slow, total=len(inventory)))
 
-    async def _delete(self, refs: list[ObjectRef]) -> ChangeSet:
+    async def _delete(self, inventory: list[ObjectReference]) -> ChangeSet:
         look, keeper = self._look, self._look.keeper
-        rules = delete_rules(look.resource, garbage_collected=keeper.garbage_collected)
+        rules = delete_rules(look.resource, inventory, garbage_collected=keeper.garbage_collected)
         return await keeper.engine.delete(
-            refs,
+            [ref_of(entry) for entry in inventory],
             owner=look.owner,
             rules=rules,
             on_entry=lambda entry, _live: keeper.metrics.applied(entry.action),

@@ -89,9 +89,8 @@ class Judge:
             self._keeper.wake_apply(key)
         elif settled:
             look.remembered.follow(look.store, look.unchanged())
-        if look.remembered.unwatched is None:
-            return DONE
-        return again(self._keeper.configuration.controllers.health.sync_period)
+        period = self._keeper.configuration.controllers.health.sync_period
+        return again(period) if look.remembered.unwatched is not None and period else DONE
 
     def _is_due(self, look: Look) -> bool:
         """Say whether the health of a ManagedResource is our business, and can be judged."""

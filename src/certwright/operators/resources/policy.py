@@ -1,21 +1,23 @@
 """From annotations and specs to the rules of the apply engine, which knows neither."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from certwright.api.resources import ManagedResource, ManagedResourceSpec, ObjectReference
 from certwright.apply import DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
-from certwright.kube import Key, parse_duration
+from certwright.kube import Key, parse_duration, parse_time
 from certwright.managed import COLLECTABLE
 from certwright.operators.resources import keys
 from certwright.operators.resources.desired import Desired, DesiredObject, Mode, Refusal
-from certwright.operators.resources.inventory import object_id, reference_to
+from certwright.operators.resources.inventory import object_id, ref_of, reference_to
 from certwright.operators.resources.labels import inject_labels, labels_for_all
 from certwright.operators.resources.origin import Origin
 from certwright.operators.resources.scaled import Scaled
 
+FIELD_MANAGER: Final = "certwright"
+"""Who signs the fields of target objects."""
 PREDECESSOR: Final = "gardener-resource-manager"
 """The field manager whose objects we take over."""
 FORCE_AFTER: Final = timedelta(seconds=10)
@@ -98,31 +100,51 @@ def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:
 def owner(origin: Origin, exists: Callable[[Key], bool]) -> Owner:
     """Return whose the objects are.
 
-    Those of a ManagedResource that does not *exist* any more are ours too, and those that carry
-    our name with another cluster id, for ids change. What is not an origin is nobody's.
+    Those that carry our name with another cluster id are ours too, for ids change, and what is
+    not an origin is nobody's. Those of a ManagedResource that does not *exist* any more may be
+    taken, and are not deleted before they are.
     """
 
+    def aliases(value: str) -> bool:
+        other = _parsed(value)
+        return other is None or other.key == origin.key
+
     def succeeds(value: str) -> bool:
-        try:
-            other = Origin.parse(value)
-        except ValueError:
-            return True
-        if other.key == origin.key:
-            return True
-        return other.cluster_id == origin.cluster_id and not exists(other.key)
+        other = _parsed(value)
+        return other is not None and other.cluster_id == origin.cluster_id and not exists(other.key)
 
-    return Owner(keys.ORIGIN, str(origin), succeeds)
+    return Owner(keys.ORIGIN, str(origin), aliases, succeeds)
 
 
-def delete_rules(resource: ManagedResource, *, garbage_collected: bool) -> DeleteRules:
-    """Return how objects of a ManagedResource are deleted.
+def _parsed(value: str) -> Origin | None:
+    try:
+        return Origin.parse(value)
+    except ValueError:
+        return None
+
+
+def delete_rules(
+    resource: ManagedResource,
+    inventory: Iterable[ObjectReference],
+    *,
+    garbage_collected: bool,
+) -> DeleteRules:
+    """Return how objects in the *inventory* of a ManagedResource are deleted.
 
     *garbage_collected* says that a garbage collector runs, which then decides about
     immutable ConfigMaps and Secrets.
     """
     forced = keys.literally(resource.metadata.annotations.get(keys.FORCE_DELETE))
+    created = resource.metadata.creation_timestamp
+    fall_backs = {
+        ref_of(entry).identity
+        for entry in inventory
+        if entry.annotations.get(keys.MODE) == Mode.FALL_BACK.value
+    }
 
     def keep(ref: ObjectRef, live: Live) -> str:
+        if is_foreign(live, created, fall_back=ref.identity in fall_backs):
+            return "it was never ours"
         return kept_because(ref, live, garbage_collected=garbage_collected)
 
     def finalize_after(live: Live) -> timedelta | None:
@@ -133,6 +155,22 @@ def delete_rules(resource: ManagedResource, *, garbage_collected: bool) -> Delet
         finalize_after=finalize_after,
         claims=bool(resource.spec.delete_persistent_volume_claims),
     )
+
+
+def is_foreign(live: Live, since: datetime | None, *, fall_back: bool) -> bool:
+    """Say whether an object was never ours, though it was wanted: none of us ever wrote it.
+
+    So it is with one that somebody else provides, and with one that refused to be changed. What
+    appeared *since* we want it may be the work of an earlier version that left no trace, unless
+    it is wanted as a *fall_back* only.
+    """
+    signed = any(writer.manager in {FIELD_MANAGER, PREDECESSOR} for writer in live.writers())
+    if signed or live.annotations.get(keys.ORIGIN):
+        return False
+    if fall_back:
+        return True
+    created = str(live.metadata.get("creationTimestamp") or "")
+    return bool(created) and since is not None and parse_time(created) <= since
 
 
 def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:

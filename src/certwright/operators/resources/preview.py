@@ -27,7 +27,6 @@ from certwright.operators.resources.inventory import compare, recorded, ref_of
 from certwright.operators.resources.origin import Origin
 from certwright.operators.resources.scaled import scale_targets
 
-FIELD_MANAGER: Final = "certwright"
 _DEFAULT_LABEL: Final = ManagedResourceSettings().managed_by_label_value
 
 
@@ -74,12 +73,12 @@ async def preview(
     others = await source.list(ManagedResource.resource)
     known = {(o["metadata"]["namespace"], o["metadata"]["name"]) for o in others.items}
     owner = policy.owner(origin, lambda other: other in known)
-    engine = Engine(Direct(target, field_manager=FIELD_MANAGER))
+    engine = Engine(Direct(target, field_manager=policy.FIELD_MANAGER))
     changes = await engine.apply(plan.wanted, owner=owner, dry_run=True)
     problems = (*desired.undecodable, *map(str, plan.refused))
     removed = compare(inventory, plan.inventory, equivalences).removed
     if removed and not problems:
-        rules = policy.delete_rules(resource, garbage_collected=False)
+        rules = policy.delete_rules(resource, removed, garbage_collected=False)
         gone = map(ref_of, removed)
         changes |= await engine.delete(gone, owner=owner, rules=rules, dry_run=True)
     return Preview(changes, problems, (*_notes(resource), *desired.remarks, *scaled.warnings))

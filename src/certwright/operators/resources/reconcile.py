@@ -63,6 +63,7 @@ class Reconciler:
                 return await self._reconcile(look, decision)
 
     async def _reconcile(self, look: Look, decision: Decision) -> Outcome:
+        look.remembered.gone.clear()  # a class that was given up and asked for again
         blocked = self._hindrance(look)
         if blocked is not None:
             await look.write(Update(claims=[look.summary([], blocked)]))
@@ -107,7 +108,7 @@ class Reconciler:
 
     def _outcome(self, look: Look, application: Application) -> Outcome:
         remembered = look.remembered
-        if application.failed:
+        if application.failed or application.waiting:
             return self._later(look)
         remembered.failures = 0
         waits = [LINGER_SECONDS] if application.lingering else []

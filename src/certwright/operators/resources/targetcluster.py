@@ -23,11 +23,10 @@ from certwright.kube import (
     Resource,
 )
 from certwright.kube.kinds import CustomResourceDefinition, Namespace
+from certwright.operators.resources.policy import FIELD_MANAGER
 from certwright.operators.resources.targets import Targets
 from certwright.runtime import Entry
 
-FIELD_MANAGER: Final = "certwright"
-"""Who signs the fields of target objects."""
 SERVED_SECONDS: Final = 0.1
 """How often a server is asked whether it serves a kind that was just established."""
 

@@ -35,13 +35,13 @@ from certwright.operators.resources.judging import Judge
 from certwright.operators.resources.keeper import Keeper
 from certwright.operators.resources.metrics import ResourceMetrics
 from certwright.operators.resources.origin import IDENTITY, needs_identity, resolve_cluster_id
-from certwright.operators.resources.policy import PREDECESSOR
+from certwright.operators.resources.policy import FIELD_MANAGER, PREDECESSOR
 from certwright.operators.resources.reconcile import Reconciler
 from certwright.operators.resources.remembered import Memories
 from certwright.operators.resources.responsibility import ResourceClass
 from certwright.operators.resources.sources import SECRETS, Secrets, referenced_secrets
 from certwright.operators.resources.sweeping import Sweep
-from certwright.operators.resources.targetcluster import FIELD_MANAGER, TargetCluster
+from certwright.operators.resources.targetcluster import TargetCluster
 from certwright.operators.resources.targets import Targets
 from certwright.operators.resources.triggers import worth_a_look, worth_a_pass
 from certwright.operators.resources.wakeups import Wakeups

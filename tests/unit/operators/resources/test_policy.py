@@ -165,23 +165,24 @@ def test_the_inventory_holds_labels_of_both_and_annotations_of_the_manifest(make
 
 
 @pytest.mark.parametrize(
-    ("mark", "ours"),
+    ("mark", "ours", "free"),
     [
-        ("id:garden/mr", True),
-        ("garden/mr", True),
-        ("old-id:garden/mr", True),
-        ("id:garden/alive", False),
-        ("id:garden/gone", True),
-        ("other:garden/gone", False),
-        ("garden/gone", False),
-        ("nonsense", True),
+        ("id:garden/mr", True, True),
+        ("garden/mr", True, True),
+        ("old-id:garden/mr", True, True),
+        ("id:garden/alive", False, False),
+        ("id:garden/gone", False, True),
+        ("other:garden/gone", False, False),
+        ("garden/gone", False, False),
+        ("nonsense", True, True),
     ],
 )
-def test_whose_objects_are(mark: str, ours) -> None:
+def test_whose_objects_are(mark: str, ours, free) -> None:
     us = owner(Origin("id", ORIGIN.key), lambda key: key.name == "alive")
     assert us.annotation == f"{GROUP}/origin"
     assert us.value == "id:garden/mr"
     assert us.owns(mark) is ours
+    assert us.may_take(mark) is free
 
 
 # Deleting
@@ -221,14 +222,15 @@ def test_what_stays_when_it_is_no_longer_wanted(
 
 
 def test_rules_of_a_deletion(make) -> None:
-    rules = delete_rules(make(spec={"deletePersistentVolumeClaims": True}), garbage_collected=True)
+    with_claims = make(spec={"deletePersistentVolumeClaims": True})
+    rules = delete_rules(with_claims, (), garbage_collected=True)
     assert rules.claims
     assert rules.keep(CONFIG, live(COLLECTABLE))
-    assert not delete_rules(make(), garbage_collected=True).claims
+    assert not delete_rules(make(), (), garbage_collected=True).claims
 
 
 def test_finalizers_are_cleared_after_a_while_if_somebody_says_so(make) -> None:
-    rules = delete_rules(make(), garbage_collected=False)
+    rules = delete_rules(make(), (), garbage_collected=False)
     assert rules.finalize_after(live()) is None
     assert rules.finalize_after(live(finalize_deletion_after="1h")) == timedelta(hours=1)
     with pytest.raises(ValueError, match="'bogus'"):
@@ -237,6 +239,6 @@ def test_finalizers_are_cleared_after_a_while_if_somebody_says_so(make) -> None:
 
 def test_a_forced_deletion_does_not_wait_for_long(make) -> None:
     force = make(annotations={"resources.certwright.dev/force-delete": "true"})
-    rules = delete_rules(force, garbage_collected=False)
+    rules = delete_rules(force, (), garbage_collected=False)
     assert rules.finalize_after(live()) == FORCE_AFTER
     assert rules.finalize_after(live(finalize_deletion_after="1h")) == FORCE_AFTER
