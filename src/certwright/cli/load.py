@@ -9,20 +9,20 @@ from pathlib import Path
 from types import ModuleType
 
 from certwright.cli.errors import UsageError
-from certwright.runtime import Controller
+from certwright.runtime import Controller, Declared, Operator
 
 
-def load_controllers(targets: Sequence[str]) -> list[Controller]:
-    """Return the controllers named by *targets*, each once.
+def load_controllers(targets: Sequence[str]) -> list[Declared]:
+    """Return the controllers and operators named by *targets*, each once.
 
     A target is ``path/to/file.py``, ``package.module``, or either of them with ``:name`` for one
-    controller; without a name all controllers of the module are meant. As Python does for what
+    of them; without a name all that the module has are meant. As Python does for what
     it runs, the folder of a file and the current folder are searched for what is imported.
 
     Raises:
         UsageError: a target does not lead to a controller; the message says why.
     """
-    found: list[Controller] = []
+    found: list[Declared] = []
     modules: dict[str, ModuleType] = {}
     for target in targets:
         place, _, name = target.partition(":")
@@ -34,8 +34,12 @@ def load_controllers(targets: Sequence[str]) -> list[Controller]:
     return found
 
 
-def _controllers(module: ModuleType, place: str, name: str) -> list[Controller]:
-    named = {key: value for key, value in vars(module).items() if isinstance(value, Controller)}
+def _controllers(module: ModuleType, place: str, name: str) -> list[Declared]:
+    named: dict[str, Declared] = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, Controller | Operator)
+    }
     if not named:
         raise UsageError(
             f"{place} has no Controller at module level; write: controller = Controller(...)"

@@ -5,18 +5,31 @@ from collections.abc import Iterable, Sequence
 import yaml
 
 from certwright.cli.load import load_controllers
+from certwright.client import Client, Config, HttpTransport
 from certwright.kube import JsonObject, Object, Resource, crd_manifest
-from certwright.runtime import Controller, policy_rules
+from certwright.runtime import Controller, Declared, Manager, Operator, policy_rules
 
 
-def custom_kinds(controllers: Iterable[Controller]) -> list[type[Object]]:
+def custom_kinds(declared: Iterable[Declared]) -> list[type[Object]]:
     """Return the typed kinds that controllers watch and that have a CRD of ours, once each."""
     found: dict[type[Object], None] = {}
-    for controller in controllers:
-        for watched in controller.watched:
-            if not isinstance(watched.kind, Resource) and hasattr(watched.kind, "definition"):
-                found.setdefault(watched.kind)
+    for one in declared:
+        kinds = one.kinds if isinstance(one, Operator) else [w.kind for w in one.watched]
+        for kind in kinds:
+            if not isinstance(kind, Resource) and hasattr(kind, "definition"):
+                found.setdefault(kind)
     return list(found)
+
+
+def controllers_of(declared: Iterable[Declared]) -> list[Controller]:
+    """Return the controllers, those of operators as they would be built for a process."""
+    nowhere = Client(HttpTransport(Config(server="https://nowhere.invalid")))
+    site = Manager(nowhere)
+    found: list[Controller] = []
+    for one in declared:
+        parts = one.build(site) if isinstance(one, Operator) else [one]
+        found += [part for part in parts if isinstance(part, Controller)]
+    return found
 
 
 def print_crds(targets: Sequence[str]) -> None:
@@ -30,7 +43,7 @@ def print_rbac(targets: Sequence[str], name: str) -> None:
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": {"name": name},
-        "rules": policy_rules(load_controllers(targets)),
+        "rules": policy_rules(controllers_of(load_controllers(targets))),
     }
     _print([role])
 

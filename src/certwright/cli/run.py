@@ -13,7 +13,7 @@ from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import Key
 from certwright.runtime import (
     Address,
-    Controller,
+    Declared,
     LeaderElection,
     Manager,
     Metrics,
@@ -62,7 +62,7 @@ def run_controllers(options: Options) -> None:
 
 async def _run(
     config: Config,
-    controllers: list[Controller],
+    controllers: list[Declared],
     election: LeaderElection | None,
     address: Address | None,
     dump_to: Path | None,

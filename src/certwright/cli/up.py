@@ -20,11 +20,11 @@ from certwright.cli.managedsample import managed_sample, suggestions
 from certwright.cli.manifests import custom_kinds
 from certwright.cli.samples import apply_samples, read_manifests
 from certwright.client import Client, connect, until_served
-from certwright.kube import ApiError, JsonObject, crd_manifest, resource_of
+from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
 from certwright.operators.resources.configuration import Configuration
 from certwright.operators.resources.wiring import resource_operator
-from certwright.runtime import Controller, Manager, configure_logs, on_signals
+from certwright.runtime import Declared, Manager, Operator, configure_logs, on_signals
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.apiserver import ApiServer
 from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
@@ -56,7 +56,7 @@ def run_up(plan: Plan) -> None:
     print("stopped; nothing is left behind")
 
 
-async def _up(plan: Plan, controllers: list[Controller], samples: list[JsonObject]) -> None:
+async def _up(plan: Plan, controllers: list[Declared], samples: list[JsonObject]) -> None:
     async with AsyncExitStack() as stack:
         kubeconfig = stack.enter_context(_new_file(plan.kubeconfig))
         server = await stack.enter_async_context(_server(kubeconfig, real=plan.real))
@@ -69,7 +69,7 @@ async def _up(plan: Plan, controllers: list[Controller], samples: list[JsonObjec
         manager = Manager(client, everybody)
         if plan.managed:
             manager.add(resource_operator(Configuration()))
-        watched = [watched.resource for one in everybody for watched in one.watched]
+        watched = [resource for one in everybody for resource in _watched(one)]
         feed = LiveFeed(manager, (*watched, *map(resource_of, kinds), *_INTERESTING))
         manager.add(feed)
         with on_signals(manager.stop, manager.dump):
@@ -146,16 +146,23 @@ async def install(client: Client, crd: JsonObject) -> None:
 
 
 def _greet(
-    server: str, kubeconfig: Path, controllers: list[Controller], samples: list[JsonObject]
+    server: str, kubeconfig: Path, controllers: list[Declared], samples: list[JsonObject]
 ) -> None:
     names = ", ".join(one.name for one in controllers) or "none (certwright up my_file.py)"
-    kinds = [one.resource.plural for one in controllers] or ["all"]
+    kinds = [_watched(one)[0].plural for one in controllers if _watched(one)] or ["all"]
     kubectl = _kubectl()
     print(f"{server} · controllers: {names} · samples: {len(samples)} · Ctrl-C ends it")
     print("In another terminal:")
     print(f"  export KUBECONFIG={quote(str(kubeconfig.resolve()))}")
     print(f"  {kubectl} get {','.join(dict.fromkeys(kinds))} --all-namespaces")
     print(f"  {kubectl} create deployment web --image=nginx --replicas=2", flush=True)
+
+
+def _watched(declared: Declared) -> list[Resource]:
+    """Return the kinds to show of a controller, its own first; of an operator those it brings."""
+    if isinstance(declared, Operator):
+        return [resource_of(kind) for kind in declared.kinds]
+    return [watched.resource for watched in declared.watched]
 
 
 def _suggest() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from certwright.cli.errors import UsageError
 from certwright.cli.load import load_controllers
+from certwright.cli.manifests import controllers_of
 
 TWO = """
 from certwright.kube.kinds import ConfigMap, Secret
@@ -116,3 +117,17 @@ def test_a_module_that_lacks_a_dependency_is_not_called_missing(write):
     with pytest.raises(UsageError, match="lacking_a cannot be loaded") as caught:
         load_controllers(["lacking_a"])
     assert f"{path}, line 1: ModuleNotFoundError" in str(caught.value)
+
+
+def test_operators_are_found_beside_controllers(tmp_path):
+    (tmp_path / "both.py").write_text(
+        "from certwright.kube.kinds import ConfigMap\n"
+        "from certwright.runtime import Controller, Operator\n"
+        "async def reconcile(ctx, key): ...\n"
+        "controller = Controller(ConfigMap, reconcile)\n"
+        "operator = Operator('several', lambda site: [controller])\n",
+        "utf-8",
+    )
+    found = load_controllers([str(tmp_path / "both.py")])
+    assert [one.name for one in found] == ["config-map", "several"]
+    assert [one.name for one in controllers_of(found[1:])] == ["config-map"]
