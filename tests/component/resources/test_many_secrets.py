@@ -1,0 +1,155 @@
+"""80,000 Secrets, of which 5,000 ManagedResources want one each.
+
+No server is asked to hold them: a transport tells the watches about them, and what is counted
+is how often anybody has to look something up. Time and memory of the whole are measured by the
+benchmarks.
+"""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import orjson
+import pytest
+
+from certwright.api.resources import ManagedResource
+from certwright.client import Client
+from certwright.kube import Key
+from certwright.operators.resources.sources import SECRETS, Secrets, referenced_secrets
+from certwright.runtime import Cache
+
+FOREIGN, RESOURCES = 75_000, 5_000
+ROOM_BYTES = 4 * 2**20
+PER_CHUNK = 1000
+
+SECRET = (
+    '{"type":"%s","object":{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"ns",'
+    '"name":"%s","uid":"%s","resourceVersion":"%d","creationTimestamp":"2026-01-01T00:00:00Z"},'
+    '"data":{"k":"c2VjcmV0IGFzIG1hbnkgYXJlIGluIGEgY2x1c3Rlcg=="}}}\n'
+)
+
+
+def secret_event(type_, name, version):
+    return (SECRET % (type_, name, name, version)).encode()
+
+
+def resource_event(name, version):
+    metadata = {"namespace": "ns", "name": name, "uid": name, "resourceVersion": str(version)}
+    spec = {"secretRefs": [{"name": f"wanted-{name}"}]}
+    obj = {**HEAD, "metadata": metadata, "spec": spec}
+    return orjson.dumps({"type": "ADDED", "object": obj}) + b"\n"
+
+
+HEAD = {"apiVersion": ManagedResource.resource.api_version, "kind": "ManagedResource"}
+
+
+def end_of_list(kind, version):
+    annotations = {"k8s.io/initial-events-end": "true"}
+    metadata = {"resourceVersion": str(version), "annotations": annotations}
+    obj = {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+    return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
+
+
+class Answer:
+    """The body of a watch."""
+
+    status = 200
+
+    def __init__(self, chunks):
+        self.headers = {}
+        self.chunks = chunks
+
+
+class Crowd:
+    """A server with many Secrets, on which nothing but watches is possible."""
+
+    def __init__(self):
+        self.later = asyncio.Queue()
+        self.sent = 0
+
+    async def send(self, request):
+        raise AssertionError(f"nobody needs to ask: {request.verb} {request.path}")
+
+    @asynccontextmanager
+    async def stream(self, request):
+        secrets = request.resource.kind == "Secret"
+        yield Answer(self._secrets if secrets else self._resources)
+
+    async def _resources(self):
+        lines = [resource_event(f"mr-{n}", n + 1) for n in range(RESOURCES)]
+        yield b"".join([*lines, end_of_list("ManagedResource", RESOURCES)])
+        await asyncio.Event().wait()
+
+    async def _secrets(self):
+        names = [f"foreign-{n}" for n in range(FOREIGN)]
+        step = FOREIGN // RESOURCES
+        for n in range(RESOURCES):  # the wanted ones among the others
+            names.insert(n * (step + 1), f"wanted-mr-{n}")
+        for start in range(0, len(names), PER_CHUNK):
+            some = enumerate(names[start : start + PER_CHUNK], start=start + 1)
+            chunk = b"".join(secret_event("ADDED", name, version) for version, name in some)
+            self.sent += len(chunk)
+            yield chunk
+        yield end_of_list("Secret", len(names))
+        while True:
+            yield await self.later.get()
+
+    async def close(self):
+        """Do nothing: there is no connection."""
+
+
+class Counted:
+    """Counts how often a store is asked, and how often a ManagedResource is read for its index."""
+
+    def __init__(self):
+        self.looks = 0
+        self.reads = 0
+
+    def references(self, entry):
+        self.reads += 1
+        return referenced_secrets(entry)
+
+    def watch(self, store, monkeypatch):
+        by_index = store.by_index
+
+        def look(name, value):
+            self.looks += 1
+            return by_index(name, value)
+
+        monkeypatch.setattr(store, "by_index", look)
+
+
+@pytest.mark.scenario("MR-104")
+async def test_a_secret_finds_its_managed_resources_with_one_look(monkeypatch):
+    crowd, counted, woken = Crowd(), Counted(), []
+    client = Client(crowd)
+    cache = Cache(client)
+    resources = cache.store(ManagedResource, indexes={SECRETS: counted.references})
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(cache.run())
+        await resources.synced()
+        counted.watch(resources.store, monkeypatch)
+        secrets = Secrets(client, cache, wake=woken.append)
+        secrets.serve(resources.store)
+        await secrets.ready()
+
+        store = secrets.store(Key("ns", "any"))
+        assert len(store) == RESOURCES, "foreign Secrets are not kept"
+        assert counted.looks <= FOREIGN + 2 * RESOURCES, "one look each, two where it is wanted"
+        assert counted.reads == RESOURCES, "each ManagedResource is read once"
+
+        woken.clear()
+        counted.looks = 0
+        crowd.later.put_nowait(secret_event("MODIFIED", "foreign-7", 90_000))
+        crowd.later.put_nowait(secret_event("MODIFIED", "wanted-mr-77", 90_001))
+        async with asyncio.timeout(10):
+            while not woken:
+                await asyncio.sleep(0)
+        assert woken == [Key("ns", "mr-77")]
+        assert counted.looks == 2, "one for each event"
+        assert counted.reads == RESOURCES
+
+        waiting = [store.admit(Key("ns", f"foreign-{n}")) for n in range(FOREIGN)]
+        held = sum(len(entry.raw) for entry in waiting if entry is not None)
+        assert 0.9 * ROOM_BYTES < held <= ROOM_BYTES < crowd.sent
+        assert waiting[-1] is not None, "the latest are at hand"
+        running.cancel()

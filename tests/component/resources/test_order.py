@@ -1,0 +1,76 @@
+"""In which order the objects of a ManagedResource are written, and who else scales them."""
+
+import pytest
+
+from certwright.kube.kinds import Deployment
+from certwright.testkit.builders import config_map, deployment, namespace, secret
+
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+def bare(api_version, kind, name, **fields):
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
+
+
+@pytest.mark.scenario("MR-49")
+async def test_kinds_come_in_their_order_and_names_in_theirs(keeping, toys, healthy):
+    own = f"order-{keeping.namespace}"
+    webhooks = "admissionregistration.k8s.io/v1"
+    wanted = [
+        namespace(own),
+        bare("v1", "ServiceAccount", "sa"),
+        secret("s"),
+        config_map("a"),
+        config_map("b"),
+        toys.definition(),
+        bare(RBAC, "ClusterRole", own, rules=[]),
+        bare(RBAC, "Role", "r", rules=[]),
+        bare("v1", "Service", "s", spec={"ports": [{"port": 80}]}),
+        deployment(
+            "d", replicas=0, annotations={"resources.gardener.cloud/skip-health-check": "true"}
+        ),
+        bare(webhooks, "ValidatingWebhookConfiguration", own, webhooks=[]),
+        toys.toy("bear"),
+    ]
+    await keeping.declare("web", *reversed(wanted))
+    calls = await keeping.settle()
+    assert await keeping.conditions("web") == healthy
+    written = [
+        (request.resource.kind, request.path.rsplit("/", 1)[1])
+        for request in calls
+        if request.verb in {"patch", "create"} and request.resource != keeping.kind
+    ]
+    assert written == [(obj["kind"], obj["metadata"]["name"]) for obj in wanted]
+
+
+def autoscaler(name, **target):
+    metadata = {"name": name}
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name, **target}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": metadata,
+        "spec": {"maxReplicas": 9, "scaleTargetRef": reference},
+    }
+
+
+@pytest.mark.scenario("MR-33")
+async def test_an_autoscaler_that_names_nothing_affects_nobody_else(keeping):
+    await keeping.cluster.create(autoscaler("bad", apiVersion="not/a/version"))
+    await keeping.cluster.create(autoscaler("scaled"))
+    await keeping.declare(
+        "web", deployment("bad", replicas=2), deployment("scaled", replicas=2), config_map("a")
+    )
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "True/ApplySucceeded"
+    [note] = await keeping.events("QuestionableInput")
+    assert f"HorizontalPodAutoscaler {keeping.namespace}/bad names a target that is none" in note
+
+    for name in ("bad", "scaled"):
+        await keeping.cluster.patch(Deployment, name, {"spec": {"replicas": 5}})
+    await keeping.settle()
+    replicas = {
+        name: (await keeping.find(Deployment, name))["spec"]["replicas"]
+        for name in ("bad", "scaled")
+    }
+    assert replicas == {"bad": 2, "scaled": 5}
