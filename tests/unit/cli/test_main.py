@@ -36,13 +36,28 @@ def test_the_version(certwright):
     assert certwright("version") == (0, f"{__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", ["up", "run", "crds", "rbac"])
+COMMANDS = [
+    "up", "run", "crds", "rbac", "apply", "diff", "delete", "tree", "gc", "unique",
+    "mr list", "mr explain", "mr diff", "mr force-delete",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_ends_with_examples_on_lines_of_their_own(certwright, command):
-    code, out, _ = certwright(command, "--help")
+    code, out, _ = certwright(*command.split(), "--help")
     assert code == 0
     examples = out.partition("\n  Examples:\n")[2].splitlines()
     assert examples
-    assert all(line.startswith(f"    certwright {command}") for line in examples)
+    assert all(line.startswith("    ") for line in examples)
+    assert any(f"certwright {command} " in line for line in examples)
+
+
+def test_the_resource_manager_explains_itself(certwright):
+    code, out, _ = certwright("resource-manager", "--help")
+    assert code == 0
+    assert "certwright resource-manager --config config.yaml" in out
+    assert "--garbage-collector-sync-period" in out
+    assert certwright("resource-manager", "--version") == (0, f"{__version__}\n", "")
 
 
 def test_nothing_typed_is_a_question(certwright):
