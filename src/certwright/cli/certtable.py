@@ -32,9 +32,9 @@ def _lines(material: Material, findings: Sequence[Finding], now: datetime) -> It
         yield from _request(material.request)
     elif material.key is not None and not material.certificates:
         yield _row("private key", str(pki.key_spec(material.key)))
-    for condition in material.conditions:
+    if material.conditions:
         yield ""
-        yield f"  {plain(condition)}"
+        yield from (f"  {plain(condition)}" for condition in material.conditions)
     yield ""
     if not findings:
         yield "no findings"

@@ -46,7 +46,7 @@ def issuer_sample(now: datetime) -> list[JsonObject]:
     ]
 
 
-def issuer_suggestions(kubectl: str, certwright: str = "certwright") -> list[str]:
+def suggestions(kubectl: str, certwright: str = "certwright") -> list[str]:
     """Return what to type to look at what was issued."""
     assert app.namespaced_kind is not None
     issuers = app.namespaced_kind.resource.plural

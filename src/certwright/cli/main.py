@@ -72,6 +72,9 @@ def up(
         bool,
         typer.Option("--no-managed-resources", help="Do not keep ManagedResources as well."),
     ] = False,
+    no_issuers: Annotated[
+        bool, typer.Option("--no-issuers", help="Do not sign CertificateRequests as well.")
+    ] = False,
     real: Annotated[
         bool, typer.Option("--real", help="Use a real control plane (built on first use).")
     ] = False,
@@ -80,8 +83,8 @@ def up(
 
     Ctrl-C ends it. The server lives in this process and forgets everything when it ends. It
     listens on 127.0.0.1 and admits only who has the kubeconfig it writes. Deployments,
-    StatefulSets, DaemonSets and Jobs become ready without nodes. ManagedResources are kept; there
-    is a sample of one, with commands to try.
+    StatefulSets, DaemonSets and Jobs become ready without nodes. ManagedResources are kept,
+    CertificateRequests are approved and signed; there is a sample of each, with commands to try.
     """
     from certwright.cli.up import Plan, run_up
 
@@ -91,8 +94,17 @@ def up(
     beside = [file.with_suffix(".yaml") for file in files if file.suffix == ".py"]
     found = [path for path in dict.fromkeys(beside) if path.is_file()]
     chosen = [] if no_samples else samples or found
-    managed = not no_managed_resources
-    run_up(Plan(controllers or [], kubeconfig, chosen, real, managed, not no_samples))
+    run_up(
+        Plan(
+            controllers or [],
+            kubeconfig,
+            chosen,
+            real=real,
+            managed=not no_managed_resources,
+            issuers=not no_issuers,
+            with_samples=not no_samples,
+        )
+    )
 
 
 @app.command(

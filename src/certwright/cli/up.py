@@ -11,19 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from certwright.api.resources import ManagedResource
+from certwright.cli.company import Company, issuers, managed_resources
 from certwright.cli.errors import UsageError
 from certwright.cli.feed import LiveFeed
 from certwright.cli.load import load_controllers
 from certwright.cli.loops import run_to_end
-from certwright.cli.managedsample import managed_sample, suggestions
 from certwright.cli.manifests import custom_kinds
 from certwright.cli.samples import apply_samples, read_manifests
 from certwright.client import Client, connect, until_served
 from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
-from certwright.operators.resources.configuration import Configuration
-from certwright.operators.resources.wiring import resource_operator
 from certwright.runtime import Declared, Manager, Operator, configure_logs, on_signals
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.apiserver import ApiServer
@@ -44,7 +41,17 @@ class Plan:
     real: bool = False
     managed: bool = True
     """Whether ManagedResources are kept, too."""
-    managed_sample: bool = True
+    issuers: bool = True
+    """Whether an issuer signs CertificateRequests, too."""
+    with_samples: bool = True
+    """Whether these two have samples."""
+
+    def company(self) -> list[Company]:
+        """Return who works along."""
+        return [
+            *([managed_resources()] if self.managed else []),
+            *([issuers()] if self.issuers else []),
+        ]
 
 
 def run_up(plan: Plan) -> None:
@@ -61,26 +68,27 @@ async def _up(plan: Plan, controllers: list[Declared], samples: list[JsonObject]
         kubeconfig = stack.enter_context(_new_file(plan.kubeconfig))
         server = await stack.enter_async_context(_server(kubeconfig, real=plan.real))
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
-        kinds = custom_kinds(controllers)
-        kinds += [ManagedResource] if plan.managed and ManagedResource not in kinds else []
-        for kind in kinds:
+        company = plan.company()
+        kinds = [*custom_kinds(controllers), *(kind for one in company for kind in one.kinds)]
+        for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
         everybody = [*controllers, *workload_controllers()]
         manager = Manager(client, everybody)
-        if plan.managed:
-            manager.add(resource_operator(Configuration()))
+        for member in [member for one in company for member in one.members]:
+            manager.add(member)
         watched = [resource for one in everybody for resource in _watched(one)]
         feed = LiveFeed(manager, (*watched, *map(resource_of, kinds), *_INTERESTING))
         manager.add(feed)
         with on_signals(manager.stop, manager.dump):
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(manager.run())
-                extra = managed_sample() if plan.managed and plan.managed_sample else []
+                shown = company if plan.with_samples else []
+                extra = [manifest for one in shown for manifest in one.sample()]
 
                 def greet() -> None:
                     _greet(server, kubeconfig, controllers, samples)
-                    if extra:
-                        _suggest()
+                    for one in shown:
+                        _suggest(one)
 
                 starting = group.create_task(_start(client, feed, [*samples, *extra], greet))
                 await running
@@ -165,9 +173,9 @@ def _watched(declared: Declared) -> list[Resource]:
     return [watched.resource for watched in declared.watched]
 
 
-def _suggest() -> None:
-    print("There is a ManagedResource whose objects are kept as they are declared. Try:")
-    for line in suggestions(_kubectl()):
+def _suggest(company: Company) -> None:
+    print(company.introduction)
+    for line in company.suggestions(_kubectl()):
         print(f"  {line}")
     sys.stdout.flush()
 

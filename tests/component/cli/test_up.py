@@ -6,10 +6,11 @@ import stat
 
 import pytest
 
+from certwright.api.certmanager import CertificateRequest
 from certwright.api.resources import ManagedResource
 from certwright.client import ConnectFailed, connect
 from certwright.kube import Key, NotFound, Resource
-from certwright.kube.kinds import ConfigMap, Deployment, StatefulSet
+from certwright.kube.kinds import ConfigMap, Deployment, Secret, StatefulSet
 from certwright.managed import wait_until_healthy
 
 MANAGED = ManagedResource.resource
@@ -206,3 +207,30 @@ async def test_the_same_on_the_real_control_plane(start, examples, tmp_path):
     assert await up.end(signal.SIGINT) == 0
     assert not kubeconfig.exists()
     assert left_behind(tmp_path) == []
+
+
+async def test_the_sample_issuer_and_what_to_try_with_it(start, tmp_path):
+    up = await start("up", "--no-managed-resources", "--kubeconfig", "kubeconfig")
+    suggested = [await up.line(part) for part in ("get caissuers", "cert inspect", "delete secret")]
+    assert all(line.startswith("  ") for line in suggested)
+    await up.line("event     CertificateRequest default/sample  Issued")
+    inspect = await start("cert", "inspect", "cr/sample", "--kubeconfig", "kubeconfig")
+    assert await inspect.end() == 0
+    assert "CN=Sample CA" in inspect.text
+    assert "dns names      sample.default.svc" in inspect.text
+    assert inspect.lines[-1] == "no findings"
+    async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
+        await client.delete(Secret, Key("default", "sample-ca"))
+    assert "sample-ca" in await up.line("status.conditions.0.message: Not ready yet")
+    assert await up.end(signal.SIGINT) == 0
+    assert "Traceback" not in up.text
+
+
+async def test_without_issuers_if_asked_for(start, tmp_path):
+    up = await start("up", "--no-issuers", "--kubeconfig", "kubeconfig")
+    await up.line("mr diff")
+    async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
+        with pytest.raises(NotFound):
+            await client.list(CertificateRequest)
+    assert await up.end(signal.SIGINT) == 0
+    assert "certificate authority" not in up.text
