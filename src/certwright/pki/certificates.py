@@ -64,10 +64,13 @@ class Validity:
         return self.not_after - self.not_before
 
     def within(self, outer: "Validity") -> "Validity":
-        """Return the part that lies inside *outer*."""
-        return Validity(
-            max(self.not_before, outer.not_before), min(self.not_after, outer.not_after)
-        )
+        """Return it so that it lies inside *outer*: begun later if need be, then cut at the end.
+
+        Below an authority that was made a moment ago back-dating must give way, but what
+        was asked for shall still last as long as asked.
+        """
+        start = max(self.not_before, outer.not_before)
+        return Validity(start, min(start + self.lifetime, outer.not_after))
 
     def covers(self, now: datetime) -> bool:
         """Whether *now* lies inside."""

@@ -71,6 +71,15 @@ def test_the_start_lies_a_little_in_the_past(root, key_of, now, lifetime, backda
     assert validity.lifetime == lifetime
 
 
+def test_below_an_authority_of_a_moment_ago_a_certificate_lasts_as_long_as_asked(key_of, now):
+    """OpenSSL and others do not back-date: the authority may be younger than our back-dating."""
+    young = create_root(parse_name("CN=young"), key_of(), 90 * DAY, now)
+    made = Validity.of(young.certificate).not_before + timedelta(seconds=2)
+    leaf = young.issue(client_template(parse_name("CN=me"), key_of().public_key(), DAY), made)
+    assert Validity.of(leaf).not_before == Validity.of(young.certificate).not_before
+    assert Validity.of(leaf).lifetime == DAY
+
+
 def test_nothing_outlives_its_authority(root, key_of, now):
     template = client_template(parse_name("CN=a"), key_of().public_key(), 5000 * DAY)
     leaf, own = Validity.of(root.issue(template, now)), Validity.of(root.certificate)
