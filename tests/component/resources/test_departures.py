@@ -1,0 +1,92 @@
+"""What stays when it is no longer wanted, what takes its time, and whose business it is."""
+
+import pytest
+
+from certwright.kube.kinds import ConfigMap, ServiceAccount
+from certwright.testkit.builders import config_map
+
+PREFIX = "resources.gardener.cloud"
+FINALIZER = f"{PREFIX}/gardener-resource-manager"
+COLLECTABLE = {f"{PREFIX}/garbage-collectable-reference": "true"}
+HOLD = ["example.com/hold"]
+
+
+async def remove_from_input(keeping):
+    await keeping.change("web", secretRefs=[])
+
+
+async def delete(keeping):
+    await keeping.cluster.delete(keeping.kind, "web")
+
+
+@pytest.mark.parametrize("leave", [remove_from_input, delete])
+async def test_an_object_to_be_kept_stays(keeping, healthy, leave):
+    kept = config_map("kept", annotations={f"{PREFIX}/keep-object": "true"})
+    await keeping.declare("web", kept, config_map("other"))
+    await keeping.settle()
+    await leave(keeping)
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, "kept", "other") == {"kept"}
+    if leave is delete:
+        await keeping.cluster.gone(keeping.kind, "web")
+    else:
+        assert await keeping.conditions("web") == healthy
+
+
+@pytest.mark.parametrize("leave", [remove_from_input, delete])
+@pytest.mark.parametrize("collected", [True, False])
+async def test_what_the_garbage_collector_decides_about_is_left_to_it(keeping, leave, collected):
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    account["metadata"] = {"name": "sa", "labels": COLLECTABLE}
+    keeping.running = keeping.operator(garbage_collected=collected)
+    await keeping.declare("web", config_map("cm", labels=COLLECTABLE), account)
+    await keeping.settle()
+    await leave(keeping)
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, "cm") == ({"cm"} if collected else set())
+    assert await keeping.exists(ServiceAccount, "sa") == set(), "only ConfigMaps and Secrets"
+
+
+async def test_finalizers_are_cleared_after_their_time_and_not_before(embedded_keeping):
+    """Embedded, for the hour that has to pass."""
+    keeping = embedded_keeping
+    marks = {f"{PREFIX}/finalize-deletion-after": "1h"}
+    await keeping.declare("web", config_map("stuck", annotations=marks))
+    await keeping.settle()
+    await keeping.cluster.patch(ConfigMap, "stuck", {"metadata": {"finalizers": HOLD}})
+    await keeping.settle()
+    await remove_from_input(keeping)
+    await keeping.settle()
+    await keeping.cluster.advance(minutes=59, seconds=50)
+    assert await keeping.exists(ConfigMap, "stuck") == {"stuck"}
+    assert (await keeping.conditions("web"))["Applied"] == "Progressing/DeletionPending"
+    await keeping.cluster.advance(seconds=30)
+    assert await keeping.exists(ConfigMap, "stuck") == set()
+    assert (await keeping.conditions("web"))["Applied"] == "True/ApplySucceeded"
+
+
+async def test_another_class_is_somebody_elses_business(keeping):
+    await keeping.declare("web", config_map("a"), **{"class": "theirs"})
+    calls = await keeping.settle()
+    assert calls.writes == 0
+    assert await keeping.exists(ConfigMap, "a") == set()
+    assert await keeping.conditions("web") == {}
+
+
+async def test_what_another_class_has_not_let_go_of_is_waited_for(keeping, healthy):
+    theirs = f"{FINALIZER}-theirs"
+    await keeping.install()
+    await keeping.cluster.create(keeping.secret_with("web", config_map("a")))
+    resource = keeping.managed_resource("web", "web", **{"class": "theirs"})
+    resource["metadata"]["finalizers"] = [theirs]
+    await keeping.cluster.create(resource)
+    await keeping.settle()
+    await keeping.change("web", **{"class": None})
+    calls = await keeping.settle()
+    assert calls.writes == 0
+    assert (await keeping.get("web"))["metadata"]["finalizers"] == [theirs]
+    await keeping.cluster.patch(keeping.kind, "web", {"metadata": {"finalizers": None}})
+    await keeping.settle()
+    assert (await keeping.get("web"))["metadata"]["finalizers"] == [FINALIZER]
+    assert await keeping.exists(ConfigMap, "a") == {"a"}
+    assert await keeping.conditions("web") == healthy
