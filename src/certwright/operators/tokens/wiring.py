@@ -36,7 +36,8 @@ def token_requestor(
 
     def build(site: Site) -> Iterator[Part]:
         client = target or site.client
-        cache = Cache(client, cluster="tokens", field_managers=[FIELD_MANAGER], rng=site.rng)
+        elsewhere = "target" if target is not None else ""
+        cache = Cache(client, cluster=elsewhere, field_managers=[FIELD_MANAGER], rng=site.rng)
         yield cache
         for namespace in namespaces or [""]:
             wake = Channel()
