@@ -33,6 +33,7 @@ class _Held:
 
     authority: pki.Authority
     anchor: x509.Certificate
+    anchor_pem: bytes
 
 
 def choose_signer(
@@ -59,6 +60,8 @@ def choose_signer(
     }
     known = list(held)
     chosen = held[rotation.signer(known, now)]
+    if len(known) == 1:  # nearly always, and then there is nothing to work out
+        return Signer(chosen.authority, chosen.anchor_pem)
     anchors = [held[one].anchor for one in rotation.trusted(known, now)]
     return Signer(chosen.authority, pki.write_bundle(anchors or [chosen.anchor]))
 
@@ -68,4 +71,5 @@ def _read(certificates: bytes, key: bytes, root: bytes, endpoints: pki.Endpoints
     chain = pki.read_chain(certificates + b"\n" + root)
     own, *above = chain.certificates
     authority = pki.Authority(own, pki.read_key(key), tuple(above), endpoints)
-    return _Held(authority, chain.authority or chain.certificates[-1])
+    anchor = chain.authority or chain.certificates[-1]
+    return _Held(authority, anchor, pki.write_bundle([anchor]))
