@@ -1,5 +1,7 @@
 """An operator that may not do everything: the rest is done, and what is refused is named."""
 
+import asyncio
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 
 from certwright.client import Client
 from certwright.kube.kinds import ConfigMap, Service
+from certwright.runtime import Manager
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
 
@@ -34,6 +37,26 @@ class ActingAs:
         """Do nothing: the connection belongs to the cluster."""
 
 
+def rule(group, resource, verbs):
+    return {"apiGroups": [group], "resources": [resource], "verbs": verbs.split()}
+
+
+async def grant(cluster, *rules):
+    """Let the restricted user do this in the namespace of the test, and nothing else."""
+    metadata = {"name": "restricted", "namespace": cluster.namespace}
+    api = f"{RBAC}/v1"
+    await cluster.apply({"apiVersion": api, "kind": "Role", "metadata": metadata, "rules": rules})
+    await cluster.apply(
+        {
+            "apiVersion": api,
+            "kind": "RoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "restricted"},
+            "subjects": [{"apiGroup": RBAC, "kind": "User", "name": USER}],
+        }
+    )
+
+
 @dataclass
 class Restricted:
     """A target where the operator may do what a role says."""
@@ -43,23 +66,7 @@ class Restricted:
 
     async def allow(self, **verbs):
         """Let the operator use these verbs on the resources of the core group, and no others."""
-        namespace, name = self.keeping.namespace, "restricted"
-        rules = [
-            {"apiGroups": [""], "resources": [resource], "verbs": allowed.split()}
-            for resource, allowed in verbs.items()
-        ]
-        metadata = {"name": name, "namespace": namespace}
-        role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules}
-        await self.target.apply(role)
-        await self.target.apply(
-            {
-                "apiVersion": f"{RBAC}/v1",
-                "kind": "RoleBinding",
-                "metadata": metadata,
-                "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
-                "subjects": [{"apiGroup": RBAC, "kind": "User", "name": USER}],
-            }
-        )
+        await grant(self.target, *(rule("", name, allowed) for name, allowed in verbs.items()))
 
     async def exists(self, kind, *names):
         return {name for name in names if await self.target.find(kind, name) is not None}
@@ -142,3 +149,41 @@ async def test_a_deletion_that_is_forbidden_is_told_and_forgets_nothing(restrict
     await keeping.until_healthy("web")
     assert await restricted.exists(ConfigMap, "a", "b") == {"a"}
     assert await keeping.inventory("web") == ["ConfigMap/a"]
+
+
+@asynccontextmanager
+async def running(keeping, transport):
+    """Run the operator on a connection of its own."""
+    clock, place = keeping.cluster.clock, [keeping.namespace]
+    operator = keeping.operator(target_namespaces=place)
+    manager = Manager(Client(transport, clock=clock), [operator], clock=clock)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        yield
+        manager.stop()
+
+
+async def test_secrets_that_may_not_be_read_delete_nothing(embedded_keeping, healthy):
+    """Embedded, for the time: a permission that comes late is noticed after a minute or so."""
+    rules = [
+        rule("", "configmaps", ALL),
+        rule("resources.gardener.cloud", "managedresources", ALL),
+        rule("resources.gardener.cloud", "managedresources/status", ALL),
+    ]
+    async with EmbeddedCluster(seed=7, rbac=True) as cluster:
+        keeping = type(embedded_keeping)(cluster)
+        await grant(cluster, *rules)
+        await keeping.declare("web", config_map("a"))
+        await keeping.settle()
+        await cluster.stop()
+        await keeping.rewrite("web", config_map("b"))
+        async with running(keeping, ActingAs(cluster.client.transport, USER)):
+            await asyncio.sleep(60)
+            assert (await keeping.conditions("web"))["Applied"] == "False/CannotReadSecret"
+            assert f'User "{USER}" cannot' in await keeping.message("web")
+            assert 'resource "secrets"' in await keeping.message("web")
+            assert await keeping.exists(ConfigMap, "a", "b") == {"a"}
+            await grant(cluster, *rules, rule("", "secrets", ALL))
+            await asyncio.sleep(600)
+            assert await keeping.conditions("web") == healthy
+            assert await keeping.exists(ConfigMap, "a", "b") == {"b"}
