@@ -7,9 +7,10 @@ import uuid
 import pytest
 import yaml
 
+from certwright.api.resources import ManagedResource
 from certwright.cli.main import main
-from certwright.client import connect
-from certwright.kube import Key
+from certwright.client import connect, until_served
+from certwright.kube import Key, crd_manifest
 from certwright.kube.kinds import Namespace
 from certwright.testkit.builders import config_map, deployment, secret
 
@@ -56,3 +57,40 @@ def test_apply_diff_prune_and_delete(namespace, tmp_path, monkeypatch, capsys):
     assert "Secret" not in run("tree")[1]
     code, out = run("delete", "--wait", "--timeout", "30s")
     assert code == 0, out
+
+
+def test_managed_resources_are_explained_and_compared(
+    namespace, control_plane_kubeconfig, monkeypatch, capsys
+):
+    async def declare(client):
+        await client.apply(crd_manifest(ManagedResource))
+        await until_served(client, crd_manifest(ManagedResource))
+        objects = yaml.safe_dump(config_map("kept", {"k": "v"}, namespace=namespace))
+        await client.create(secret("web", {"o.yaml": objects}, namespace=namespace))
+        await client.create(
+            {
+                "apiVersion": ManagedResource.resource.api_version,
+                "kind": ManagedResource.resource.kind,
+                "metadata": {"name": "web", "namespace": namespace},
+                "spec": {"secretRefs": [{"name": "web"}]},
+            }
+        )
+
+    async def ask():
+        async with connect(kubeconfig=control_plane_kubeconfig) as client:
+            await declare(client)
+
+    asyncio.run(ask())
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["certwright", *words, "-n", namespace])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        return ending.value.code, capsys.readouterr().out
+
+    code, out = run("mr", "diff", "web")
+    assert (code, f"ConfigMap {namespace}/kept created" in out) == (1, True)
+    code, out = run("mr", "explain", "web")
+    assert (code, "✓ web: 1 objects under o.yaml" in out) == (0, True)
+    assert "web" in run("mr", "list")[1]
+    assert run("gc", "--dry-run")[0] == 0
