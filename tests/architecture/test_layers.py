@@ -94,18 +94,6 @@ def test_operators_do_not_know_each_other(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_operators_do_not_know_each_other(modules):
-    wrong = [
-        f"{module.where}:{line}: {name}"
-        for module in modules
-        for name, line in module.imports()
-        if module.layer == "operators"
-        and name.startswith("certwright.operators.")
-        and name.split(".")[2] != module.name.split(".")[2]
-    ]
-    assert not wrong, "\n".join(wrong)
-
-
 def test_third_party_libraries_stay_where_they_belong(modules):
     wrong = []
     for module in modules:
