@@ -162,6 +162,15 @@ async def prune_while_starting(cluster):
 
 
 @story
+async def prune_and_add_back(cluster):
+    await declare(cluster, "web", config("steady"), config("b"))
+    await cluster.settle()
+    await rewrite(cluster, "web", config("steady"))
+    await cluster.advance(seconds=30)
+    await rewrite(cluster, "web", config("steady"), config("b", "two"))
+
+
+@story
 async def delete(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))

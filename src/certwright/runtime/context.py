@@ -223,6 +223,20 @@ class Context:
         self._written.add(stored["metadata"]["resourceVersion"])
         return stored
 
+    async def confirm(self, obj: JsonObject | Object) -> None:
+        """Ask the server whether an object that was read is still as it was.
+
+        A process that has just started may be shown the past. Before it does what cannot be
+        undone on the strength of what it sees, and no write of its own would notice, it asks.
+
+        Raises:
+            Conflict: it is not; the store has the news, and the runtime repeats the reconcile.
+        """
+        resource = await self._resource(obj)
+        uid, version = _identity(obj)
+        known = {version, *self._written}
+        await self._around.writes.confirm(resource, key_of(obj), uid=uid, versions=known)
+
     async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
         """Add a finalizer; no call when it is there. See `certwright.runtime.finalizers`."""
         return await self._set_finalizers(obj, finalizer, with_finalizer)

@@ -9,6 +9,7 @@ no calls. The event that ends the lag wakes the key, so nobody waits longer than
 it has not come by then, it was lost, and the object is read once to put the cache right.
 """
 
+from collections.abc import Container
 from typing import NamedTuple
 
 import orjson
@@ -101,6 +102,25 @@ class Writes:
             self._cache.note_write(resource, answer.body)  # finalizers or grace hold it
         else:
             self._cache.note_delete(resource, key, uid)
+
+    async def confirm(
+        self, resource: Resource, key: Key, *, uid: str, versions: Container[str]
+    ) -> None:
+        """Ask the server whether an object is still in one of these states.
+
+        Raises:
+            Conflict: it is not, or it is gone; the cache knows by now.
+        """
+        try:
+            answer = await self._client.send(request.get(resource, key))
+        except NotFound:
+            self._cache.note_delete(resource, key, uid)
+            raise Conflict(f"{resource.kind} {key} is gone; nobody had told so yet") from None
+        metadata = self._note(resource, answer)["metadata"]
+        if metadata["uid"] != uid:
+            self._cache.note_delete(resource, key, uid)
+        if metadata["uid"] != uid or metadata["resourceVersion"] not in versions:
+            raise Conflict(f"{resource.kind} {key} changed; nobody had told so yet")
 
     async def _send(self, version: _Version, asked: Request) -> Response:
         """Send a write that is meant for one version of an object."""

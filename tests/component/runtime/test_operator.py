@@ -79,3 +79,23 @@ async def test_a_patch_changes_exactly_what_was_read(cluster: Cluster):
     assert metadata["annotations"] == {"old": "x", "mark": "1"}
     assert metadata["finalizers"] == ["certwright.dev/held"]
     await cluster.patch(Secret, "a", {"metadata": {"finalizers": None}})
+
+
+async def test_what_cannot_be_undone_is_confirmed_first(cluster: Cluster):
+    seen = []
+
+    async def reconcile(ctx: Context, key: Key):
+        obj = ctx.get(Secret, key)
+        seen.append(obj is not None)
+        if obj is not None and obj["metadata"]["name"] == "fleeting":
+            await ctx.confirm(obj)
+            await ctx.client.delete(Secret, key)  # as somebody else would; no event has come yet
+            await ctx.confirm(obj)
+            seen.append("went on")
+        return DONE
+
+    await cluster.create(secret("fleeting"))
+    controller = Controller(select(Secret, namespace=cluster.namespace), reconcile, workers=1)
+    await cluster.settle(controller)
+    assert "went on" not in seen
+    assert seen[-1] is False, "the store knew before the event came"

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from certwright.api.resources import ObjectReference
-from certwright.apply import Action, ChangeSet, Live, ObjectRef, last_foreign_writer
+from certwright.apply import Action, ChangeSet, Live, ObjectRef, Wanted, last_foreign_writer
 from certwright.apply import Entry as Change
 from certwright.client import TransportError
 from certwright.kube import ApiError, JsonObject, NotFound
@@ -78,12 +78,14 @@ class Application:
         if finalizer not in look.resource.metadata.finalizers:
             metadata["finalizers"] = [*look.resource.metadata.finalizers, finalizer]
             if added and not self._facts.inventory:
-                intent = inventory.encode_intent(self._facts.plan.inventory)
+                uid = look.resource.metadata.uid
+                intent = inventory.encode_intent(self._facts.plan.inventory, uid)
                 if intent is not None and not look.resource.status.secrets_data_checksum:
                     metadata.setdefault("annotations", {})[keys.INTENT] = intent
                     added = ()
         if metadata:
             await look.ctx.patch(look.obj, {"metadata": metadata})
+            look.remembered.confirmed = True
         if added:
             reset = [claims.apply_progressing(look.said(APPLIED)), *claims.checks_pending()]
             parts = await place(look, inventory.write_ahead(self._facts.changes))
@@ -109,6 +111,8 @@ class Application:
                 self._changes.append(await self._damped(item.ref))
             else:
                 wanted.append(item)
+        if not self._look.remembered.confirmed and await self._lacks_any(wanted):
+            await self._look.confirm()
         result = await self._keeper.engine.apply(
             wanted,
             owner=self._look.owner,
@@ -119,6 +123,16 @@ class Application:
         self._changes += result.entries
         self._note_repairs(result, now)
         self._note_remarks(result)
+
+    async def _lacks_any(self, wanted: Iterable[Wanted]) -> bool:
+        """Say whether any object is to be created, as far as that can be found out."""
+        cluster = self._keeper.cluster
+        for item in wanted:
+            with suppress(ApiError, TransportError, ValueError):  # the engine tells
+                resource = await cluster.resource(item.ref.gvk)
+                if await cluster.read(resource, item.ref.key) is None:
+                    return True
+        return False
 
     def _note_remarks(self, result: ChangeSet) -> None:
         """Tell, once for each input, what was accepted and is probably a mistake."""
@@ -195,6 +209,7 @@ class Application:
                 try:
                     with suppress(NotFound):  # and neither is its kind, perhaps
                         await self._release(ref)
+                    self._keeper.let_go([ref])
                 except (ApiError, TransportError) as error:
                     self._unreleased.append(f'"{inventory.object_id(ref)}": {error}')
 
@@ -241,6 +256,7 @@ class Application:
         return bool(tried) and all(c.action is Action.FAILED for c in tried)
 
     async def _delete(self, removed: list[ObjectReference]) -> None:
+        await self._look.confirm()
         result = await self._keeper.engine.delete(
             [ref_of(entry) for entry in removed],
             owner=self._look.owner,
@@ -350,7 +366,8 @@ class Application:
         remembered.awaits_kinds = unknown or self.waiting
         always = self._keeper.configuration.controllers.managed_resource.always_update
         now = self._look.unchanged()
-        if not settled or always or self.damped_seconds or now is None or not self._is_as_left():
+        restless = always or self.damped_seconds or remembered.disturbed
+        if not settled or restless or now is None or not self._is_as_left():
             remembered.settled = None
             return
         remembered.settled = Settled(((self._look.store, now), *self._held()))

@@ -1,8 +1,8 @@
 """Inventories that do not fit into a status: the rest is in ConfigMaps beside it.
 
 An object of the API ends at 1.5 MiB in etcd. The companions of ``x`` are called
-``x-inventory-0``, ``x-inventory-1`` …, belong to the ManagedResource and go with it. They are
-written before the status that names them.
+``x-inventory-<digest>``, belong to the ManagedResource and go with it. They are written before
+the status that names them, and never changed: what a status says is true until the next one.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,6 @@ from hashlib import blake2b
 from typing import Final
 
 import msgspec
-import orjson
 
 from certwright.api.resources import InventoryReference, ManagedResource, ObjectReference
 from certwright.kube import JsonObject, Key
@@ -50,10 +49,12 @@ def split(
     return Parts(parts[0], parts[1:])
 
 
-def companion_names(resource: ManagedResource, count: int) -> list[InventoryReference]:
-    """Return what the status says about its companions."""
-    name = resource.metadata.name
-    return [InventoryReference(name=f"{name}-inventory-{number}") for number in range(count)]
+def companion_name(
+    resource: ManagedResource, entries: Sequence[ObjectReference]
+) -> InventoryReference:
+    """Return what the status says about a companion: its name, which follows from its content."""
+    digest = blake2b(msgspec.json.encode(entries), digest_size=8).hexdigest()
+    return InventoryReference(name=f"{resource.metadata.name}-inventory-{digest}")
 
 
 def companion(
@@ -78,11 +79,6 @@ def companion(
         },
         "data": {_DATA_KEY: msgspec.json.encode(entries).decode()},
     }
-
-
-def digest_of(companion: JsonObject) -> bytes:
-    """Return what tells whether two companions say the same."""
-    return blake2b(orjson.dumps(companion), digest_size=16).digest()
 
 
 def read_companion(key: Key, config_map: JsonObject | None) -> list[ObjectReference]:

@@ -14,7 +14,7 @@ from certwright.operators.resources import claims
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.conditions import APPLIED, Claim
 from certwright.operators.resources.gathering import InventoryLost, known_inventory
-from certwright.operators.resources.inventory import ref_of
+from certwright.operators.resources.inventory import recorded, ref_of
 from certwright.operators.resources.keeper import Look
 from certwright.operators.resources.policy import delete_rules
 from certwright.operators.resources.status import Report, Update
@@ -46,6 +46,7 @@ class Departure:
             look.keeper.forget(look.key)
             return DONE
         if look.resource.spec.keep_objects:
+            look.keeper.let_go(map(ref_of, recorded(look.resource)))
             return await self._release(held)
         try:
             inventory = await known_inventory(look)
@@ -63,6 +64,8 @@ class Departure:
 
     async def _delete(self, inventory: list[ObjectReference]) -> ChangeSet:
         look, keeper = self._look, self._look.keeper
+        if inventory:
+            await look.confirm()
         rules = delete_rules(look.resource, inventory, garbage_collected=keeper.garbage_collected)
         return await keeper.engine.delete(
             [ref_of(entry) for entry in inventory],

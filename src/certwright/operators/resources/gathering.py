@@ -7,7 +7,7 @@ from typing import Final
 from certwright.api.resources import ObjectReference
 from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources.companions import companion, digest_of, read_companion
+from certwright.operators.resources.companions import read_companion
 from certwright.operators.resources.desired import (
     DecodedSecret,
     Desired,
@@ -98,12 +98,10 @@ async def known_inventory(look: Look) -> list[ObjectReference]:
     for reference in look.resource.status.inventory_refs:
         key = Key(look.key.namespace, reference.name)
         try:
-            entries = read_companion(key, await _config_map(look, key))
+            beside += read_companion(key, await _config_map(look, key))
         except ValueError as error:
             raise InventoryLost(str(error)) from error
-        held = digest_of(companion(look.resource, reference, entries))
-        look.remembered.companions[reference.name] = held
-        beside += entries
+        look.remembered.companions.add(reference.name)
     return recorded(look.resource, beside)
 
 

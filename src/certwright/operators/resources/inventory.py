@@ -121,26 +121,35 @@ def recorded(
     status = resource.status
     inventory = [*status.resources, *companions]
     if not inventory and not status.secrets_data_checksum:
-        return decode_intent(resource.metadata.annotations.get(keys.INTENT, ""))
+        intent = resource.metadata.annotations.get(keys.INTENT, "")
+        return decode_intent(intent, resource.metadata.uid)
     return inventory
 
 
-def encode_intent(references: Sequence[ObjectReference]) -> str | None:
-    """Return the annotation that holds a first inventory; None if it would be too large."""
+def encode_intent(references: Sequence[ObjectReference], uid: str) -> str | None:
+    """Return the annotation that holds a first inventory; None if it would be too large.
+
+    *uid* is that of the ManagedResource: annotations are copied and restored, objects are not.
+    """
     if len(references) > MOST_INTENDED:
         return None
     names = [
         f"{entry.api_version}/{entry.kind}/{entry.namespace}/{entry.name}" for entry in references
     ]
-    encoded = orjson.dumps(names)
+    encoded = orjson.dumps([uid, *names])
     return encoded.decode() if len(encoded) <= _INTENT_BYTES else None
 
 
-def decode_intent(text: str) -> list[ObjectReference]:
-    """Read that annotation; what is not an object in it, or of another hand, is left out."""
+def decode_intent(text: str, uid: str) -> list[ObjectReference]:
+    """Read that annotation; what is not an object in it is left out.
+
+    It holds nothing if it is of another ManagedResource, or of another hand.
+    """
     try:
-        names = msgspec.json.decode(text, type=list[str])
-    except msgspec.DecodeError:
+        intended, *names = msgspec.json.decode(text, type=list[str])
+    except (msgspec.DecodeError, ValueError):
+        return []
+    if intended != uid:
         return []
     split = [name.rsplit("/", 3) for name in names]
     return [reference_to(ObjectRef(*parts)) for parts in split if len(parts) == 4]

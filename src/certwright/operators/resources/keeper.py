@@ -1,13 +1,13 @@
 """What the controllers of one process share, and one look at one ManagedResource."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 
 from certwright.api.resources import ManagedResource
-from certwright.apply import Engine, Memory, Owner
+from certwright.apply import Engine, Memory, ObjectRef, Owner
 from certwright.kube import JsonObject, Key, create_merge_patch
 from certwright.operators.resources import policy
 from certwright.operators.resources.claims import ready
@@ -82,6 +82,12 @@ class Keeper:
         """Return how the objects of a ManagedResource name it."""
         return Origin(self.cluster_id, key)
 
+    def let_go(self, refs: Iterable[ObjectRef]) -> None:
+        """Forget objects that stay in the cluster and are not ours to keep any more."""
+        for ref in refs:
+            if (resource := self.targets.client.discovery.known(ref.gvk)) is not None:
+                self.memory.forget(resource, ref.key)
+
     def forget(self, key: Key) -> None:
         """Forget a ManagedResource that is gone or not ours."""
         self.memories.forget(key)
@@ -130,6 +136,20 @@ class Look:
         now = self.store.get(self.key)
         return now if now is self.entry or (now is not None and self.ctx.wrote(now)) else None
 
+    async def confirm(self) -> None:
+        """Make sure, once in a process, that this is no old state of the ManagedResource.
+
+        One that is long gone would leave behind what is created for it now; objects that a
+        later state wants again must not be deleted. Every write to the ManagedResource
+        confirms it, too.
+
+        Raises:
+            Conflict: it is an old state; look again.
+        """
+        if not self.remembered.confirmed:
+            await self.ctx.confirm(self.obj)
+            self.remembered.confirmed = True
+
     @cached_property
     def origin(self) -> Origin:
         """How its objects name it."""
@@ -165,6 +185,7 @@ class Look:
             status, change = _changed(before, update, now)
         if change:
             await self.ctx.patch(self.obj, {"status": change}, subresource="status")
+            self.remembered.confirmed = True
         self.obj = {**self.obj, "status": status}
 
 

@@ -1,17 +1,13 @@
 """Writing inventories that do not fit into a status: the rest goes beside it, first."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from certwright.api.resources import InventoryReference, ObjectReference
 from certwright.kube import Key, NotFound
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources.companions import (
-    companion,
-    companion_names,
-    digest_of,
-    split,
-)
+from certwright.operators.resources.companions import companion, companion_name, split
 from certwright.operators.resources.keeper import Look
 
 
@@ -30,24 +26,18 @@ async def place(look: Look, references: Sequence[ObjectReference]) -> Placed:
     still names them.
     """
     parts = split(references)
-    names = companion_names(look.resource, len(parts.companions))
+    names = [companion_name(look.resource, entries) for entries in parts.companions]
     for name, entries in zip(names, parts.companions, strict=True):
-        obj = companion(look.resource, name, entries)
-        digest = digest_of(obj)
-        if look.remembered.companions.get(name.name) != digest:
-            await look.ctx.client.apply(obj)
-            look.remembered.companions[name.name] = digest
+        if name.name not in look.remembered.companions:
+            await look.ctx.client.apply(companion(look.resource, name, entries))
+            look.remembered.companions.add(name.name)
     return Placed(parts.inline, names)
 
 
 async def drop_companions(look: Look, placed: Placed) -> None:
     """Delete companions that the status named before and does not name any more."""
     named = {reference.name for reference in placed.companions}
-    for reference in look.resource.status.inventory_refs:
-        if reference.name in named:
-            continue
-        look.remembered.companions.pop(reference.name, None)
-        try:
-            await look.ctx.client.delete(ConfigMap, Key(look.key.namespace, reference.name))
-        except NotFound:
-            continue
+    for name in sorted(look.remembered.companions - named):
+        with suppress(NotFound):
+            await look.ctx.client.delete(ConfigMap, Key(look.key.namespace, name))
+        look.remembered.companions.discard(name)

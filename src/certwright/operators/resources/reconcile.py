@@ -64,6 +64,7 @@ class Reconciler:
 
     async def _reconcile(self, look: Look, decision: Decision) -> Outcome:
         look.remembered.gone.clear()  # a class that was given up and asked for again
+        look.remembered.disturbed = False
         blocked = self._hindrance(look)
         if blocked is not None:
             await look.write(Update(claims=[look.summary([], blocked)]))

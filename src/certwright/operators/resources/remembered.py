@@ -49,6 +49,10 @@ class Remembered:
     """What is remembered about one ManagedResource."""
 
     settled: Settled | None = None
+    disturbed: bool = False
+    """Whether something that no store shows changed since the last pass began."""
+    confirmed: bool = False
+    """Whether this process has found what it sees of the ManagedResource to be current."""
     failures: int = 0
     """How many passes in a row did not get where they should."""
     awaits_kinds: bool = False
@@ -56,8 +60,8 @@ class Remembered:
     unwatched: Unwatched | None = None
     opponents: dict[ObjectRef, Writer | None] = field(default_factory=dict)
     """Who else keeps changing an object."""
-    companions: dict[str, bytes] = field(default_factory=dict)
-    """Digests of the parts of the inventory that are kept beside the status."""
+    companions: set[str] = field(default_factory=set)
+    """Names of the parts of the inventory that are there beside the status."""
     gone: set[ObjectRef] = field(default_factory=set)
     """What is known to be deleted, while the rest of it takes its time."""
     lingering: Lingering | None = None
@@ -114,6 +118,7 @@ class Memories:
         known = self._known.get(key)
         if known is not None:
             known.settled = None
+            known.disturbed = True
 
     def forget(self, key: Key) -> None:
         """Forget a ManagedResource that is gone."""
