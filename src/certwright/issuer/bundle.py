@@ -1,7 +1,7 @@
 """What ``sign`` returns: a certificate with its chain, and the authority behind it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from certwright import pki
 
@@ -12,11 +12,19 @@ class Bundle:
 
     Both are PEM. *ca* is empty when nobody knows it; it is written to the request only if
     the app says ``set_ca=True``. Whatever the bundle holds is checked against the request
-    before the request counts as Issued.
+    before the request counts as Issued; what this library signed itself needs no second look.
     """
 
     chain: bytes
     ca: bytes = b""
+    made_for: str = field(default="", repr=False, compare=False)
+    """The uid of the request that ``request.sign_with`` made it for; nobody else sets it."""
+    remark: str = field(default="", repr=False, compare=False)
+    """How its validity differs from what was asked for, if ``request.sign_with`` knows."""
+
+    def with_ca(self, ca: bytes) -> "Bundle":
+        """Return the same certificate with another authority to trust, or several."""
+        return replace(self, ca=ca)
 
     @classmethod
     def from_pem(cls, pem: bytes | str | Iterable[bytes | str]) -> "Bundle":

@@ -12,6 +12,8 @@ from certwright.issuer.bundle import Bundle
 from certwright.issuer.secrets import SecretData
 from certwright.kube import Condition
 
+_TOLERANCE = timedelta(seconds=30)
+
 RequestKind: TypeAlias = Literal["CertificateRequest", "CertificateSigningRequest"]
 
 
@@ -104,7 +106,17 @@ class Request:
         return int(text) if text.isdecimal() else None
 
     def template(self) -> pki.Template:
-        """Return what to sign: names and key of the signing request, usages of the request."""
+        """Return what to sign: names and key of the signing request, the rest of the terms.
+
+        Raises:
+            pki.RequestRefused: the two contradict each other, or must not be signed at all.
+                Checked before ``sign`` is called, unless the app is compatible with upstream.
+        """
+        return self._template
+
+    @cached_property
+    def _template(self) -> pki.Template:
+        pki.check_request(self.csr, self.terms)
         return pki.request_template(self.csr, self.terms)
 
     async def secret(self, name: str) -> SecretData:
@@ -124,10 +136,15 @@ class Request:
             pki.RequestRefused: the request must not be signed on its terms.
             pki.AuthorityUnfit: the authority is not valid now or must not sign this.
         """
-        csr, terms = self.csr, self.terms
+        template, terms = self.template(), self.terms
         if authority.is_slow:
-            leaf = await self.offload(authority.issue_request, csr, terms, self.now)
+            leaf = await self.offload(authority.issue, template, self.now)
         else:
-            leaf = authority.issue_request(csr, terms, self.now)
-        top = (*authority.chain, authority.certificate)[0 if authority.chain else -1]
-        return Bundle(authority.write_chain(leaf), pki.write_certificates(top))
+            leaf = authority.issue(template, self.now)
+        validity = pki.Validity.of(leaf)
+        lifetime = validity.not_after - validity.not_before
+        remark = ""
+        if abs(lifetime - terms.lifetime) > _TOLERANCE:
+            remark = f"valid for {lifetime} where {terms.lifetime} was asked for"
+        top = authority.chain[-1] if authority.chain else authority.certificate
+        return Bundle(authority.write_chain(leaf), pki.write_certificates(top), self.uid, remark)

@@ -25,7 +25,7 @@ def request_refusal(request: Request) -> Verdict | None:
     Reading it may take a while: large ones belong in a thread.
     """
     try:
-        pki.check_request(request.csr, request.terms)
+        request.template()
     except TermsError as error:
         return Verdict(result=Result.FAILED, text=str(error), reason=error.reason)
     except pki.PkiError as error:
@@ -37,10 +37,13 @@ def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, s
     """Return a bundle in its normal form, and what is odd about its validity, or nothing.
 
     Leaf first, no root, no repeats; the root becomes the authority where the bundle has none.
+    What was signed here and now for this very request is taken as it is.
 
     Raises:
         BadBundle: it cannot be read, is no chain, or its leaf does not fit the request.
     """
+    if bundle.made_for and bundle.made_for == request.uid:
+        return bundle, bundle.remark
     try:
         chain = pki.read_chain(bundle.chain)
         ca = pki.write_certificates(*pki.read_bundle(bundle.ca)) if bundle.ca else b""

@@ -107,7 +107,7 @@ async def test_slow_authorities_sign_elsewhere():
 
     pem = csr("web", x509.DNSName("web.example.com"))
     await request(pem, offload=note).sign_with(slow)
-    assert elsewhere == [slow.issue_request]
+    assert elsewhere == [slow.issue]
 
 
 def test_where_a_request_comes_from():

@@ -64,7 +64,7 @@ async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
         bundle = await request.sign_with(chosen.authority)
     except pki.AuthorityUnfit as error:
         raise Permanent(str(error)) from error
-    return Bundle(bundle.chain, chosen.trusted)
+    return bundle.with_ca(chosen.trusted)
 
 
 def signer(issuer: Issuer[Spec]) -> Signer:
