@@ -110,6 +110,10 @@ def test_what_does_not_go_is_named_with_what_holds_it(cli, write, ask):
     assert "a" not in ask.names(ConfigMap)
 
 
+def test_waiting_ends_when_all_is_healthy(cli, write):
+    assert apply(cli, write(config_map("a")), "--wait").code == 0
+
+
 def test_waiting_says_what_is_not_healthy(cli, write):
     done = apply(cli, write(deployment("web")), "--wait", "--timeout", "300ms")
     assert done.code == 2

@@ -2,15 +2,18 @@
 
 import asyncio
 import signal
+import uuid
 
 import aiohttp
 import pytest
 import yaml
 
 from certwright.api.resources import ManagedResource
-from certwright.client import Client, until_served
+from certwright.client import Client, connect, until_served
 from certwright.kube import Key, NotFound, crd_manifest
-from certwright.kube.kinds import ConfigMap, Lease, Secret
+from certwright.kube.kinds import ConfigMap, Lease, Namespace, Secret
+from certwright.managed import delete as delete_managed
+from certwright.managed import wait_until_healthy
 from certwright.testkit.apiserver import ApiServer
 from certwright.testkit.builders import config_map, secret
 
@@ -147,3 +150,33 @@ async def test_the_definition_is_printed(start):
     assert await run.end() == 0
     crd = yaml.safe_load(run.text)
     assert crd["metadata"]["name"] == "managedresources.resources.gardener.cloud"
+
+
+@pytest.mark.real
+async def test_the_same_on_the_real_control_plane(start, until, control_plane_kubeconfig):
+    namespace = f"certwright-manager-{uuid.uuid4().hex[:8]}"
+    async with connect(kubeconfig=control_plane_kubeconfig) as client:
+        await client.create(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        )
+        try:
+            await client.apply(crd_manifest(ManagedResource))
+            await until_served(client, crd_manifest(ManagedResource))
+            kept = config_map("kept", {"k": "v"}, namespace=namespace)
+            await client.create(secret("s", {"o.yaml": yaml.safe_dump(kept)}, namespace=namespace))
+            wanted = managed("m", "s")
+            wanted["metadata"]["namespace"] = namespace
+            await client.create(wanted)
+            run = await start(
+                "resource-manager", "--kubeconfig", control_plane_kubeconfig,
+                "--namespace", namespace, "--leader-election=false", "--token-requestor",
+                "--metrics-bind-address", "127.0.0.1:0", "--health-bind-address", "127.0.0.1:0",
+            )  # fmt: skip
+            key = Key(namespace, "m")
+            await wait_until_healthy(client, key, rolled_out=True)
+            await delete_managed(client, key)
+            with pytest.raises(NotFound):
+                await client.get(ConfigMap, Key(namespace, "kept"))
+            assert await run.end(signal.SIGTERM) == 0
+        finally:
+            await client.delete(Namespace, Key("", namespace))

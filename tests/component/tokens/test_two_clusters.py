@@ -32,6 +32,8 @@ async def test_accounts_and_targets_live_in_the_other_cluster(embedded_cluster, 
             await asyncio.sleep(0.1)
         await embedded_cluster.gone(Secret, "away")
         assert await _absent(other, Secret, "taken")
+        counted = (await manager.exposition()).decode()
+        assert 'certwright_token_requests_total{cause="due"} 2.0' in counted
         manager.stop()
         await asyncio.wait([running])
 

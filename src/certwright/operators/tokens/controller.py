@@ -12,6 +12,7 @@ remembered, for the next try.
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 
 from certwright.kube import Conflict, JsonObject, Key, NotFound, key_of, project
@@ -49,17 +50,32 @@ FINALIZER: Final = "resources.gardener.cloud/tokenrequestor-controller"
 BY_ACCOUNT: Final = "account"
 
 
+class Cause(StrEnum):
+    """Why a token is requested."""
+
+    DUE = "due"
+    """There is none yet, or its time has come."""
+    UNUSABLE = "unusable"
+    """It is not where it should be, or opens nothing."""
+
+
 class TokenRequestor:
     """Reconciles one Secret of the source cluster at a time.
 
     *namespace* is where it looks for Secrets, everywhere if empty; *ca_bundle* gives the
-    authority of the target's API server, as PEM.
+    authority of the target's API server, as PEM; *count* is told why each token was requested.
     """
 
     def __init__(
-        self, target: Target, rng: Rng, ca_bundle: Callable[[], bytes], namespace: str = ""
+        self,
+        target: Target,
+        rng: Rng,
+        ca_bundle: Callable[[], bytes],
+        count: Callable[[Cause], None],
+        namespace: str = "",
     ) -> None:
         self._target = target
+        self._count = count
         self._rng = rng
         self._ca_bundle = ca_bundle
         self._namespace = namespace
@@ -95,6 +111,7 @@ class TokenRequestor:
         left = until_renewal(_annotations(secret).get(RENEW_TIMESTAMP), ctx.clock.now())
         if left is not None and await self._is_usable(secret, key, wish, bundle):
             return left
+        self._count(Cause.DUE if left is None else Cause.UNUSABLE)
         if wish.target is not None and self._target.find(Secret, wish.target) is None:
             await existence.prove()
         return await self._renew(ctx, secret, key, wish, bundle)

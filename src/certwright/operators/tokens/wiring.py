@@ -5,11 +5,12 @@ from typing import Final
 
 from certwright.client import Client
 from certwright.kube.kinds import Secret, ServiceAccount, TokenReview
-from certwright.operators.tokens.controller import BY_ACCOUNT, TokenRequestor, by_account
+from certwright.operators.tokens.controller import BY_ACCOUNT, Cause, TokenRequestor, by_account
 from certwright.operators.tokens.target import FIELD_MANAGER, Target
 from certwright.operators.tokens.wishes import selector
 from certwright.runtime import Cache, Channel, Controller, Operator, Part, Site, allow, select
 
+REQUESTS: Final = "certwright_token_requests_total"
 _RBAC: Final = (
     allow(Secret, "create", "delete"),
     allow(ServiceAccount, "get", "list", "watch", "create", "patch", "delete"),
@@ -39,9 +40,16 @@ def token_requestor(
         elsewhere = "target" if target is not None else ""
         cache = Cache(client, cluster=elsewhere, field_managers=[FIELD_MANAGER], rng=site.rng)
         yield cache
+        requests = site.metrics.counter(REQUESTS, "Tokens requested, and why", ["cause"])
+
+        def count(cause: Cause) -> None:
+            requests.labels(cause.value).inc()
+
         for namespace in namespaces or [""]:
             wake = Channel()
-            requestor = TokenRequestor(Target(client, cache, wake), site.rng, ca_bundle, namespace)
+            requestor = TokenRequestor(
+                Target(client, cache, wake), site.rng, ca_bundle, count, namespace
+            )
             yield Controller(
                 select(
                     Secret,
