@@ -96,6 +96,8 @@ def test_a_session_that_the_module_dropped_is_opened_anew(hsm, module, stored):
 
 
 def test_a_wrong_pin_is_refused_even_where_the_token_is_open(hsm, module, stored):
+    from pkcs11 import Mechanism  # noqa: PLC0415
+
     from certwright.issuers.pkcs11 import HsmError  # noqa: PLC0415
 
     label, _ = stored()
@@ -104,6 +106,17 @@ def test_a_wrong_pin_is_refused_even_where_the_token_is_open(hsm, module, stored
         module.check(place(hsm, label, "0000"))
     assert "0000" not in str(refused.value)
     module.check(place(hsm, label))
+    with pytest.raises(HsmError, match="does not open: PinIncorrect"):
+        module.sign(place(hsm, label, "0000"), b"x" * 32, Mechanism.ECDSA)
+
+
+def test_a_check_does_not_trust_a_session_of_old(hsm, module, stored):
+    """The PIN may have been changed in the token since."""
+    label, _ = stored()
+    module.check(place(hsm, label))
+    before = module._sessions[hsm.token].session
+    module.check(place(hsm, label))
+    assert module._sessions[hsm.token].session is not before
 
 
 def test_what_is_not_there_is_named(hsm, module):

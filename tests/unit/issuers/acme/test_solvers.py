@@ -1,9 +1,20 @@
 """Who proves what, and how others are told."""
 
+from datetime import timedelta
+
 import pytest
 from aiohttp import web as server
 
-from certwright.issuers.acme import AcmeError, Proof, Responder, WebhookSolver
+from certwright.issuers.acme import (
+    AcmeError,
+    Identifier,
+    OrderFailed,
+    Proof,
+    Responder,
+    WebhookSolver,
+)
+from certwright.issuers.acme.messages import Authorization, Challenge
+from certwright.issuers.acme.solvers import choose
 from certwright.issuers.web import Web
 
 HTTP = Proof("http-01", "a.example", "tok", "tok.key")
@@ -57,3 +68,46 @@ async def test_the_responder_answers_for_what_was_presented_only():
         await responder.withdraw(HTTP)
         await responder.withdraw(HTTP)
         assert (await web.send("GET", base + HTTP.path)).status == 404
+
+
+def offered(value="a.example", kind="dns", *, wildcard=False, types=("http-01", "dns-01")):
+    challenges = tuple(Challenge(one, "https://x", token="tok") for one in types)
+    return Authorization(Identifier(kind, value), "pending", challenges, wildcard)
+
+
+class Can:
+    settling = timedelta(0)
+
+    def __init__(self, challenge):
+        self.challenge = challenge
+
+
+@pytest.mark.parametrize(
+    ("authorization", "solvers", "chosen"),
+    [
+        (offered(), ["http-01", "dns-01"], "http-01"),
+        (offered(), ["dns-01", "http-01"], "dns-01"),
+        (offered(types=("dns-01",)), ["http-01", "dns-01"], "dns-01"),
+        (offered(wildcard=True), ["http-01", "dns-01"], "dns-01"),
+        (offered("10.0.0.1", "ip"), ["dns-01", "http-01"], "http-01"),
+    ],
+)
+def test_the_first_solver_that_server_and_name_allow_is_chosen(key, authorization, solvers, chosen):
+    solver, challenge, proof = choose(authorization, [Can(one) for one in solvers], key)
+    assert solver.challenge == challenge.type == proof.challenge == chosen
+    assert proof.authorization == key.authorization("tok")
+
+
+@pytest.mark.parametrize(
+    ("authorization", "solvers", "shown"),
+    [
+        (offered(wildcard=True), ["http-01"], r"\*\.a\.example can be proven by dns-01, http-01"),
+        (offered("10.0.0.1", "ip"), ["dns-01"], "this issuer is set up for dns-01"),
+        (offered(), [], "this issuer is set up for nothing"),
+        (offered(types=("tls-alpn-01",)), ["http-01"], "can be proven by tls-alpn-01"),
+        (offered(types=()), ["http-01"], "can be proven by nothing"),
+    ],
+)
+def test_a_name_that_nobody_proves_loses_the_order(key, authorization, solvers, shown):
+    with pytest.raises(OrderFailed, match=shown):
+        choose(authorization, [Can(one) for one in solvers], key)
