@@ -74,6 +74,8 @@ async def _look(run: Removal, ref: ObjectRef, resource: Resource, *, fresh: bool
 
 async def _delete(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> Finding:
     if why := reason_to_keep(ref, live, run.owner, run.rules):
+        if not run.dry_run:
+            run.memory.forget(resource, ref.key)
         return Finding(Entry(ref, Action.KEPT, why), live)
     if live.deleting:
         return await _await_end(run, ref, resource, live)

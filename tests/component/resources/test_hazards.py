@@ -1,10 +1,19 @@
 """Ways in which objects could be lost, left behind, overlooked or talked about too much."""
 
+import gc
 from datetime import timedelta
 
 import pytest
 
-from certwright.kube.kinds import ConfigMap, CustomResourceDefinition
+from certwright.apply import Memory
+from certwright.kube import Key
+from certwright.kube.kinds import (
+    ConfigMap,
+    CustomResourceDefinition,
+    Deployment,
+    HorizontalPodAutoscaler,
+)
+from certwright.runtime import DONE, Controller, select
 from certwright.testkit.builders import config_map
 
 GROUP = "resources.gardener.cloud"
@@ -69,6 +78,20 @@ async def test_what_carries_the_name_of_another_is_not_deleted(keeping):
     assert await keeping.exists(ConfigMap, "once") == {"once"}
 
 
+async def test_the_intent_of_a_copied_managed_resource_is_that_of_the_original(keeping):
+    """Who copies a ManagedResource copies its annotations and finalizers, but not its status."""
+    await keeping.declare("web", config_map("a"), config_map("once", annotations=IGNORE))
+    await keeping.settle()
+    await keeping.cluster.stop()
+    copy = keeping.managed_resource("copy", "copy")
+    original = (await keeping.get("web"))["metadata"]
+    copy["metadata"] |= {name: original[name] for name in ("annotations", "finalizers")}
+    await keeping.cluster.create(keeping.secret_with("copy", config_map("b")))
+    await keeping.cluster.create(copy)
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, "a", "b", "once") == {"a", "b", "once"}
+
+
 # What must not be left behind
 
 
@@ -86,6 +109,31 @@ async def test_what_went_and_came_back_goes_with_its_managed_resource(keeping):
     await keeping.cluster.delete(keeping.kind, "web")
     await keeping.settle()
     assert await keeping.exists(ConfigMap, "held", "free") == set()
+
+
+@pytest.mark.scenario("MR-22")
+async def test_a_part_of_an_inventory_stays_as_it_is_while_a_status_names_it(embedded_keeping):
+    """Else a crash before the next status would lose the objects that moved between parts."""
+    keeping = embedded_keeping
+    await keeping.install()
+    padded = {"example.com/padding": "x" * 100_000}
+    objects = [config_map(f"c{number}", annotations=padded) for number in range(12)]
+    await keeping.cluster.create(keeping.secret_with("one", *objects[:7]))
+    await keeping.cluster.create(keeping.secret_with("two", *objects[7:]))
+    await keeping.cluster.create(keeping.managed_resource("web", "one", "two"))
+    await keeping.settle()
+    before = (await keeping.status("web"))["inventoryRefs"]
+    await keeping.rewrite("one", *objects[4:7])
+    calls = await keeping.settle()
+    after = (await keeping.status("web"))["inventoryRefs"]
+    assert {part["name"] for part in before}.isdisjoint(part["name"] for part in after)
+    assert await keeping.cluster.names(ConfigMap) == {
+        *(f"c{number}" for number in range(4, 12)),
+        *(part["name"] for part in after),
+    }
+    about = [call for call in calls if "inventory" in call.path or call.path.endswith("/status")]
+    writes = [call.verb for call in about if call.verb != "get"]
+    assert writes == ["patch", "patch", "delete"]
 
 
 @pytest.mark.scenario("MR-53")
@@ -138,6 +186,68 @@ async def test_a_restart_writes_nothing_for_what_is_only_ever_created(keeping):
     await keeping.settle()
     calls = await keeping.restart()
     assert calls.writes == 0
+
+
+def deployment(name, replicas):
+    container = {"name": "main", "image": "example.com/main"}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
+    selector = {"matchLabels": {"app": name}}
+    spec = {"replicas": replicas, "selector": selector, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+def autoscaler(keeping, name):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "namespace": keeping.namespace},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 9},
+    }
+
+
+async def test_an_autoscaler_that_goes_during_a_pass_is_not_overlooked(embedded_keeping):
+    keeping = embedded_keeping
+    await keeping.cluster.create(autoscaler(keeping, "web"))
+    await keeping.declare("web", deployment("web", 2))
+    await keeping.settle()
+    await keeping.cluster.patch(Deployment, "web", {"spec": {"replicas": 5}})
+
+    async def remove_autoscaler(ctx, key):
+        if key.name == "signal" and ctx.get(ConfigMap, key) is not None:
+            await ctx.client.delete(HorizontalPodAutoscaler, Key(key.namespace, "web"))
+        return DONE
+
+    watched = select(ConfigMap, namespace=keeping.namespace)
+    await keeping.cluster.settle(Controller(watched, remove_autoscaler, name="vandal"))
+    others = [config_map(f"z{number}") for number in range(30)]
+    await keeping.rewrite("web", deployment("web", 2), config_map("signal"), *others)
+    await keeping.settle()
+    assert await keeping.find(HorizontalPodAutoscaler, "web") is None
+    assert (await keeping.find(Deployment, "web"))["spec"]["replicas"] == 2
+
+
+# What need not be remembered
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec"),
+    [
+        ({f"{GROUP}/keep-object": "true"}, {}),
+        ({}, {"keepObjects": True}),
+    ],
+)
+async def test_objects_that_stay_are_forgotten(embedded_keeping, annotations, spec):
+    keeping = embedded_keeping
+    await keeping.declare("web", config_map("stays", annotations=annotations), **spec)
+    await keeping.settle()
+    memories = [found for found in gc.get_objects() if isinstance(found, Memory)]
+    key = Key(keeping.namespace, "stays")
+    (memory,) = [found for found in memories if found.get(ConfigMap, key)]
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, "stays") == {"stays"}
+    assert memory.get(ConfigMap, key) is None
 
 
 # What nobody should read

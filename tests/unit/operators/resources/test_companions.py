@@ -10,7 +10,7 @@ from certwright.apply import ObjectRef
 from certwright.kube import Key
 from certwright.operators.resources.companions import (
     companion,
-    companion_names,
+    companion_name,
     read_companion,
     split,
 )
@@ -45,8 +45,7 @@ def test_a_huge_one_does() -> None:
 
 def test_what_is_written_can_be_read(make) -> None:
     resource = make(uid="u-1")
-    (reference,) = companion_names(resource, 1)
-    config_map = companion(resource, reference, entries(3))
+    config_map = companion(resource, InventoryReference("mr-inventory-0"), entries(3))
     assert config_map["metadata"] == {
         "namespace": "garden",
         "name": "mr-inventory-0",
@@ -80,8 +79,9 @@ def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(config_map
         read_companion(KEY, config_map)
 
 
-def test_names_follow_from_the_managed_resource(make) -> None:
-    assert companion_names(make(name="x"), 2) == [
-        InventoryReference("x-inventory-0"),
-        InventoryReference("x-inventory-1"),
-    ]
+def test_a_name_follows_from_the_content(make) -> None:
+    one, other, three = make(name="x"), make(name="y"), entries(3)
+    assert companion_name(one, three).name.startswith("x-inventory-")
+    assert companion_name(one, three) == companion_name(one, entries(3))
+    assert companion_name(one, three) != companion_name(other, three)
+    assert companion_name(one, three) != companion_name(one, entries(4))

@@ -128,7 +128,7 @@ REFS = st.builds(
 @given(st.lists(REFS, max_size=8))
 def test_an_intent_can_be_read_back(refs: list[ObjectRef]) -> None:
     entries = [reference_to(ref) for ref in refs]
-    assert decode_intent(encode_intent(entries) or "") == entries
+    assert decode_intent(encode_intent(entries, "u") or "", "u") == entries
 
 
 @given(
@@ -142,20 +142,22 @@ def test_every_object_is_in_the_inventory_before_it_is_created(old: list, new: l
 
 
 def test_an_intent_is_compact() -> None:
-    assert encode_intent([CONFIG, ROLE]) == (
-        '["v1/ConfigMap/bar/foo","rbac.authorization.k8s.io/v1/ClusterRole//x"]'
+    assert encode_intent([CONFIG, ROLE], "u-1") == (
+        '["u-1","v1/ConfigMap/bar/foo","rbac.authorization.k8s.io/v1/ClusterRole//x"]'
     )
 
 
 def test_what_is_too_much_for_an_annotation() -> None:
-    assert encode_intent([CONFIG] * inventory.MOST_INTENDED) is not None
-    assert encode_intent([CONFIG] * (inventory.MOST_INTENDED + 1)) is None
-    assert encode_intent([entry(f"v1/ConfigMap/a/{'x' * 253}")] * 500) is None
+    assert encode_intent([CONFIG] * inventory.MOST_INTENDED, "u") is not None
+    assert encode_intent([CONFIG] * (inventory.MOST_INTENDED + 1), "u") is None
+    assert encode_intent([entry(f"v1/ConfigMap/a/{'x' * 253}")] * 500, "u") is None
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "{}", "[1]", '["a"]', '["a/b/c"]', "null"])
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "{}", "[]", "[1]", '["a"]', '["u", "a/b/c"]', "null"]
+)
 def test_an_intent_of_another_hand_holds_nothing(text: str) -> None:
-    assert decode_intent(text) == []
+    assert decode_intent(text, "u") == []
 
 
 @pytest.mark.parametrize(
@@ -168,10 +170,15 @@ def test_an_intent_of_another_hand_holds_nothing(text: str) -> None:
     ],
 )
 def test_the_intent_counts_until_there_is_a_status(make, status: dict, expected: list) -> None:
-    resource = make(annotations={INTENT: encode_intent([CONFIG])}, status=status)
+    resource = make(uid="u", annotations={INTENT: encode_intent([CONFIG], "u")}, status=status)
     assert recorded(resource) == expected
 
 
+def test_the_intent_of_a_copy_is_not_its_own(make) -> None:
+    resource = make(uid="copy", annotations={INTENT: encode_intent([CONFIG], "original")})
+    assert recorded(resource) == []
+
+
 def test_what_companions_hold_belongs_to_the_inventory(make) -> None:
-    resource = make(annotations={INTENT: encode_intent([CONFIG])})
+    resource = make(uid="u", annotations={INTENT: encode_intent([CONFIG], "u")})
     assert recorded(resource, [ROLE]) == [ROLE]
