@@ -9,7 +9,13 @@ import sys
 
 import orjson
 
+from certwright.api.certmanager import CertificateRequest
+from certwright.cli.certfindings import Horizon, findings_in
+from certwright.cli.certmaterial import of_certificate_request
+from certwright.cli.certtable import drawn
+from certwright.cli.issuersample import issuer_sample
 from certwright.client import Request
+from certwright.issuers.ca import app
 from certwright.kube import Invalid, ObjectMeta
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import configure_logs
@@ -22,6 +28,7 @@ from certwright.testkit import (
     stale_restart,
     survives,
 )
+from certwright.testkit.actors import approver
 from greeting import Greeting, GreetingSpec, controller
 
 TABLE = (("accept", "application/json;as=Table;g=meta.k8s.io;v=v1"),)
@@ -53,7 +60,7 @@ async def show_table(cluster: EmbeddedCluster, path: str) -> None:
     table = orjson.loads(answer.body)
     columns = [i for i, c in enumerate(table["columnDefinitions"]) if not c["priority"]]
     rows = [[table["columnDefinitions"][i]["name"].upper() for i in columns]]
-    rows += [[str(row["cells"][i]) for i in columns] for row in table["rows"]]
+    rows += [[str(row["cells"][i] or "") for i in columns] for row in table["rows"]]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         show("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
@@ -128,6 +135,27 @@ def torture() -> None:
     expect(f"{runs} runs, each with a fault at another point, and one end state", holds=runs > 20)
 
 
+async def issue() -> None:
+    async with EmbeddedCluster() as cluster:
+        step(10, "A certificate authority, and a request to it that cert-manager would make")
+        await cluster.serve(CertificateRequest, *app.kinds)
+        for manifest in issuer_sample(cluster.clock.now()):
+            await cluster.create(manifest)
+        await cluster.settle(app.operator, approver())
+        await show_table(cluster, "/apis/issuers.certwright.dev/v1alpha1/caissuers")
+        await show_table(cluster, "/apis/cert-manager.io/v1/certificaterequests")
+        request = await cluster.get(CertificateRequest, "sample")
+        material = of_certificate_request("CertificateRequest default/sample", request)
+        for line in drawn(material, cluster.clock.now()):
+            show(line)
+        expect("the request was signed", holds=bool(request.status.certificate))
+        findings = findings_in(material, cluster.clock.now(), Horizon())
+        expect("the certificate is what was asked for", holds=not findings)
+        calls = await cluster.restart()
+        tell(calls)
+        expect("after a restart nothing is signed again", holds=calls.writes == 0)
+
+
 async def scenario(cluster: EmbeddedCluster) -> None:
     """What users do in step 9."""
     await cluster.create(hello(count=2))
@@ -143,4 +171,6 @@ if __name__ == "__main__":
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(tour())
     torture()
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(issue())
     print("\nNext: `make up`, then kubectl; README.md shows the forty lines behind this.")
