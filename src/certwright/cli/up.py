@@ -17,7 +17,8 @@ from certwright.cli.feed import LiveFeed
 from certwright.cli.load import load_controllers
 from certwright.cli.loops import run_to_end
 from certwright.cli.manifests import custom_kinds
-from certwright.cli.samples import apply_samples, read_manifests
+from certwright.cli.reading import read_manifests
+from certwright.cli.samples import apply_samples
 from certwright.client import Client, connect, until_served
 from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
@@ -57,7 +58,7 @@ class Plan:
 def run_up(plan: Plan) -> None:
     """Run until Ctrl-C, then leave nothing behind."""
     controllers = load_controllers(plan.targets)
-    samples = [manifest for path in plan.samples for manifest in read_manifests(path)]
+    samples = [manifest.obj for manifest in read_manifests(plan.samples)] if plan.samples else []
     configure_logs(level="warning", as_json=False)  # people look at this
     run_to_end(_up(plan, controllers, samples))
     print("stopped; nothing is left behind")

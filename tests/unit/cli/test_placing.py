@@ -39,13 +39,3 @@ def test_kinds_are_known_from_definitions_beside_them(scope, namespace):
     crd.obj["spec"] = {"group": "g", "scope": scope, "names": {"kind": "Toy"}}
     toy = manifest("Toy", api_version="g/v1")
     assert placed(toy, crd)[0] == namespace
-
-
-def test_all_that_is_no_object_is_named():
-    wrong = [Manifest({"kind": "X"}, Origin("f.yaml", 1)), manifest("")]
-    with pytest.raises(ExceptionGroup) as refused:
-        place(wrong, lambda _: None, "here")
-    assert [str(error) for error in refused.value.exceptions] == [
-        "f.yaml: document 2 (line 1): no apiVersion; every object has one",
-        "f.yaml: document 1 (line 1): no kind; every object has one",
-    ]
