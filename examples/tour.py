@@ -60,7 +60,8 @@ async def show_table(cluster: EmbeddedCluster, path: str) -> None:
     table = orjson.loads(answer.body)
     columns = [i for i, c in enumerate(table["columnDefinitions"]) if not c["priority"]]
     rows = [[table["columnDefinitions"][i]["name"].upper() for i in columns]]
-    rows += [[str(row["cells"][i] or "") for i in columns] for row in table["rows"]]
+    cells = [[row["cells"][i] for i in columns] for row in table["rows"]]
+    rows += [["" if cell is None else str(cell) for cell in row] for row in cells]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         show("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Annotated, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -22,6 +22,11 @@ ANSWER_LIMIT = 2**20
 """Bytes of an answer; a chain of ten certificates needs less than a tenth."""
 PATIENCE = timedelta(seconds=20)
 """From the first byte sent to the last one received."""
+
+CaBundle: TypeAlias = Annotated[
+    str, msgspec.Meta(description="PEM; whom to trust instead of the machine's roots.")
+]
+"""The field of a spec that `Web` takes as *trusted*."""
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 

@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import structlog
 from cryptography.hazmat.primitives.serialization import Encoding
+from msgspec import Meta
 
 from certwright import pki
 from certwright.issuer import (
@@ -30,7 +31,7 @@ from certwright.issuers.acme.jws import AccountKey, ExternalAccount
 from certwright.issuers.acme.orders import Ordering, Ticket, Waiting, identifiers
 from certwright.issuers.acme.solvers import DNS_01, HTTP_01, Solver, WebhookSolver
 from certwright.issuers.acme.verbs import verb_for
-from certwright.issuers.web import Web
+from certwright.issuers.web import CaBundle, Web
 from certwright.kube import DurationText, parse_duration
 
 
@@ -39,11 +40,11 @@ class Webhook:
     """Who puts proofs where the server looks; `WebhookSolver` says what is posted."""
 
     url: str
-    token: SecretKey | None = None
-    """Sent as a bearer token."""
-    ca_bundle: str = ""
-    settling: DurationText = "0s"
-    """How long a proof takes to be seen everywhere."""
+    token: Annotated[SecretKey | None, Meta(description="Sent as a bearer token.")] = None
+    ca_bundle: CaBundle = ""
+    settling: Annotated[
+        DurationText, Meta(description="How long a proof takes to be seen everywhere.")
+    ] = "0s"
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,7 @@ class ExternalAccountBinding:
     """An account at the authority."""
 
     key_id: str
-    mac_key: SecretKey
-    """In base64."""
+    mac_key: Annotated[SecretKey, Meta(description="In base64.")]
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,15 @@ class Spec:
     """Which server, as whom, and how names are proven."""
 
     directory: str
-    account_key: SecretKey
-    """A private key in PEM; the account is opened where there is none."""
+    account_key: Annotated[
+        SecretKey,
+        Meta(description="A private key in PEM; the account is opened where there is none."),
+    ]
     email: str = ""
     external_account: ExternalAccountBinding | None = None
     dns01: Webhook | None = None
     http01: Webhook | None = None
-    ca_bundle: str = ""
-    """PEM; whom to trust instead of the machine's roots."""
+    ca_bundle: CaBundle = ""
 
     def login(self) -> Login:
         """Return at which server, and as whom."""

@@ -24,17 +24,24 @@ from certwright.kube import DurationText, parse_duration
 class Spec:
     """Which authorities sign, and what certificates say about them."""
 
-    authorities: Annotated[list[SecretData], Meta(min_length=1, max_length=8)]
-    """Secrets with ``tls.crt``, ``tls.key``, maybe ``ca.crt``; several during a succession."""
-    propagation: DurationText = "1h"
-    """How long a new authority is only trusted before it signs."""
-    max_duration: DurationText | None = None
-    """The longest lifetime that is signed, and hence how long an authority of old is trusted."""
-    revocation_lists: list[str] = field(default_factory=list)
-    """URLs of revocation lists."""
-    ocsp_servers: list[str] = field(default_factory=list)
-    issuing_certificates: list[str] = field(default_factory=list)
-    """URLs where the authority's own certificate is found."""
+    authorities: Annotated[
+        list[SecretData],
+        Meta(min_length=1, max_length=8, description="Several while one follows another."),
+    ]
+    propagation: Annotated[
+        DurationText, Meta(description="How long a new authority is only trusted before it signs.")
+    ] = "1h"
+    max_duration: Annotated[
+        DurationText | None,
+        Meta(
+            description="The longest lifetime that is signed; bounds how long the old are trusted."
+        ),
+    ] = None
+    revocation_lists: Annotated[list[str], Meta(description="URLs.")] = field(default_factory=list)
+    ocsp_servers: Annotated[list[str], Meta(description="URLs.")] = field(default_factory=list)
+    issuing_certificates: Annotated[
+        list[str], Meta(description="URLs where the authority's own certificate is found.")
+    ] = field(default_factory=list)
 
     @property
     def longest(self) -> timedelta:

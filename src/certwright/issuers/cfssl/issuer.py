@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
+
+from msgspec import Meta
 
 from certwright.issuer import (
     Bundle,
@@ -14,7 +17,7 @@ from certwright.issuer import (
     SignOutcome,
 )
 from certwright.issuers.cfssl.client import CfsslClient, CfsslRefused, Profile
-from certwright.issuers.web import Web
+from certwright.issuers.web import CaBundle, Web
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,11 @@ class Spec:
 
     url: str
     profile: str = ""
-    label: str = ""
-    """The signer, where several are served."""
-    auth_key: SecretKey | None = None
-    """In hexadecimal, as in the server's configuration."""
-    ca_bundle: str = ""
-    """PEM; whom to trust instead of the machine's roots."""
+    label: Annotated[str, Meta(description="The signer, where several are served.")] = ""
+    auth_key: Annotated[
+        SecretKey | None, Meta(description="In hexadecimal, as in the server's configuration.")
+    ] = None
+    ca_bundle: CaBundle = ""
 
     def asked(self) -> Profile:
         """Return what to ask for."""

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
+from typing import Annotated
+
+from msgspec import Meta
 
 from certwright import pki
 from certwright.issuer import (
@@ -31,13 +34,15 @@ MODULE = "PKCS11_MODULE"
 class Spec:
     """Which key of which token, and its certificate."""
 
-    token: str
-    """The label of the token."""
-    key: str
-    """The label of the private key."""
+    token: Annotated[str, Meta(description="The label of the token.")]
+    key: Annotated[str, Meta(description="The label of the private key.")]
     pin: SecretKey
-    certificates: str
-    """PEM: the authority's own certificate and its chain, with or without root."""
+    certificates: Annotated[
+        str,
+        Meta(
+            description="PEM: the authority's own certificate and its chain, with or without root."
+        ),
+    ]
     revocation_lists: list[str] = field(default_factory=list)
     ocsp_servers: list[str] = field(default_factory=list)
     issuing_certificates: list[str] = field(default_factory=list)

@@ -6,6 +6,9 @@ issuer. The process never sends its own to a server that an issuer names.
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
+
+from msgspec import Meta
 
 from certwright.issuer import (
     Bundle,
@@ -18,7 +21,7 @@ from certwright.issuer import (
     SignOutcome,
 )
 from certwright.issuers.vault.client import VaultClient, VaultRefused, sign_order
-from certwright.issuers.web import Web
+from certwright.issuers.web import CaBundle, Web
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,7 @@ class KubernetesLogin:
     """A ServiceAccount that Vault knows."""
 
     role: str
-    token: SecretKey
-    """The ServiceAccount's token."""
+    token: Annotated[SecretKey, Meta(description="The ServiceAccount's token.")]
     mount: str = "kubernetes"
 
 
@@ -36,14 +38,11 @@ class Spec:
     """Which Vault, which role of which engine, and as whom."""
 
     server: str
-    path: str
-    """Of the endpoint that signs, such as ``pki/sign/web``."""
-    namespace: str = ""
-    """Vault's own, not Kubernetes'."""
+    path: Annotated[str, Meta(description="Of the endpoint that signs, such as pki/sign/web.")]
+    namespace: Annotated[str, Meta(description="Vault's own, not Kubernetes'.")] = ""
     token: SecretKey | None = None
     kubernetes: KubernetesLogin | None = None
-    ca_bundle: str = ""
-    """PEM; whom to trust instead of the machine's roots."""
+    ca_bundle: CaBundle = ""
 
     def __post_init__(self) -> None:
         if (self.token is None) == (self.kubernetes is None):
