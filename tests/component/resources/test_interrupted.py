@@ -16,17 +16,17 @@ from certwright.testkit.calls import is_write
 
 
 class Interjecting:
-    """A transport that does something before the first object of a kind is written."""
+    """A transport that does something before an object of a kind is written, once."""
 
-    def __init__(self, inner, kind, interjection):
+    def __init__(self, inner, kind):
         self._inner = inner
         self._kind = kind
-        self._interjection = interjection
+        self.interjection = None
 
     async def send(self, request):
         resource = request.resource
         if request.verb == "patch" and resource is not None and resource.kind == self._kind:
-            interjection, self._interjection = self._interjection, None
+            interjection, self.interjection = self.interjection, None
             if interjection is not None:
                 await interjection()
         return await self._inner.send(request)
@@ -51,10 +51,13 @@ async def test_a_secret_that_changes_during_a_pass_is_followed_by_another(keepin
     async def rewrite():
         await keeping.rewrite("web", newer)
 
-    transport = Interjecting(keeping.cluster.client.transport, "ConfigMap", rewrite)
+    transport = Interjecting(keeping.cluster.client.transport, "ConfigMap")
     target = Client(transport, clock=keeping.cluster.clock)
-    await keeping.declare("web", older)
-    calls = await keeping.settle(keeping.operator(target=target))
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle(keeping.operator(target=target))
+    transport.interjection = rewrite
+    await keeping.rewrite("web", older)
+    calls = await keeping.settle()
     assert (await keeping.find(ConfigMap, "a"))["data"] == {"n": "2"}
     assert await keeping.conditions("web") == healthy
     statuses = [
