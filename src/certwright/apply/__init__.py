@@ -33,6 +33,7 @@ from certwright.apply.cluster import (
     UnknownKind,
     finalizers_patch,
     left_of,
+    other_version,
 )
 from certwright.apply.compression import CompressionError, pack_brotli
 from certwright.apply.deleting import warnings_about
@@ -102,6 +103,7 @@ __all__ = [
     "last_foreign_writer",
     "left_of",
     "masked",
+    "other_version",
     "pack_brotli",
     "plan_pruning",
     "preserve",

@@ -140,8 +140,8 @@ class Cluster(Protocol):
         """Whether `read` knows every object; a cache of some of them does not."""
         ...
 
-    async def resource(self, gvk: GroupVersionKind) -> Resource:
-        """Return how a kind is served.
+    async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
+        """Return how a kind is served, in *any_version* if not in that one.
 
         Raises:
             UnknownKind: it is not.
@@ -219,14 +219,15 @@ class Direct:
         self.field_manager = field_manager or client.field_manager
         self._client = client
 
-    async def resource(self, gvk: GroupVersionKind) -> Resource:
+    async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
         """Return how a kind is served; unknown kinds are asked for again now and then."""
         try:
             return await self._client.discovery.resource_for(gvk)
-        except UnknownKind:
-            raise
         except NotFound as error:
-            raise UnknownKind(gvk) from error
+            other = await other_version(self._client, gvk) if any_version else None
+            if other is None:
+                raise UnknownKind(gvk) from error
+            return other
 
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         """Ask the server."""
@@ -319,6 +320,14 @@ class Direct:
     async def _write(self, asked: Request) -> Live:
         answer = await self._client.send(asked)
         return Live.of(orjson.loads(answer.body))
+
+
+async def other_version(client: Client, gvk: GroupVersionKind) -> Resource | None:
+    """Return how a kind is served in whatever version: objects outlive versions."""
+    for resource in await client.discovery.resources():
+        if (resource.group, resource.kind) == (gvk.group, gvk.kind):
+            return resource
+    return None
 
 
 def left_of(answer: JsonObject, resource: Resource) -> Live | None:

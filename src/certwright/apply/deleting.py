@@ -41,7 +41,7 @@ class Removal:
 async def delete_one(run: Removal, ref: ObjectRef) -> Finding:
     """Remove one object from the cluster; failures are part of the answer."""
     try:
-        resource = await run.cluster.resource(ref.gvk)
+        resource = await run.cluster.resource(ref.gvk, any_version=True)
         return await _patiently(run, ref, resource)
     except UnknownKind:
         return _gone(ref)  # its objects went with it

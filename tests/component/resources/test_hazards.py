@@ -136,6 +136,24 @@ async def test_a_part_of_an_inventory_stays_as_it_is_while_a_status_names_it(emb
     assert writes == ["patch", "patch", "delete"]
 
 
+async def test_objects_outlive_the_version_they_were_written_in(keeping, toys):
+    definition = toys.definition()
+    (version,) = definition["spec"]["versions"]
+    old = {**version, "name": "v1beta1", "storage": False}
+    definition["spec"]["versions"] = [version, old]
+    await keeping.cluster.install(definition)
+    await keeping.declare("web", {**toys.toy("t"), "apiVersion": f"{toys.group}/v1beta1"})
+    await keeping.settle()
+    versions = [version, {**old, "served": False}]
+    await keeping.cluster.patch(
+        CustomResourceDefinition, toys.name, {"spec": {"versions": versions}}
+    )
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.settle()
+    assert await keeping.find(keeping.kind, "web") is None
+    assert await keeping.find(toys.resource, "t") is None
+
+
 @pytest.mark.scenario("MR-53")
 async def test_releasing_what_is_gone_with_its_kind_is_no_failure(keeping, healthy, toys):
     await keeping.cluster.install(toys.definition())

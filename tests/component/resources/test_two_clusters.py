@@ -93,3 +93,19 @@ async def test_a_target_that_was_never_reached_is_told(keeping, target, connecti
     connection.down = False
     await keeping.cluster.advance(minutes=6)
     assert await keeping.conditions("web") == healthy
+
+
+@pytest.mark.scenario("MR-68")
+async def test_an_inventory_in_another_target_is_not_taken_over(keeping, target):
+    """Who gets a ManagedResource from another class knows nothing of what it had elsewhere."""
+    await keeping.declare("web", config_map("a"), config_map("b"))
+    await keeping.settle()
+    await keeping.cluster.advance(minutes=1)
+    await keeping.change("web", **{"class": "here"})
+    await keeping.settle()
+    assert await target.names(ConfigMap) == set()
+    await keeping.cluster.create(keeping.placed(config_map("b", {"by": "somebody"})))
+    await keeping.rewrite("web", config_map("a"))
+    await keeping.settle(keeping.operator(resource_class="here"))
+    assert await keeping.exists(ConfigMap, "a", "b") == {"a", "b"}
+    assert await keeping.inventory("web") == ["ConfigMap/a"]

@@ -9,13 +9,15 @@ from typing import Final
 from certwright.api.resources import ObjectReference
 from certwright.apply import Action, ChangeSet
 from certwright.client import TransportError
-from certwright.kube import ApiError
-from certwright.operators.resources import claims
+from certwright.kube import ApiError, JsonObject
+from certwright.operators.resources import claims, keys
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.conditions import APPLIED, Claim
+from certwright.operators.resources.entry import is_deleting
 from certwright.operators.resources.gathering import InventoryLost, known_inventory
 from certwright.operators.resources.inventory import recorded, ref_of
 from certwright.operators.resources.keeper import Look
+from certwright.operators.resources.placing import Placed, drop_companions
 from certwright.operators.resources.policy import delete_rules
 from certwright.operators.resources.status import Report, Update
 from certwright.runtime import DONE, Outcome, again
@@ -77,7 +79,12 @@ class Departure:
     async def _release(self, held: list[str]) -> Outcome:
         look = self._look
         rest = [name for name in look.resource.metadata.finalizers if name not in held]
-        await look.ctx.patch(look.obj, {"metadata": {"finalizers": rest}})
+        metadata: JsonObject = {"finalizers": rest}
+        if not is_deleting(look.resource):  # who comes next has another target
+            await look.write(Update(resources=(), companions=()))
+            await drop_companions(look, Placed((), ()))
+            metadata["annotations"] = {keys.INTENT: None}
+        await look.ctx.patch(look.obj, {"metadata": metadata})
         look.keeper.forget(look.key)
         return DONE
 

@@ -12,7 +12,14 @@ from typing import Final
 
 import orjson
 
-from certwright.apply import Live, ObjectRef, UnknownKind, finalizers_patch, left_of
+from certwright.apply import (
+    Live,
+    ObjectRef,
+    UnknownKind,
+    finalizers_patch,
+    left_of,
+    other_version,
+)
 from certwright.client import Propagation, Request, Response, request
 from certwright.kube import (
     MERGE_PATCH,
@@ -68,12 +75,15 @@ class TargetCluster:
         self._targets = targets
         self._client = targets.client
 
-    async def resource(self, gvk: GroupVersionKind) -> Resource:
+    async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
         """Return how a kind is served, and see to it that its objects are watched."""
         try:
             return await self._targets.resource(gvk)
         except NotFound as error:
-            raise UnknownKind(gvk) from error
+            other = await other_version(self._client, gvk) if any_version else None
+            if other is None:
+                raise UnknownKind(gvk) from error
+            return other
 
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         """Return an object from its store, or as the server has it right now."""
