@@ -86,6 +86,8 @@ class _Comparable:
             case dict():
                 return {k: self._walk(v, (*path, k)) for k, v in value.items()}
             case list():
+                if path[-1:] == ("conditions",):  # whose order only tells which came first
+                    value = sorted(value, key=lambda condition: str(condition.get("type")))
                 return [self._walk(v, (*path, str(i))) for i, v in enumerate(value)]
             case str():
                 return self._text(value, path)
