@@ -15,7 +15,13 @@ from certwright.client import request
 from certwright.client.errors import BadAnswer
 from certwright.client.transport import Request, Response
 from certwright.clock import Clock
-from certwright.kube import ApiError, GroupVersionKind, NotFound, Resource
+from certwright.kube import (
+    ApiError,
+    GroupVersionKind,
+    NotFound,
+    Resource,
+    ServiceUnavailable,
+)
 from certwright.kube.kinds import BUILT_IN
 
 _AGGREGATED = (
@@ -45,6 +51,7 @@ class Discovery:
         self._clock = clock
         self._patience = patience.total_seconds()
         self._served: dict[GroupVersionKind, Resource] = {}
+        self._silent: set[str] = set()  # versions of groups whose server does not answer
         self._asked_at: float | None = None
         self._refreshing = asyncio.Lock()
 
@@ -57,11 +64,17 @@ class Discovery:
 
         Raises:
             NotFound: the server does not serve the kind (yet).
+            ServiceUnavailable: the server behind its group does not answer, so nobody knows.
         """
         if (found := self.known(gvk)) is not None:
             return found
         await self._refresh(unless=lambda: gvk in self._served or self._is_fresh())
         if (found := self.known(gvk)) is None:
+            if gvk.api_version in self._silent:
+                raise ServiceUnavailable(
+                    f"the server of {gvk.api_version} does not answer, so nobody knows whether "
+                    f"there is a kind {gvk.kind}"
+                )
             raise NotFound(
                 f"the server has no kind {gvk.kind} in {gvk.api_version}; "
                 "install its CustomResourceDefinition, or correct apiVersion and kind"
@@ -88,22 +101,28 @@ class Discovery:
             if unless():
                 return
             served: dict[GroupVersionKind, Resource] = {}
+            silent: set[str] = set()
             for root in ("/api", "/apis"):
-                for resource in await self._list(root):
+                for resource in await self._list(root, silent):
                     served.setdefault(resource.gvk, resource)
-            self._served = served
+            self._served, self._silent = served, silent
             self._asked_at = self._clock.monotonic()
 
-    async def _list(self, root: str) -> list[Resource]:
+    async def _list(self, root: str, silent: set[str]) -> list[Resource]:
+        """Return what is served below a path; note who does not answer."""
         document = await self._get(root, _Document, accept=_AGGREGATED)
         if document.kind == "APIGroupDiscoveryList":
+            silent.update(_stale(document))
             return list(_aggregated(document))
         resources: list[Resource] = []
         for group_version in _group_versions(document):
             try:
                 listed = await self._get(f"{root}/{group_version}", _ResourceList)
+            except NotFound:
+                continue
             except ApiError:
-                continue  # the server behind this group is down; the others still count
+                silent.add(group_version)  # its server is down; the others still count
+                continue
             resources += _listed(group_version, listed)
         return resources
 
@@ -124,6 +143,7 @@ class _Version(msgspec.Struct, rename="camel"):
 
     version: str = ""
     group_version: str = ""
+    freshness: str = ""
     resources: list["_Served"] = []
 
 
@@ -178,6 +198,14 @@ def _aggregated(document: _Document) -> Iterator[Resource]:
                         entry.resource,
                         namespaced=entry.scope == "Namespaced",
                     )
+
+
+def _stale(document: _Document) -> Iterator[str]:
+    """Yield the versions whose own server did not answer when it was last asked."""
+    for group in document.items:
+        for version in group.versions:
+            if version.freshness == "Stale":
+                yield f"{group.metadata.name}/{version.version}"
 
 
 def _group_versions(document: _Document) -> Iterator[str]:

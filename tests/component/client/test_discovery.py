@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from certwright.client import BadAnswer, Client, Request, Response
-from certwright.kube import GroupVersionKind, NotFound, Resource
+from certwright.kube import GroupVersionKind, NotFound, Resource, ServiceUnavailable
 from certwright.kube.kinds import Deployment
 from certwright.testkit.virtualtime import VirtualLoop
 
@@ -171,6 +171,32 @@ def test_servers_without_aggregated_discovery(loop):
         Resource("", "v1", "Pod", "pods"),
         GREETING,
     )
+
+
+STALE = {
+    "metadata": {"name": "down.example.com"},
+    "versions": [{"version": "v1", "freshness": "Stale", "resources": []}],
+}
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        LEGACY,
+        {"/api": aggregated(), "/apis": {"kind": "APIGroupDiscoveryList", "items": [STALE]}},
+    ],
+)
+def test_what_a_silent_server_serves_is_not_known(loop, documents):
+    """Whoever deletes objects must not take them for gone with their kind."""
+    discovery = Client(Served(documents), clock=loop.clock).discovery
+    with pytest.raises(ServiceUnavailable, match=r"down\.example\.com/v1 does not answer"):
+        loop.run_until_complete(
+            discovery.resource_for(GroupVersionKind("down.example.com", "v1", "Thing"))
+        )
+    with pytest.raises(NotFound):
+        loop.run_until_complete(
+            discovery.resource_for(GroupVersionKind("other.example.com", "v1", "Thing"))
+        )
 
 
 def test_a_document_that_is_no_discovery_is_named(loop, served, discovery):

@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from certwright.api.resources import ObjectReference
-from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound
+from certwright.kube import (
+    Forbidden,
+    GroupVersionKind,
+    JsonObject,
+    Key,
+    NotFound,
+    ServiceUnavailable,
+)
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.resources.companions import read_companion
 from certwright.operators.resources.desired import (
@@ -125,8 +132,8 @@ async def _scopes(keeper: Keeper, decoded: Iterable[DecodedSecret]) -> dict[Grou
     for gvk in kinds:
         try:
             scopes[gvk] = (await keeper.targets.resource(gvk)).namespaced
-        except NotFound:
-            continue
+        except (NotFound, ServiceUnavailable):
+            continue  # applying it tells
     return scopes
 
 

@@ -28,6 +28,7 @@ from certwright.kube import (
     Key,
     NotFound,
     Resource,
+    ServiceUnavailable,
 )
 from certwright.kube.kinds import CustomResourceDefinition, Namespace
 from certwright.operators.resources.policy import FIELD_MANAGER
@@ -206,7 +207,7 @@ class TargetCluster:
         for gvk in kinds:
             while self._client.discovery.known(gvk) is None:
                 self._client.discovery.invalidate()
-                with suppress(NotFound):
+                with suppress(NotFound, ServiceUnavailable):
                     await self._client.discovery.resource_for(gvk)
                     break
                 await asyncio.sleep(SERVED_SECONDS)
