@@ -6,6 +6,7 @@ wakes the one that judges health. An origin of another source cluster, or none, 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from certwright.kube import JsonObject, Key, LabelSelector, Resource
@@ -41,11 +42,18 @@ def could_be_drift(old: Entry | None, new: Entry | None) -> bool:
 
 def selects(workload: Entry, pod: Entry) -> bool:
     """Say whether a workload counts a pod among its own."""
+    selector = _selector(workload)
+    return selector is not None and selector.matches(pod.meta.labels)
+
+
+@lru_cache(maxsize=1024)
+def _selector(workload: Entry) -> LabelSelector | None:
+    """Return what a workload selects; each pod is compared with all workloads around it."""
     spec: JsonObject = workload.obj().get("spec") or {}
     try:
-        return LabelSelector.from_spec(spec.get("selector")).matches(pod.meta.labels)
+        return LabelSelector.from_spec(spec.get("selector"))
     except ValueError:
-        return False
+        return None
 
 
 class Wakeups:
