@@ -26,11 +26,12 @@ from certwright.issuer.signingrequests import SigningRequests
 from certwright.issuer.signingstatus import SigningScribe
 from certwright.issuer.slimming import Slim
 from certwright.issuer.spec import SpecType
-from certwright.kube import Resource
+from certwright.kube import Object, Resource
 from certwright.kube.kinds import Secret
 from certwright.runtime import (
     Controller,
     CpuPool,
+    Entry,
     Mapper,
     Part,
     Site,
@@ -99,7 +100,7 @@ def build(
             workers=settings.workers,
             deadline=settings.check_timeout + GRACE,
         )
-    for desk, watched in _desks(kinds, settings):
+    for desk, watched in _desks(kinds, settings, memory):
         requests = RequestLoop(desk, signer, memory, backoff)
         changed = predicates.foreign_part_changed
         if settings.compat == "upstream":
@@ -122,14 +123,16 @@ def build(
         )
 
 
-def _desks(kinds: Sequence[Resource], settings: Settings) -> Iterator[tuple[Desk, Watched]]:
+def _desks(
+    kinds: Sequence[Resource], settings: Settings, memory: Memory
+) -> Iterator[tuple[Desk, Watched]]:
     group, compat = kinds[0].group, settings.compat
     if settings.certificate_requests:
         scribe = RequestScribe(
             field_owner=settings.field_owner, set_ca=settings.set_ca, compat=compat
         )
         desk: Desk = CertificateRequests(kinds, scribe, compat)
-        yield desk, select(CertificateRequest, transform=Slim(group))
+        yield desk, _open_requests(CertificateRequest, group, memory)
     if settings.kubernetes_csrs:
         desk = SigningRequests(
             kinds,
@@ -137,7 +140,18 @@ def _desks(kinds: Sequence[Resource], settings: Settings) -> Iterator[tuple[Desk
             settings.field_owner,
             settings.namespaced_csrs,
         )
-        yield desk, select(CertificateSigningRequest, transform=Slim(group))
+        yield desk, _open_requests(CertificateSigningRequest, group, memory)
+
+
+def _open_requests(kind: type[Object], group: str, memory: Memory) -> Watched:
+    """Watch the requests that may have to be signed; there are a thousand times as many others."""
+    slim = Slim(group)
+
+    def is_wanted(entry: Entry) -> bool:
+        version = entry.meta.resource_version
+        return slim.is_open(entry.raw) and not memory.is_settled(kind.resource, entry.key, version)
+
+    return select(kind, transform=slim, keep=is_wanted)
 
 
 def _secrets(kinds: Sequence[Resource], spec: SpecType[S], namespace: str) -> list[Watched]:

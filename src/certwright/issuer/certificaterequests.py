@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
-from certwright.issuer.conditions import FORBIDDEN_ON_REQUESTS
+from certwright.issuer.conditions import FORBIDDEN_ON_REQUESTS, READY
 from certwright.issuer.desk import Asked, Circumstances, TermsError, own_conditions
-from certwright.issuer.gates import Gate, gate_request
+from certwright.issuer.gates import Gate, gate_request, is_settled
 from certwright.issuer.matching import IssuerAt, match_reference
 from certwright.issuer.outcomes import Change, Compat, Waiting
 from certwright.issuer.request import Request
 from certwright.issuer.requeststatus import RequestScribe, Said, state_of
 from certwright.issuer.verdicts import Verdict
-from certwright.kube import Resource, parse_duration
+from certwright.kube import Resource, find_condition, parse_duration
 from certwright.runtime import Entry
 
 DEFAULT_LIFETIME = timedelta(hours=2160)
@@ -46,6 +46,10 @@ class CertificateRequests:
         """Judge what the request is ready for."""
         deleting = asked.metadata.deletion_timestamp is not None
         return gate_request(asked.conditions, is_deleting=deleting, compat=self.compat)
+
+    def is_final(self, asked: Asked) -> bool:
+        """Whether it is settled, one way or the other."""
+        return is_settled(find_condition(asked.conditions, READY))
 
     def is_issued(self, asked: Asked) -> bool:
         """Whether it has a certificate."""

@@ -76,6 +76,10 @@ class Desk(Protocol):
         """Judge what the request is ready for."""
         ...
 
+    def is_final(self, asked: Asked) -> bool:
+        """Whether it is settled, one way or the other."""
+        ...
+
     def is_issued(self, asked: Asked) -> bool:
         """Whether it has a certificate."""
         ...

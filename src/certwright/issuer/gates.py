@@ -30,7 +30,7 @@ def gate_request(
     ready = find_condition(conditions, READY)
     if compat == "upstream":
         return _upstream_gate(conditions, ready)
-    if is_deleting or _is_settled(ready) or is_true(conditions, INVALID_REQUEST):
+    if is_deleting or is_settled(ready) or is_true(conditions, INVALID_REQUEST):
         return Gate.LEAVE
     if is_true(conditions, DENIED):
         return Gate.DENY
@@ -47,7 +47,8 @@ def gate_signing_request(
     return Gate.PROCEED if APPROVED in types else Gate.UNAPPROVED
 
 
-def _is_settled(ready: Condition | None) -> bool:
+def is_settled(ready: Condition | None) -> bool:
+    """Whether a Ready condition is the last word about a CertificateRequest."""
     if ready is None:
         return False
     return ready.status == "True" or (
@@ -60,7 +61,7 @@ def _upstream_gate(conditions: Sequence[Condition], ready: Condition | None) -> 
     marked = ready is not None and ready.status == "False" and ready.reason == "Denied"
     if not is_true(conditions, APPROVED) and not marked:
         return Gate.UNAPPROVED
-    if _is_settled(ready):
+    if is_settled(ready):
         return Gate.LEAVE
     if is_true(conditions, DENIED):
         return Gate.DENY

@@ -5,7 +5,7 @@ certificate where the first was signed and not yet written, and nothing else.
 """
 
 import asyncio
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +15,9 @@ from certwright.issuer.matching import IssuerAt
 from certwright.issuer.outcomes import Notice
 from certwright.kube import Key, Resource
 from certwright.runtime import Channel
+
+SETTLED = 20_000
+"""How many settled requests are remembered, so that old news about them is not believed."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ class Memory:
         self._linked: dict[IssuerAt, set[tuple[Resource, Key]]] = defaultdict(set)
         self._users: dict[Key, set[IssuerAt]] = defaultdict(set)
         self._first_write: int | None = None
+        self._settled: OrderedDict[tuple[Resource, Key], int] = OrderedDict()
 
     # Requests
 
@@ -80,6 +84,20 @@ class Memory:
             self._linked[at].discard((kind, key))
             if not self._linked[at]:
                 del self._linked[at]
+
+    def settle(self, kind: Resource, key: Key, version: str) -> None:
+        """Remember that a request was settled at a version, and nothing else about it."""
+        if not version.isdecimal():
+            return
+        self._settled[kind, key] = int(version)
+        self._settled.move_to_end((kind, key))
+        if len(self._settled) > SETTLED:
+            self._settled.popitem(last=False)
+
+    def is_settled(self, kind: Resource, key: Key, version: str) -> bool:
+        """Whether a request was settled at this version or a later one, as far as we remember."""
+        known = self._settled.get((kind, key))
+        return known is not None and version.isdecimal() and int(version) <= known
 
     def link(self, kind: Resource, key: Key, at: IssuerAt) -> None:
         """Note that a request is to be woken when its issuer changes."""

@@ -46,8 +46,8 @@ class Change:
     notice: Notice | None = None
     next: Next = Next.DONE
     after: timedelta = field(default=timedelta())
-    error: str = ""
-    """What went wrong, for the log."""
+    is_final: bool = False
+    """Whether the request is settled by it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,12 +185,15 @@ class RequestLoop:
         if change.status is not None:
             try:
                 stored = await ctx.apply_status(asked.typed, change.status, any_version=is_upstream)
-                self.memory.wrote(stored["metadata"]["resourceVersion"])
+                version = stored["metadata"]["resourceVersion"]
+                self.memory.wrote(version)
+                if change.is_final:
+                    self._drop(ctx, asked.key, version)
             except NotFound:
                 return self._forget(asked.key)
         if not is_upstream:
             self._tell(ctx, case, change)
-        if case.attempts.signed is not None:
+        if change.is_final:
             return self._forget(asked.key)
         return self._next(change, case.attempts)
 
@@ -249,7 +252,14 @@ class RequestLoop:
         if signed is not None and self.desk.is_issued(case.asked):
             said = self.desk.settle(case.asked, issued(signed), now)
             self._tell(ctx, case, Change(notice=said.notice))
+        if self.desk.is_final(case.asked):
+            self._drop(ctx, case.asked.key, case.asked.metadata.resource_version)
         return self._forget(case.asked.key)
+
+    def _drop(self, ctx: Context, key: Key, version: str) -> None:
+        """Keep nothing of a settled request but the version, lest old news revive it."""
+        self.memory.settle(self.desk.resource, key, version)
+        ctx.store(self.desk.resource).discard(key)
 
     def _forget(self, key: Key) -> Outcome:
         self.memory.forget(self.desk.resource, key)

@@ -85,7 +85,8 @@ class RequestScribe:
         status = _status(patch) | {"certificate": b64encode(verdict.bundle.chain).decode()}
         if self.set_ca and verdict.bundle.ca:
             status["ca"] = b64encode(verdict.bundle.ca).decode()
-        return Change(status=status, notice=Notice("Normal", "Issued", "Synced", message))
+        notice = Notice("Normal", "Issued", "Synced", message)
+        return Change(status=status, notice=notice, is_final=True)
 
     def _ended(
         self, said: Said, patch: list[Condition], reason: str, message: str, now: datetime
@@ -96,6 +97,7 @@ class RequestScribe:
             status=_status(patch) | {"failureTime": format_time(now)},
             notice=Notice("Warning", "PermanentError", "SyncFailed", message),
             next=Next.STOP,
+            is_final=True,
         )
 
     def _going_on(

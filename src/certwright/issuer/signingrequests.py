@@ -14,7 +14,12 @@ from certwright.api.certificates import (
 )
 from certwright.issuer.carried import carried
 from certwright.issuer.certificaterequests import DEFAULT_LIFETIME
-from certwright.issuer.conditions import FORBIDDEN_ON_SIGNING_REQUESTS, STATE
+from certwright.issuer.conditions import (
+    DENIED,
+    FAILED,
+    FORBIDDEN_ON_SIGNING_REQUESTS,
+    STATE,
+)
 from certwright.issuer.desk import Asked, Circumstances, TermsError, own_conditions
 from certwright.issuer.gates import Gate, gate_signing_request
 from certwright.issuer.matching import IssuerAt, match_signer
@@ -66,6 +71,11 @@ class SigningRequests:
             has_certificate=bool(asked.typed.status.certificate),
             is_deleting=asked.metadata.deletion_timestamp is not None,
         )
+
+    def is_final(self, asked: Asked) -> bool:
+        """Whether it is settled, one way or the other."""
+        ended = any(one.type in {FAILED, DENIED} for one in asked.conditions)
+        return ended or self.is_issued(asked)
 
     def is_issued(self, asked: Asked) -> bool:
         """Whether it has a certificate."""

@@ -50,7 +50,8 @@ class SigningScribe:
                 message = f"Succeeded signing the {_KIND}"
                 chain = b64encode(verdict.bundle.chain).decode()
                 status = _status(patch) | {"certificate": chain}
-                return Change(status=status, notice=Notice("Normal", "Issued", "Synced", message))
+                notice = Notice("Normal", "Issued", "Synced", message)
+                return Change(status=status, notice=notice, is_final=True)
             case Result.PENDING:
                 message = pending_text(verdict.text, self.compat)
                 kind: EventType = "Warning" if self.compat == "upstream" else "Normal"
@@ -74,7 +75,7 @@ class SigningScribe:
         )
         patch = put_signing_condition(said.conditions, patch, failed, now)
         notice = Notice("Warning", "PermanentError", "SyncFailed", message)
-        return Change(status=_status(patch), notice=notice, next=Next.STOP)
+        return Change(status=_status(patch), notice=notice, next=Next.STOP, is_final=True)
 
     def _changed(
         self, said: SigningSaid, patch: list[SigningCondition], notice: Notice, step: Next

@@ -1,4 +1,4 @@
-"""What of a request stays in memory: of one that is settled, or somebody else's, very little."""
+"""Which requests stay in memory: those that may still be signed, and nothing of the others."""
 
 from dataclasses import dataclass
 
@@ -34,6 +34,16 @@ class Slim:
             if status.get(name):
                 status[name] = _MARK
         return orjson.dumps(obj)
+
+    def is_open(self, raw: bytes) -> bool:
+        """Whether a request may have to be signed by us."""
+        obj: JsonObject = orjson.loads(raw)
+        spec = obj.get("spec")
+        if not isinstance(spec, dict):
+            return True  # of another shape than we know: to be looked at
+        return not self._is_foreign(spec) and not _is_settled(
+            obj.get("status") or {}, "signerName" in spec
+        )
 
     def _is_foreign(self, spec: JsonObject) -> bool:
         if "issuerRef" in spec:

@@ -92,6 +92,7 @@ def _share(cache: Cache, watched: Watched) -> StoreHandle:
         fields=watched.fields,
         metadata_only=watched.metadata_only,
         transform=watched.transform,
+        keep=watched.keep,
         indexes=watched.indexes,
     )
 

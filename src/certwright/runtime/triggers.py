@@ -14,6 +14,7 @@ from certwright.runtime.entry import Entry
 from certwright.runtime.indexes import IndexFunction
 from certwright.runtime.intake import Transform
 from certwright.runtime.predicates import Predicate
+from certwright.runtime.store import Interest
 
 if TYPE_CHECKING:
     from certwright.runtime.context import Context
@@ -34,6 +35,7 @@ class Watched:
     metadata_only: bool = False
     indexes: Mapping[str, IndexFunction] = field(default_factory=dict)
     transform: Transform | None = None
+    keep: Interest | None = None
 
     @property
     def resource(self) -> Resource:
@@ -54,13 +56,15 @@ def select(
     metadata_only: bool = False,
     indexes: Mapping[str, IndexFunction] | None = None,
     transform: Transform | None = None,
+    keep: Interest | None = None,
 ) -> Watched:
     """Watch part of a kind, or watch it with indexes for ``ctx.indexed``.
 
     Only what is watched wakes, and only that can be read. A *transform* such as `Keep` or
-    `Drop` reduces each object to what the controller needs of it.
+    `Drop` reduces each object to what the controller needs of it; what *keep* does not want
+    never enters the store.
     """
-    return Watched(kind, namespace, labels, fields, metadata_only, indexes or {}, transform)
+    return Watched(kind, namespace, labels, fields, metadata_only, indexes or {}, transform, keep)
 
 
 def watched_of(watchable: Watchable) -> Watched:

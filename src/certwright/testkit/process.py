@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
+import orjson
+
 from certwright.client import Client, Transport
 from certwright.clock import Clock
-from certwright.kube import Forbidden, NotFound, key_of
+from certwright.kube import Forbidden, JsonObject, NotFound, key_of
 from certwright.runtime import Declared, Feed, Manager, Rng
 
 RESTART_SECONDS = 1.0
@@ -129,13 +131,20 @@ async def _behind(feed: Feed, witness: Client) -> list[str]:
         )
     except (NotFound, Forbidden):
         return []  # the kind is not there, or not for this process: nothing to catch up with
-    held = feed.store if view.keep else None  # what it does not want it need not know
     stored = {(e.uid, e.meta.resource_version) for e in feed.store.items()}
     actual = {
         (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
         for obj in listing.items
-        if held is None or key_of(obj) in held
+        if _is_wanted(feed, obj)
     }
     if stored == actual:
         return []
     return [f"the store of {view} lacks {len(actual - stored)} versions of {len(actual)} objects"]
+
+
+def _is_wanted(feed: Feed, obj: JsonObject) -> bool:
+    """Whether a store holds an object, or would take it in: what it refuses it need not know."""
+    keep = feed.view.keep
+    if keep is None or key_of(obj) in feed.store:
+        return True
+    return keep(feed.store.intake.entry(orjson.dumps(obj)))
