@@ -22,7 +22,7 @@ from certwright.operators.resources.keeper import MANY, Look
 from certwright.operators.resources.placing import drop_companions, place
 from certwright.operators.resources.policy import FIELD_MANAGER, delete_rules
 from certwright.operators.resources.remembered import Settled
-from certwright.operators.resources.status import Report, Update
+from certwright.operators.resources.status import Report, Update, objects_before
 from certwright.runtime import Entry, Store
 
 NAMED: Final = 5
@@ -52,6 +52,7 @@ class Application:
         self._unreleased: list[str] = []
         self._objection = ""
         self._left: list[ObjectReference] = []
+        self._before = objects_before(look.obj.get("status"), len(facts.inventory))
 
     @property
     def failed(self) -> bool:
@@ -239,7 +240,7 @@ class Application:
             return
         settings = self._keeper.configuration.controllers.managed_resource.prune_guard
         self._objection = PruneGuard(settings.objects, settings.percent).objection(
-            before=len(self._facts.inventory),
+            before=self._before,
             removed=len(removed),
             confirmed=self._look.resource.metadata.annotations.get(keys.CONFIRM_PRUNE),
         )
@@ -277,7 +278,8 @@ class Application:
         claim = self._claim()
         applied = claim.status == "True"
         complete = applied or claim.reason == "DecodingFailed"
-        report = Report.of(ChangeSet.of(self._changes), total=len(facts.plan.inventory))
+        total = self._before if self._left else len(facts.plan.inventory)
+        report = Report.of(ChangeSet.of(self._changes), total=total)
         said, judged = [claim], None
         if applied:
             judged = await judge_objects(look, self._refs, self._unwatched)

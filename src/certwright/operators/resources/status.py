@@ -102,6 +102,16 @@ class Update:
     report: Report | None = None
 
 
+def objects_before(status: Any, inventory: int) -> int:
+    """Return how many objects there were before anything was removed from the input.
+
+    The *inventory* does not tell, for it also names what is about to be created. The number of
+    the last report does, as it stays while anything is left that is not wanted.
+    """
+    told = Report.recorded(status if isinstance(status, dict) else {}).summary.total
+    return told or inventory
+
+
 def updated(status: Any, update: Update, now: datetime) -> JsonObject:
     """Return a whole status after an update; an equal one if there is nothing new in it."""
     new: JsonObject = dict(status) if isinstance(status, dict) else {}

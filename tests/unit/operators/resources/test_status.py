@@ -9,7 +9,13 @@ from certwright.apply import Action, ChangeSet, Entry, ObjectRef, Writer
 from certwright.apply.health import Health, Verdict
 from certwright.operators.resources import claims
 from certwright.operators.resources.inventory import reference_to
-from certwright.operators.resources.status import MOST_OBJECTS, Report, Update, updated
+from certwright.operators.resources.status import (
+    MOST_OBJECTS,
+    Report,
+    Update,
+    objects_before,
+    updated,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -173,3 +179,9 @@ def test_an_inventory_of_a_wrong_shape_is_replaced() -> None:
 
 def test_an_empty_inventory_stays_as_it_is_spelt() -> None:
     assert updated({"resources": []}, Update(resources=[]), NOW) == {"resources": []}
+
+
+def test_how_many_objects_there_were_is_what_the_last_report_said():
+    assert objects_before({"summary": {"total": 12}}, 24) == 12
+    assert objects_before({}, 24) == 24
+    assert objects_before(None, 3) == 3
