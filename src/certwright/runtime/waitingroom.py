@@ -14,7 +14,7 @@ ROOM_BYTES: Final = 4 * 2**20
 
 
 class WaitingRoom:
-    """The most recent refused entries, up to *limit* bytes of objects."""
+    """The most recent refused entries, up to *limit* bytes of objects and their field sets."""
 
     def __init__(self, limit: int = ROOM_BYTES) -> None:
         self._limit = limit
@@ -25,14 +25,18 @@ class WaitingRoom:
         """Keep an entry instead of any older version; whoever came first goes first."""
         self.take(entry.key)
         self._entries[entry.key] = entry
-        self._size += len(entry.raw)
+        self._size += _size(entry)
         while self._size > self._limit:
             _, oldest = self._entries.popitem(last=False)
-            self._size -= len(oldest.raw)
+            self._size -= _size(oldest)
 
     def take(self, key: Key) -> Entry | None:
         """Return and forget the entry at a key, if it is still here."""
         entry = self._entries.pop(key, None)
         if entry is not None:
-            self._size -= len(entry.raw)
+            self._size -= _size(entry)
         return entry
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.raw) + len(entry.own_fields)
