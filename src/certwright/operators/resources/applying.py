@@ -21,6 +21,7 @@ from certwright.operators.resources.judging import judge_objects
 from certwright.operators.resources.keeper import MANY, Look
 from certwright.operators.resources.placing import drop_companions, place
 from certwright.operators.resources.policy import FIELD_MANAGER, delete_rules
+from certwright.operators.resources.releasing import release
 from certwright.operators.resources.remembered import Settled
 from certwright.operators.resources.status import Report, Update, objects_before
 from certwright.runtime import Entry, Store
@@ -209,22 +210,10 @@ class Application:
             if same(ref) in before:
                 try:
                     with suppress(NotFound):  # and neither is its kind, perhaps
-                        await self._release(ref)
+                        await release(self._keeper.cluster, ref, self._look.origin)
                     self._keeper.let_go([ref])
                 except (ApiError, TransportError) as error:
                     self._unreleased.append(f'"{inventory.object_id(ref)}": {error}')
-
-    async def _release(self, ref: ObjectRef) -> None:
-        cluster = self._keeper.cluster
-        resource = await cluster.resource(ref.gvk)
-        live = await cluster.read(resource, ref.key) or await cluster.read(
-            resource, ref.key, fresh=True
-        )
-        if live is None or live.annotations.get(keys.ORIGIN) != str(self._look.origin):
-            return
-        version = {"uid": live.uid, "resourceVersion": live.resource_version}
-        marks = {keys.ORIGIN: None, keys.DESCRIPTION: None}
-        await cluster.patch(resource, ref.key, {"metadata": {**version, "annotations": marks}})
 
     async def prune(self) -> None:
         """Delete what is no longer wanted, unless there is any doubt that it is so."""
