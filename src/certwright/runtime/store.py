@@ -311,6 +311,10 @@ class Store:
             self._table.put(entry)
         return self._table.entries.get(key)
 
+    def is_at_hand(self, key: Key) -> bool:
+        """Say whether `admit` would find what *keep* refused."""
+        return key in self._table.refused
+
     def discard(self, key: Key) -> None:
         """Drop an object that *keep* no longer wants, without telling anybody."""
         self._ahead.pop(key, None)
@@ -353,12 +357,9 @@ class Store:
 
     def _is_echo_of_deleted(self, entry: Entry) -> bool:
         tombstone = self._gone.get(entry.key)
-        if tombstone is None:
-            return False
-        if tombstone.uid == entry.uid:
-            return True
-        del self._gone[entry.key]  # a new object took the name
-        return False
+        if tombstone is not None and tombstone.uid != entry.uid:
+            del self._gone[entry.key]  # a new object took the name
+        return tombstone is not None and tombstone.uid == entry.uid
 
 
 def version_number(resource_version: str) -> int | None:

@@ -30,6 +30,9 @@ class WaitingRoom:
             _, oldest = self._entries.popitem(last=False)
             self._size -= _size(oldest)
 
+    def __contains__(self, key: Key) -> bool:
+        return key in self._entries
+
     def take(self, key: Key) -> Entry | None:
         """Return and forget the entry at a key, if it is still here."""
         entry = self._entries.pop(key, None)

@@ -147,4 +147,6 @@ def _is_wanted(feed: Feed, obj: JsonObject) -> bool:
     keep = feed.view.keep
     if keep is None or key_of(obj) in feed.store:
         return True
+    if feed.store.is_at_hand(key_of(obj)):
+        return False  # refused when it came, and taken in when somebody asks
     return keep(feed.store.intake.entry(orjson.dumps(obj)))
