@@ -170,7 +170,7 @@ def pebble_running(folder, localhost, external=None):
         running(
             "pebble", "-config", str(folder / "pebble.json"), "-dnsserver", f"127.0.0.1:{dns}",
             log=folder / "pebble.log", port=acme,
-            environment={"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20"},
+            environment={"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "5"},
         ),
     ]  # fmt: skip
     with contextlib.ExitStack() as stack:
@@ -211,8 +211,10 @@ def txt_records(pebble):
 @pytest.fixture
 async def responder(pebble):
     """A responder where Pebble looks for it."""
-    async with Responder(pebble.http_port, "127.0.0.1") as serving:
-        yield serving
+    serving = Responder(pebble.http_port, "127.0.0.1")
+    await serving.start()
+    yield serving
+    await serving.stop()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Our side of RFC 8555 against Pebble, which rejects one nonce in five on purpose."""
+"""Our side of RFC 8555 against Pebble, which rejects one nonce in twenty on purpose."""
 
 import asyncio
 import hashlib

@@ -42,9 +42,8 @@ class App(Protocol):
         """The kind of cluster-wide issuers."""
         ...
 
-    @property
-    def operator(self) -> Declared:
-        """What answers requests."""
+    def operator_in(self, namespace: str) -> Declared:
+        """Return what answers requests; cluster issuers find their Secrets in the namespace."""
         ...
 
 
@@ -95,7 +94,7 @@ class IssuerConformance:
         await cluster.serve(CertificateRequest, *(kind for kind in kinds if kind is not None))
         await self.prepare(cluster)
         await self._create(cluster, subject)
-        await cluster.settle(self.app.operator)
+        await cluster.settle(self.app.operator_in(cluster.namespace))
         result = await prove(subject, conformance_item)
         if result.skipped:
             raise SkipTest(result.skipped)

@@ -5,8 +5,13 @@ With ``ACME_HTTP01_PORT`` set, HTTP-01 proofs are served on that port, by this p
 
 import os
 
-from certwright.issuers.acme.issuer import acme_issuer
+from certwright.issuers.acme.issuer import acme_issuer, app
 from certwright.issuers.acme.responder import Responder
 
-port = os.environ.get("ACME_HTTP01_PORT", "")
-acme_issuer(*([Responder(int(port))] if port else [])).main()
+if port := os.environ.get("ACME_HTTP01_PORT"):
+    responder = Responder(int(port))
+    app = acme_issuer(responder)
+    app.on_startup(responder.start)
+    app.on_shutdown(responder.stop)
+
+app.main()

@@ -1,14 +1,11 @@
-"""Answers HTTP-01 challenges from this process, from the first proof on.
+"""Answers HTTP-01 challenges from this process.
 
 Requests for ``/.well-known/acme-challenge/`` on port 80 of the names to be proven have to be
 led here, by an Ingress for instance. Proofs are kept in memory: a step of an order presents
 them again, so that nothing is lost by a restart.
 """
 
-import asyncio
 from datetime import timedelta
-from types import TracebackType
-from typing import Self
 
 from aiohttp import web
 
@@ -19,10 +16,7 @@ _IDLE_SECONDS = 10.0
 
 
 class Responder:
-    """A solver for ``http-01`` that serves the proofs itself.
-
-    It listens from the first proof on, until the process or its context ends.
-    """
+    """A solver for ``http-01`` that serves the proofs itself, between `start` and `stop`."""
 
     challenge = HTTP_01
     settling = timedelta(0)
@@ -30,7 +24,6 @@ class Responder:
     def __init__(self, port: int, host: str = "0.0.0.0") -> None:  # noqa: S104 - to be reached
         self._place = (host, port)
         self._bodies: dict[str, str] = {}
-        self._starting = asyncio.Lock()
         app = web.Application(client_max_size=1024)
         app.router.add_get("/.well-known/acme-challenge/{token}", self._answer)
         self._runner = web.AppRunner(
@@ -43,29 +36,17 @@ class Responder:
         bound: int = self._runner.addresses[0][1]
         return bound
 
-    async def __aenter__(self) -> Self:
+    async def start(self) -> None:
         """Start to listen."""
-        await self._listening()
-        return self
+        await self._runner.setup()
+        await web.TCPSite(self._runner, *self._place).start()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop."""
+    async def stop(self) -> None:
+        """Stop to listen."""
         await self._runner.cleanup()
-
-    async def _listening(self) -> None:
-        async with self._starting:
-            if not self._runner.addresses:
-                await self._runner.setup()
-                await web.TCPSite(self._runner, *self._place).start()
 
     async def present(self, proof: Proof) -> None:
         """Answer for this proof from now on; the oldest is forgotten if there are too many."""
-        await self._listening()
         self._bodies[proof.path] = proof.authorization
         while len(self._bodies) > _MOST_PROOFS:
             del self._bodies[next(iter(self._bodies))]

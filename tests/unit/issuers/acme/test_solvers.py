@@ -15,7 +15,7 @@ from certwright.issuers.acme import (
 )
 from certwright.issuers.acme.messages import Authorization, Challenge
 from certwright.issuers.acme.solvers import choose
-from certwright.issuers.web import Web
+from certwright.issuers.web import Web, WebError
 
 HTTP = Proof("http-01", "a.example", "tok", "tok.key")
 DNS = Proof("dns-01", "a.example", "tok", "tok.key")
@@ -58,7 +58,9 @@ async def test_a_webhook_that_refuses_is_an_error(serve, trusted):
 
 
 async def test_the_responder_answers_for_what_was_presented_only():
-    async with Responder(0, "127.0.0.1") as responder, Web() as web:
+    responder = Responder(0, "127.0.0.1")
+    await responder.start()
+    async with Web() as web:
         base = f"http://127.0.0.1:{responder.port}"
         assert (await web.send("GET", base + HTTP.path)).status == 404
         await responder.present(HTTP)
@@ -68,6 +70,9 @@ async def test_the_responder_answers_for_what_was_presented_only():
         await responder.withdraw(HTTP)
         await responder.withdraw(HTTP)
         assert (await web.send("GET", base + HTTP.path)).status == 404
+        await responder.stop()
+        with pytest.raises(WebError, match="cannot be reached"):
+            await web.send("GET", base + HTTP.path)
 
 
 def offered(value="a.example", kind="dns", *, wildcard=False, types=("http-01", "dns-01")):
