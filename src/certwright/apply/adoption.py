@@ -65,9 +65,9 @@ def _adoption(live: Live, rules: Rules) -> Claim:
     return Claim(Right.REFUSE, f"it exists already and is not ours; label it {labels} to adopt it")
 
 
-def has_legacy(live: Live, managers: Collection[str]) -> bool:
+def has_legacy(live: Live, field_manager: str, managers: Collection[str]) -> bool:
     """Say whether some of an object's fields belong to a manager we take over from."""
-    return any(_is_legacy(entry, managers) for entry in live.managed)
+    return any(_is_legacy(entry, field_manager, managers) for entry in live.managed)
 
 
 def taken_over(
@@ -76,9 +76,10 @@ def taken_over(
     """Return managedFields in which the fields of some managers are ours by apply.
 
     Then a field they set and we do not want disappears with our next apply. Only what they
-    wrote by update counts; what they applied they may still care for.
+    wrote by update counts; what they applied they may still care for. Who has our name but for
+    what follows a colon is another installation of ours: what is ours now it does not care for.
     """
-    legacy = [entry for entry in managed if _is_legacy(entry, managers)]
+    legacy = [entry for entry in managed if _is_legacy(entry, field_manager, managers)]
     mine = next((entry for entry in managed if _is_mine(entry, field_manager)), None)
     fields = FieldSet()
     for entry in [*legacy, *([mine] if mine else ())]:
@@ -94,9 +95,13 @@ def taken_over(
     return [own, *rest]
 
 
-def _is_legacy(entry: JsonObject, managers: Collection[str]) -> bool:
-    by_update = entry.get("operation") == "Update" and not entry.get("subresource")
-    return by_update and entry.get("manager") in managers
+def _is_legacy(entry: JsonObject, field_manager: str, managers: Collection[str]) -> bool:
+    manager = str(entry.get("manager") or "")
+    if entry.get("subresource") or manager == field_manager:
+        return False
+    if entry.get("operation") == "Update":
+        return manager in managers
+    return manager.partition(":")[0] == field_manager.partition(":")[0]
 
 
 def _is_mine(entry: JsonObject, field_manager: str) -> bool:

@@ -197,20 +197,25 @@ class _Application:
 
     async def _take_over(self, live: Live) -> Live:
         """Make fields of a predecessor ours, so that those no longer wanted can go."""
-        managers = self._rules.take_over_from
-        if not managers or not has_legacy(live, managers):
+        managers, mine = self._rules.take_over_from, self._run.cluster.field_manager
+        if not has_legacy(live, mine, managers):
             return live
         fresh = await self._read(fresh=True)
         if fresh is None:
             raise Conflict(f"{self._wanted.ref} is gone")
-        if not has_legacy(fresh, managers):
+        if not has_legacy(fresh, mine, managers):
             return fresh
-        managed = taken_over(fresh.managed, self._run.cluster.field_manager, managers)
+        managed = taken_over(fresh.managed, mine, managers)
         if self._run.dry_run:
             return Live(fresh.obj, managed)
         version = {"uid": fresh.uid, "resourceVersion": fresh.resource_version}
-        patch: JsonObject = {"metadata": {**version, "managedFields": managed}}
-        return await self._run.cluster.patch(self._resource, self._wanted.ref.key, patch)
+        metadata: JsonObject = {**version, "managedFields": managed}
+        owner = self._run.owner
+        if owner is not None and not owner.owns(fresh.annotations.get(owner.annotation) or ""):
+            # else whose it was would put its fields back before ours are written
+            metadata["annotations"] = {owner.annotation: owner.value}
+        key = self._wanted.ref.key
+        return await self._run.cluster.patch(self._resource, key, {"metadata": metadata})
 
     async def _clean(self, live: Live) -> Live:
         patch = leftovers(self._desired, live, self._rules)

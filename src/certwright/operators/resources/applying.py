@@ -20,7 +20,7 @@ from certwright.operators.resources.inventory import ref_of
 from certwright.operators.resources.judging import judge_objects
 from certwright.operators.resources.keeper import MANY, Look
 from certwright.operators.resources.placing import drop_companions, place
-from certwright.operators.resources.policy import FIELD_MANAGER, delete_rules
+from certwright.operators.resources.policy import delete_rules
 from certwright.operators.resources.releasing import release
 from certwright.operators.resources.remembered import Settled
 from certwright.operators.resources.status import Report, Update, objects_before
@@ -187,7 +187,7 @@ class Application:
             writer = None
             if live is not None:
                 fields = {"metadata": {"managedFields": list(live.managed)}}
-                writer = last_foreign_writer(fields, {FIELD_MANAGER})
+                writer = last_foreign_writer(fields, {self._keeper.cluster.field_manager})
             remembered.opponents[ref] = writer
             name = writer.manager if writer else "somebody unknown"
             note = f"{ref} is changed again and again by {name}; it is repaired less often now"

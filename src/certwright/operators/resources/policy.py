@@ -10,6 +10,7 @@ from certwright.apply import DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
 from certwright.kube import Key, parse_duration, parse_time
 from certwright.managed import COLLECTABLE
 from certwright.operators.resources import keys
+from certwright.operators.resources.configuration import ManagedResourceSettings
 from certwright.operators.resources.desired import Desired, DesiredObject, Mode, Refusal
 from certwright.operators.resources.inventory import object_id, ref_of, reference_to
 from certwright.operators.resources.labels import inject_labels, labels_for_all
@@ -17,13 +18,27 @@ from certwright.operators.resources.origin import Origin
 from certwright.operators.resources.scaled import Scaled
 
 FIELD_MANAGER: Final = "certwright"
-"""Who signs the fields of target objects."""
+"""Who signs the fields of target objects, in the usual installation."""
 PREDECESSOR: Final = "gardener-resource-manager"
 """The field manager whose objects we take over."""
 FORCE_AFTER: Final = timedelta(seconds=10)
 """How long a forced deletion waits for finalizers before it clears them."""
 
+_USUAL_LABEL: Final = ManagedResourceSettings().managed_by_label_value
 _PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")
+
+
+def field_manager(managed_by: str) -> str:
+    """Return who signs the fields of target objects in an installation with this label.
+
+    Installations do not see each other's objects, so their names must differ: only then does
+    the server refuse to create what another one has created before.
+    """
+    return FIELD_MANAGER if managed_by == _USUAL_LABEL else f"{FIELD_MANAGER}:{managed_by}"
+
+
+def _is_signature(manager: str) -> bool:
+    return manager == PREDECESSOR or manager.partition(":")[0] == FIELD_MANAGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +179,7 @@ def is_foreign(live: Live, since: datetime | None, *, fall_back: bool) -> bool:
     appeared *since* we want it may be the work of an earlier version that left no trace, unless
     it is wanted as a *fall_back* only.
     """
-    signed = any(writer.manager in {FIELD_MANAGER, PREDECESSOR} for writer in live.writers())
+    signed = any(_is_signature(writer.manager) for writer in live.writers())
     if signed or live.annotations.get(keys.ORIGIN):
         return False
     if fall_back:

@@ -73,7 +73,7 @@ async def preview(
     others = await source.list(ManagedResource.resource)
     known = {(o["metadata"]["namespace"], o["metadata"]["name"]) for o in others.items}
     owner = policy.owner(origin, lambda other: other in known)
-    engine = Engine(Direct(target, field_manager=policy.FIELD_MANAGER))
+    engine = Engine(Direct(target, field_manager=policy.field_manager(managed_by)))
     changes = await engine.apply(plan.wanted, owner=owner, dry_run=True)
     problems = (*desired.undecodable, *map(str, plan.refused))
     removed = compare(inventory, plan.inventory, equivalences).removed

@@ -31,7 +31,6 @@ from certwright.kube import (
     ServiceUnavailable,
 )
 from certwright.kube.kinds import CustomResourceDefinition, Namespace
-from certwright.operators.resources.policy import FIELD_MANAGER
 from certwright.operators.resources.targets import Targets
 from certwright.runtime import Entry
 
@@ -69,10 +68,10 @@ class CachedLive(Live):
 class TargetCluster:
     """An `apply.Cluster` over the stores of the target."""
 
-    field_manager = FIELD_MANAGER
     sees_all = False
 
-    def __init__(self, targets: Targets) -> None:
+    def __init__(self, targets: Targets, field_manager: str) -> None:
+        self.field_manager = field_manager
         self._targets = targets
         self._client = targets.client
 

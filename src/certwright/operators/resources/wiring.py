@@ -35,7 +35,7 @@ from certwright.operators.resources.judging import Judge
 from certwright.operators.resources.keeper import Keeper
 from certwright.operators.resources.metrics import ResourceMetrics
 from certwright.operators.resources.origin import IDENTITY, needs_identity, resolve_cluster_id
-from certwright.operators.resources.policy import FIELD_MANAGER, PREDECESSOR
+from certwright.operators.resources.policy import PREDECESSOR, field_manager
 from certwright.operators.resources.reconcile import Reconciler
 from certwright.operators.resources.remembered import Memories
 from certwright.operators.resources.responsibility import ResourceClass
@@ -119,7 +119,8 @@ class _Assembly:
             name: {namespace: Channel() for namespace in self._namespaces}
             for name in ("apply", "judge")
         }
-        managers = (FIELD_MANAGER, PREDECESSOR)
+        self._managed_by = self._settings.managed_resource.managed_by_label_value
+        managers = (field_manager(self._managed_by), PREDECESSOR)
         self._target_cache = Cache(
             target,
             cluster="" if self._shared else "target",
@@ -134,14 +135,14 @@ class _Assembly:
     def _make_keeper(
         self, configuration: Configuration, site: Site, target: Client, identity: str
     ) -> Keeper:
-        label = f"{keys.MANAGED_BY}={self._settings.managed_resource.managed_by_label_value}"
         targets = Targets(
             target,
             self._target_cache,
-            label=label,
+            label=f"{keys.MANAGED_BY}={self._managed_by}",
             namespaces=configuration.target_client_connection.namespaces,
         )
-        cluster, memory, memories = TargetCluster(targets), Memory(), Memories()
+        cluster = TargetCluster(targets, field_manager(self._managed_by))
+        memory, memories = Memory(), Memories()
         wake_judge = self._wake("judge")
 
         def judge(key: Key) -> None:

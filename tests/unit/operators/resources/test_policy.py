@@ -13,6 +13,7 @@ from certwright.operators.resources.origin import Origin
 from certwright.operators.resources.policy import (
     FORCE_AFTER,
     delete_rules,
+    field_manager,
     kept_because,
     owner,
     plan,
@@ -242,3 +243,8 @@ def test_a_forced_deletion_does_not_wait_for_long(make) -> None:
     rules = delete_rules(force, (), garbage_collected=False)
     assert rules.finalize_after(live()) == FORCE_AFTER
     assert rules.finalize_after(live(finalize_deletion_after="1h")) == FORCE_AFTER
+
+
+def test_installations_with_a_label_of_their_own_have_a_name_of_their_own():
+    assert field_manager("gardener") == "certwright"
+    assert field_manager("two") == "certwright:two"
