@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from certwright.client import Client, Request
@@ -37,8 +38,8 @@ class Usage:
         return ", ".join(f"{verb} {count:,}" for verb, count in sorted(self.calls.items()))
 
 
-async def usage(client: Client, resource: str = "", *, but: str = "") -> Usage:
-    """Ask the server about one resource, or about all *but* one. Itself it does not count."""
+async def usage(client: Client, resource: str = "", *, but: Collection[str] = ()) -> Usage:
+    """Ask the server about one resource, or about all *but* some. Itself it does not count."""
     answer = await client.send(Request("get", "GET", "/metrics"))
     calls: Counter[str] = Counter()
     cpu = 0.0
@@ -48,6 +49,6 @@ async def usage(client: Client, resource: str = "", *, but: str = "") -> Usage:
         elif name == "apiserver_request_total":
             found = dict(_LABEL.findall(labels))
             asked = found.get("resource", "")
-            if asked and (asked == resource if resource else asked != but):
+            if asked and (asked == resource if resource else asked not in but):
                 calls[found["verb"]] += int(float(value))
     return Usage(calls, cpu)

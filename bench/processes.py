@@ -3,16 +3,17 @@
 import contextlib
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import IO, Any, Self
 
 import msgspec
 
@@ -33,32 +34,67 @@ class SubjectFailed(Exception):
     """A subject ended before it was done."""
 
 
-class Program:
-    """A running module of this package that writes JSON lines."""
+class Child:
+    """A running command that ends with its context."""
 
-    def __init__(self, module: str, *args: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "examples")])
-        local = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-        environment = {**os.environ, **local, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
-        self.module = module
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        *,
+        environment: Mapping[str, str] = os.environ,
+        log: IO[bytes] | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", f"bench.{module}", *args],
+            command,
             cwd=ROOT,
-            env=environment,
+            env={**environment, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=log or subprocess.PIPE,
+            stderr=log,
             text=True,
         )
         self._timer = Timer(patience_seconds, self._process.kill)
         self._timer.start()
 
-    def __enter__(self) -> "Program":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         self._process.kill()
         self._process.communicate()
+
+    def pause(self) -> None:
+        """Let the process do nothing until it is resumed."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a process go on that was paused."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def cpu(self) -> float:
+        """Return the processor time the process has used so far."""
+        return cpu_of(self._process.pid)
+
+    def rss(self) -> int:
+        """Return the bytes of memory the process occupies."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+
+class Program(Child):
+    """A running module of this package that writes JSON lines."""
+
+    def __init__(self, module: str, *args: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "examples")])
+        self.module = module
+        super().__init__(
+            [sys.executable, "-m", f"bench.{module}", *args],
+            environment={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"},
+            patience_seconds=patience_seconds,
+        )
 
     def line(self) -> dict[str, Any]:
         """Wait for the next line."""
@@ -73,16 +109,6 @@ class Program:
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
-
-    def cpu(self) -> float:
-        """Return the processor time the process has used so far."""
-        return cpu_of(self._process.pid)
-
-    def rss(self) -> int:
-        """Return the bytes of memory the process occupies."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
-        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-        return int(line.split()[1]) * 1024
 
 
 def cpu_of(pid: int) -> float:

@@ -6,6 +6,7 @@ from bench.result import Result
 from bench.suite import (
     embedded,
     idle,
+    issuing,
     list_watch,
     managed_resources,
     memory,
@@ -25,4 +26,5 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "simulation": simulation.run,
     "pki": pki.run,
     "managed-resources": managed_resources.run,
+    "issuing": issuing.run,
 }

@@ -71,7 +71,7 @@ class Stopwatch:
 
     async def start(self) -> None:
         """Begin a phase."""
-        self._server = await usage(self._client, but="leases")
+        self._server = await usage(self._client, but=["leases"])
         self._etcd_cpu, self._cpu = cpu_of(self._etcd), self._program.cpu()
         self._began = asyncio.get_running_loop().time()
 
@@ -79,7 +79,7 @@ class Stopwatch:
         """End the phase."""
         seconds = asyncio.get_running_loop().time() - self._began
         own, etcd = self._program.cpu() - self._cpu, cpu_of(self._etcd) - self._etcd_cpu
-        server = await usage(self._client, but="leases")
+        server = await usage(self._client, but=["leases"])
         return Phase(seconds, own, server.since(self._server), etcd)
 
 
