@@ -17,6 +17,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
@@ -269,7 +270,13 @@ class Cluster(ABC):
 
     def _definition(self, kind: type[Object]) -> JsonObject:
         """Return the CRD of a kind declared with `custom_resource`."""
-        return crd_manifest(kind)
+        return _manifest(kind)
+
+
+@cache
+def _manifest(kind: type[Object]) -> JsonObject:
+    """Return the CRD of a kind; thousands of simulated runs install the same."""
+    return crd_manifest(kind)
 
 
 def _kinds(declared: Declared) -> Sequence[type[Object] | Resource]:
