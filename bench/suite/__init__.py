@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from bench.result import Result
 from bench.suite import (
     embedded,
+    growth,
     idle,
     issuing,
+    large,
     list_watch,
     managed_resources,
     memory,
@@ -26,5 +28,7 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "simulation": simulation.run,
     "pki": pki.run,
     "managed-resources": managed_resources.run,
+    "managed-resources-growth": growth.run,
+    "managed-resources-large": large.run,
     "issuing": issuing.run,
 }

@@ -3,7 +3,7 @@
 import asyncio
 import statistics
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -92,13 +92,18 @@ async def _run(runs: int) -> Result:
     lives: dict[str, list[Life]] = {name: [] for name in SUBJECTS}
     for number in range(runs):
         async with control_plane(controllers=()) as plane, connect(plane.kubeconfig) as client:
-            await until_served(client, await client.create(crd_manifest(ManagedResource)))
-            for namespace in NAMESPACES.values():
-                await client.create(_namespace(namespace))
+            await prepared(client, NAMESPACES.values())
             lives["bare loop"].append(await bare(plane, client, UNITS))
             long = number == 0
             lives["certwright"].append(await ours(plane, client, UNITS, long=long))
     return _result(lives, runs)
+
+
+async def prepared(client: Client, namespaces: Iterable[str]) -> None:
+    """Install the definition and create namespaces."""
+    await until_served(client, await client.create(crd_manifest(ManagedResource)))
+    for namespace in namespaces:
+        await client.create(_namespace(namespace))
 
 
 async def bare(plane: ControlPlane, client: Client, units: int) -> Life:
@@ -122,7 +127,9 @@ async def bare(plane: ControlPlane, client: Client, units: int) -> Life:
             return Life(applied, await watch.stop())
 
 
-async def ours(plane: ControlPlane, client: Client, units: int, *, long: bool) -> Life:
+async def ours(
+    plane: ControlPlane, client: Client, units: int, *, long: bool, delete: bool = True
+) -> Life:
     """Let the operator apply, rest, repair and delete."""
     namespace = NAMESPACES["certwright"]
     await create_all(client, [source(namespace, name) for name in names(units)])
@@ -137,7 +144,8 @@ async def ours(plane: ControlPlane, client: Client, units: int, *, long: bool) -
             await at_rest(program)
             if long:
                 await _long_parts(client, program, watch, life, units)
-            await _delete(client, witness, watch, life, namespace)
+            if delete:
+                await _delete(client, witness, watch, life, namespace)
             return life
 
 
