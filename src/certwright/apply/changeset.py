@@ -56,6 +56,8 @@ class Entry:
     diff: Diff = field(default_factory=Diff)
     writer: Writer | None = None
     """Who wrote last besides us, where that explains the difference."""
+    refused: bool = False
+    """Whether it failed because the cluster judged it invalid, and not because it is away."""
 
     def __str__(self) -> str:
         reason = f": {_one_line(self.reason)}" if self.reason else ""

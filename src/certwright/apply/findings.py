@@ -9,6 +9,7 @@ from certwright.apply.masking import without_values_of
 from certwright.apply.preserve import Sent
 from certwright.apply.refs import ObjectRef
 from certwright.apply.wanted import Wanted
+from certwright.kube import Invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +47,5 @@ def failed(wanted: Wanted, error: Exception, live: Live | None = None) -> Findin
     """Report an object that could not be applied, in the words clients look for."""
     text = without_values_of(str(error), wanted.obj)
     reason = f'error during apply of object "{wanted.ref.id}": {text}'
-    return Finding(Entry(wanted.ref, Action.FAILED, reason), live)
+    refused = isinstance(error, Invalid)
+    return Finding(Entry(wanted.ref, Action.FAILED, reason, refused=refused), live)

@@ -7,6 +7,8 @@ from certwright.testkit.builders import config_map, stateful_set
 
 PREFIX = "resources.gardener.cloud"
 CONFIRM = "resources.certwright.dev/confirm-prune"
+HOLD = {"metadata": {"finalizers": ["example.com/hold"]}}
+RELEASE = {"metadata": {"finalizers": None}}
 NAMES = [f"cm-{number:02}" for number in range(12)]
 
 
@@ -111,3 +113,44 @@ async def test_volumes_go_with_their_stateful_set_if_the_spec_says_so(keeping, a
     # Claims are protected; those that were deleted may linger.
     kept = {c["metadata"]["name"] for c in claims if "deletionTimestamp" not in c["metadata"]}
     assert kept == left
+
+
+@pytest.mark.scenario("MR-70")
+@pytest.mark.parametrize("answer", ["true", "12"])
+async def test_a_confirmation_holds_for_one_deletion(keeping, healthy, answer):
+    await keeping.declare("web", *map(config_map, NAMES))
+    await keeping.settle()
+    await keeping.annotate("web", CONFIRM, answer)
+    await keeping.rewrite("web", *map(config_map, NAMES[:11]))  # nothing that needs it
+    await keeping.settle()
+    assert CONFIRM in (await keeping.get("web"))["metadata"]["annotations"]
+    await keeping.rewrite("web", *map(config_map, NAMES[:5]))
+    calls = await keeping.settle()
+    assert CONFIRM not in (await keeping.get("web"))["metadata"]["annotations"]
+    assert calls.of("ManagedResource").writes == 2
+    assert await keeping.conditions("web") == healthy
+    others = [f"other-{name}" for name in NAMES]
+    await keeping.rewrite("web", *map(config_map, others))
+    await keeping.settle()
+    await keeping.rewrite("web")
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, *others) == set(others)
+
+
+@pytest.mark.scenario("MR-70")
+async def test_what_lingers_was_confirmed_and_what_goes_later_was_not(keeping, healthy):
+    await keeping.declare("web", *map(config_map, NAMES))
+    await keeping.settle()
+    for name in NAMES[5:]:
+        await keeping.cluster.patch(ConfigMap, name, HOLD)
+    await keeping.annotate("web", CONFIRM, "true")
+    await keeping.rewrite("web", *map(config_map, NAMES[:5]))
+    await keeping.settle()
+    assert CONFIRM not in (await keeping.get("web"))["metadata"]["annotations"]
+    await keeping.restart()
+    assert "is still pending" in await keeping.message("web")
+    for name in NAMES[5:]:
+        await keeping.cluster.patch(ConfigMap, name, RELEASE)
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES[:5])
+    assert await keeping.conditions("web") == healthy

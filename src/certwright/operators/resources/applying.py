@@ -9,21 +9,18 @@ from certwright.api.resources import ObjectReference
 from certwright.apply import Action, ChangeSet, Live, ObjectRef, Wanted, last_foreign_writer
 from certwright.apply import Entry as Change
 from certwright.client import TransportError
-from certwright.kube import ApiError, JsonObject, NotFound
+from certwright.kube import ApiError, JsonObject
 from certwright.operators.resources import claims, inventory, keys
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.conditions import APPLIED, Claim
-from certwright.operators.resources.deletion import lingering
 from certwright.operators.resources.gathering import Facts
-from certwright.operators.resources.guards import PruneGuard
 from certwright.operators.resources.inventory import ref_of
 from certwright.operators.resources.judging import judge_objects
 from certwright.operators.resources.keeper import MANY, Look
 from certwright.operators.resources.placing import drop_companions, place
-from certwright.operators.resources.policy import delete_rules
-from certwright.operators.resources.releasing import release
+from certwright.operators.resources.pruning import Pruning
 from certwright.operators.resources.remembered import Settled
-from certwright.operators.resources.status import Report, Update, objects_before
+from certwright.operators.resources.status import Report, Update
 from certwright.runtime import Entry, Store
 
 NAMED: Final = 5
@@ -37,8 +34,6 @@ class Application:
     """Carries out one pass and keeps account of it. Call the steps in the order they stand."""
 
     def __init__(self, look: Look, facts: Facts) -> None:
-        self.lingering: list[Lingering] = []
-        """Objects that are no longer wanted and still there."""
         self.damped_seconds = 0.0
         """When an object that others keep changing may be repaired again; 0 if there is none."""
         self._look = look
@@ -50,17 +45,19 @@ class Application:
         self._put_off: set[ObjectRef] = set()
         self._unwatched: dict[ObjectRef, Live] = {}
         self._left_at: dict[ObjectRef, str] = {}  # resourceVersions, as this pass left them
-        self._unreleased: list[str] = []
-        self._objection = ""
-        self._left: list[ObjectReference] = []
-        self._before = objects_before(look.obj.get("status"), len(facts.inventory))
+        self._pruning = Pruning(look, facts)
+
+    @property
+    def lingering(self) -> list[Lingering]:
+        """Objects that are no longer wanted and still there."""
+        return self._pruning.lingering
 
     @property
     def failed(self) -> bool:
         """Whether something has to be tried again that no event announces."""
         return (
             any(change.action is Action.FAILED for change in self._changes)
-            or bool(self._unreleased)
+            or bool(self._pruning.unreleased)
             or any(item.failed for item in self.lingering)
         )
 
@@ -202,62 +199,10 @@ class Application:
 
     # What is no longer wanted
 
-    async def release(self) -> None:
-        """Take our name off objects that are to be ignored from now on."""
-        same = self._facts.equivalences.canonical
-        before = {same(ref_of(entry)) for entry in self._facts.inventory}
-        for ref in self._facts.desired.released:
-            if same(ref) in before:
-                try:
-                    with suppress(NotFound):  # and neither is its kind, perhaps
-                        await release(self._keeper.cluster, ref, self._look.origin)
-                    self._keeper.let_go([ref])
-                except (ApiError, TransportError) as error:
-                    self._unreleased.append(f'"{inventory.object_id(ref)}": {error}')
-
     async def prune(self) -> None:
-        """Delete what is no longer wanted, unless there is any doubt that it is so."""
-        same = self._facts.equivalences.canonical
-        released = {same(ref) for ref in self._facts.desired.released}
-        removed = [e for e in self._facts.changes.removed if same(ref_of(e)) not in released]
-        unreleased = [e for e in self._facts.changes.removed if same(ref_of(e)) in released]
-        self._left = unreleased if self._unreleased else []
-        if not removed:
-            return
-        if self._in_doubt():
-            self._left += removed
-            return
-        settings = self._keeper.configuration.controllers.managed_resource.prune_guard
-        self._objection = PruneGuard(settings.objects, settings.percent).objection(
-            before=self._before,
-            removed=len(removed),
-            confirmed=self._look.resource.metadata.annotations.get(keys.CONFIRM_PRUNE),
-        )
-        if self._objection:
-            self._left += removed
-            return
-        await self._delete(removed)
-
-    def _in_doubt(self) -> bool:
-        """Say whether an object may be missing in the input by mistake, or the target be away."""
-        if self._facts.desired.in_doubt or self._facts.plan.refused:
-            return True
-        tried = [c for c in self._changes if c.action is not Action.BLOCKED]
-        return bool(tried) and all(c.action is Action.FAILED for c in tried)
-
-    async def _delete(self, removed: list[ObjectReference]) -> None:
-        await self._look.confirm()
-        result = await self._keeper.engine.delete(
-            [ref_of(entry) for entry in removed],
-            owner=self._look.owner,
-            rules=delete_rules(
-                self._look.resource, removed, garbage_collected=self._keeper.garbage_collected
-            ),
-            on_entry=lambda entry, _live: self._keeper.metrics.applied(entry.action),
-        )
-        self.lingering = lingering(result)
-        still = {item.ref.identity for item in self.lingering}
-        self._left += [e for e in removed if ref_of(e).identity in still]
+        """Release or delete what is no longer wanted."""
+        await self._pruning.release()
+        await self._pruning.prune(self._changes)
 
     # What became of it
 
@@ -267,7 +212,7 @@ class Application:
         claim = self._claim()
         applied = claim.status == "True"
         complete = applied or claim.reason == "DecodingFailed"
-        total = self._before if self._left else len(facts.plan.inventory)
+        total = self._pruning.before if self._pruning.left else len(facts.plan.inventory)
         report = Report.of(ChangeSet.of(self._changes), total=total)
         said, judged = [claim], None
         if applied:
@@ -292,6 +237,7 @@ class Application:
             )
         )
         await drop_companions(look, parts)
+        await self._pruning.use_up()
         self._keeper.metrics.blocked(look.key, len(self.lingering))
         if recovered:
             look.ctx.event(look.obj, "Normal", "Applied", claim.message)
@@ -299,20 +245,20 @@ class Application:
             look.remembered.lingering = None
         elif look.remembered.is_stuck(look.ctx.clock.monotonic()):
             look.ctx.event(look.obj, "Warning", "DeletionBlocked", claim.message)
-        if self._objection:
-            look.ctx.event(look.obj, "Warning", "PruneUnconfirmed", self._objection)
+        if self._pruning.objection:
+            look.ctx.event(look.obj, "Warning", "PruneUnconfirmed", self._pruning.objection)
         self._remember(settled=applied and judged is not None)
 
     def _claim(self) -> Claim:
         failures = [c.reason for c in self._changes if c.action is Action.FAILED]
         if failures:
             return claims.apply_failed(failures)
-        if self._unreleased:
-            return claims.release_failed(self._unreleased)
+        if self._pruning.unreleased:
+            return claims.release_failed(self._pruning.unreleased)
         if self._facts.desired.undecodable:
             return claims.decoding_failed(self._facts.desired.undecodable)
-        if self._objection:
-            return claims.prune_unconfirmed(self._objection)
+        if self._pruning.objection:
+            return claims.prune_unconfirmed(self._pruning.objection)
         if self.lingering:
             return self._pending()
         if self.waiting:
@@ -334,7 +280,7 @@ class Application:
             for change in self._changes
             if change.action in {Action.FAILED, Action.BLOCKED}
         }
-        if not unwritten and not self._left:
+        if not unwritten and not self._pruning.left:
             return inventory.in_order(self._facts.plan.inventory)
         before = {ref_of(entry).identity: entry for entry in self._facts.inventory}
         wanted = [
@@ -343,7 +289,7 @@ class Application:
             else entry
             for entry in self._facts.plan.inventory
         ]
-        return inventory.afterwards(wanted, self._left)
+        return inventory.afterwards(wanted, self._pruning.left)
 
     @cached_property
     def _refs(self) -> list[ObjectRef]:

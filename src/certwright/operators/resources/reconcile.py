@@ -102,7 +102,6 @@ class Reconciler:
         application = Application(look, facts)
         await application.write_ahead(clear_operation=decision.clear_operation)
         await application.apply()
-        await application.release()
         await application.prune()
         await application.report()
         return self._outcome(look, application)
