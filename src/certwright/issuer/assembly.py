@@ -17,6 +17,7 @@ from certwright.issuer.issuerloop import IssuerLoop
 from certwright.issuer.matching import IssuerAt
 from certwright.issuer.memory import Memory
 from certwright.issuer.metrics import IssuerMetrics
+from certwright.issuer.outcomes import Compat
 from certwright.issuer.reading import IssuerReader, SecretReader
 from certwright.issuer.requestloop import RequestLoop
 from certwright.issuer.requeststatus import RequestScribe
@@ -69,6 +70,32 @@ class Lifetime:
             self.pool.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """Which changes wake whom."""
+
+    issuer: predicates.Changed
+    linked: predicates.Changed
+    request: predicates.Changed
+    signing_request: predicates.Changed
+
+    @classmethod
+    def of(cls, author: Author[Any], compat: Compat) -> "Triggers":
+        """Return what an app wakes for: more, if its author tells what to ignore."""
+        issuer, linked = predicates.issuer_changed, predicates.readiness_changed
+        if compat == "upstream":
+            return cls(
+                issuer, linked, predicates.request_changed, predicates.signing_request_changed
+            )
+        request = predicates.foreign_part_changed
+        if author.ignore_issuer is not None:
+            issuer = predicates.either(issuer, predicates.marks_changed)
+            linked = predicates.either(linked, predicates.marks_changed)
+        if author.ignore_request is not None:
+            request = predicates.either(request, predicates.marks_changed)
+        return cls(issuer, linked, request, request)
+
+
 def build(
     site: Site,
     kinds: Sequence[Resource],
@@ -84,6 +111,7 @@ def build(
     reader = IssuerReader(spec, SecretReader(), memory, author.issuer_type, namespace)
     signer = Signer(author, reader, settings, metrics, pool.run)
     secrets = _secrets(kinds, spec, namespace)
+    triggers = Triggers.of(author, settings.compat)
     yield Lifetime(author, memory, pool)
     for kind in kinds:
         loop = IssuerLoop(
@@ -96,26 +124,20 @@ def build(
             field_manager=settings.field_owner,
             watches=[mapped(one, _users(memory, kind)) for one in secrets],
             channels=[memory.channels[kind]],
-            predicate=predicates.on_entries(predicates.issuer_changed),
+            predicate=predicates.on_entries(triggers.issuer),
             workers=settings.workers,
             deadline=settings.check_timeout + GRACE,
         )
     for desk, watched in _desks(kinds, settings, memory):
         requests = RequestLoop(desk, signer, memory, backoff)
-        changed = predicates.foreign_part_changed
-        if settings.compat == "upstream":
-            is_cert_managers = desk.resource == CertificateRequest.resource
-            changed = (
-                predicates.request_changed
-                if is_cert_managers
-                else predicates.signing_request_changed
-            )
+        is_cert_managers = desk.resource == CertificateRequest.resource
+        changed = triggers.request if is_cert_managers else triggers.signing_request
         yield Controller(
             watched,
             requests.reconcile,
             name=f"{kebab(kinds[0].kind)}-{desk.resource.plural}"[:63],
             field_manager=settings.field_owner,
-            watches=list(_links(kinds, memory, desk)),
+            watches=list(_links(kinds, memory, desk, triggers.linked)),
             reads=secrets,
             predicate=predicates.on_entries(changed),
             workers=settings.workers,
@@ -162,10 +184,12 @@ def _secrets(kinds: Sequence[Resource], spec: SpecType[S], namespace: str) -> li
     return [select(Secret, namespace="" if everywhere else namespace, metadata_only=True)]
 
 
-def _links(kinds: Sequence[Resource], memory: Memory, desk: Desk) -> Iterator[Trigger]:
-    changed = predicates.on_entries(predicates.readiness_changed)
+def _links(
+    kinds: Sequence[Resource], memory: Memory, desk: Desk, changed: predicates.Changed
+) -> Iterator[Trigger]:
+    predicate = predicates.on_entries(changed)
     for kind in kinds:
-        yield mapped(kind, _linked(memory, kind, desk.resource), changed)
+        yield mapped(kind, _linked(memory, kind, desk.resource), predicate)
 
 
 def _linked(memory: Memory, issuer: Resource, requests: Resource) -> Mapper:

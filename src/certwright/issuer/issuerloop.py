@@ -39,7 +39,7 @@ class IssuerLoop:
         """Look at one issuer, check it, and say what was found."""
         await self.memory.started.wait()
         at = IssuerAt(self.kind, key)
-        reported = self.memory.take_report(at)
+        reported = self.memory.reported(at)
         entry = ctx.store(self.kind).get(key)
         if entry is None:
             return self._forget(at)
@@ -50,6 +50,7 @@ class IssuerLoop:
         health = self.memory.health(at)
         try:
             if await self._is_ignored(record):
+                self.memory.heard(at, reported)
                 return DONE
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - somebody else's code
             ctx.log.warning("failed to check if issuer should be ignored", error=text_of(error))
@@ -61,8 +62,12 @@ class IssuerLoop:
             is_changed=health.is_changed,
         )
         if step is IssuerStep.LEAVE:
-            return DONE
-        return await self._take(ctx, at, record, step, reported)
+            self.reader.watch(at, record)  # a Secret that is corrected gives it another chance
+            outcome = DONE
+        else:
+            outcome = await self._take(ctx, at, record, step, reported)
+        self.memory.heard(at, reported)  # not before it is written: a request waits for that
+        return outcome
 
     async def _take(
         self,
@@ -77,7 +82,6 @@ class IssuerLoop:
         if step is IssuerStep.INITIALIZE:
             change = scribe.initialize(conditions, generation, ctx.clock.now())
         elif step is IssuerStep.REPORT:
-            self._slow_down(health, ctx)
             change = scribe.checked(conditions, generation, reported, ctx.clock.now())
         else:
             early = health.not_before - ctx.clock.monotonic()
@@ -86,7 +90,11 @@ class IssuerLoop:
             health.is_changed = False
             trouble = await self._check(ctx, at, record)
             change = scribe.checked(conditions, generation, trouble, ctx.clock.now())
-        return await self._carry_out(ctx, at, record, change)
+        if not await self._carry_out(ctx, at, record, change):
+            return self._forget(at)
+        if step is IssuerStep.REPORT:
+            self._slow_down(health, ctx)
+        return self._later(change, health, ctx)
 
     async def _check(self, ctx: Context, at: IssuerAt, record: IssuerRecord) -> Trouble | None:
         """Call the author's check; return what it complains about.
@@ -123,7 +131,8 @@ class IssuerLoop:
 
     async def _carry_out(
         self, ctx: Context, at: IssuerAt, record: IssuerRecord, change: Change
-    ) -> Outcome:
+    ) -> bool:
+        """Write and tell; return whether the issuer is still there."""
         is_upstream = self.settings.compat == "upstream"
         about = _about(at, record)
         if is_upstream:
@@ -133,13 +142,13 @@ class IssuerLoop:
                 stored = await ctx.apply_status(about, change.status, any_version=is_upstream)
                 self.memory.wrote(stored["metadata"]["resourceVersion"])
             except NotFound:
-                return self._forget(at)
+                return False
         if not is_upstream:
             self._tell(ctx, about, change)
         if change.next is not Next.DONE or change.status is None or change.notice is not None:
             is_ready = change.next is Next.DONE
             self.metrics.ready(at.kind.kind, at.key.namespace, at.key.name, is_ready=is_ready)
-        return self._later(change, self.memory.health(at), ctx)
+        return True
 
     def _tell(self, ctx: Context, about: JsonObject, change: Change) -> None:
         notice = change.notice

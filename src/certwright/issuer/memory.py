@@ -140,9 +140,14 @@ class Memory:
         self._reports[at] = trouble
         self.channels[at.kind].send(at.key)
 
-    def take_report(self, at: IssuerAt) -> Trouble | None:
-        """Return what was reported since the last time."""
-        return self._reports.pop(at, None)
+    def reported(self, at: IssuerAt) -> Trouble | None:
+        """Return what was reported and not yet heard."""
+        return self._reports.get(at)
+
+    def heard(self, at: IssuerAt, trouble: Trouble | None) -> None:
+        """Forget a report once it was dealt with; one that came meanwhile stays."""
+        if self._reports.get(at) is trouble:
+            self._reports.pop(at, None)
 
     def use(self, at: IssuerAt, secrets: frozenset[Key]) -> list[Key]:
         """Note which Secrets an issuer refers to; return those that no issuer does any more."""

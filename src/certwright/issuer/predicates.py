@@ -4,6 +4,7 @@ A missing or unreadable side always passes: looking once too often is the safe m
 """
 
 from collections.abc import Callable, Container
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -18,6 +19,7 @@ _OURS = frozenset({READY, STATE})
 class _Metadata(Struct, rename="camel"):
     generation: int = 0
     annotations: dict[str, str] | None = None
+    labels: dict[str, str] | None = None
 
 
 class _Status(Struct):
@@ -34,6 +36,9 @@ class Seen(Struct):
     def conditions(self) -> list[Condition]:
         """The conditions, or none."""
         return (self.status.conditions if self.status else None) or []
+
+
+Changed: TypeAlias = Callable[[Seen | None, Seen | None], bool]
 
 
 def seen(entry: Entry | None) -> Seen | None:
@@ -95,7 +100,20 @@ def readiness_changed(old: Seen | None, new: Seen | None) -> bool:
     return (before.status, before.observed_generation) != (after.status, after.observed_generation)
 
 
-def on_entries(changed: Callable[[Seen | None, Seen | None], bool]) -> Predicate:
+def marks_changed(old: Seen | None, new: Seen | None) -> bool:
+    """Wake for labels and annotations: by these an author may tell what to ignore."""
+    if old is None or new is None:
+        return True
+    labels = [side.metadata.labels or {} for side in (old, new)]
+    return labels[0] != labels[1] or _annotations(old) != _annotations(new)
+
+
+def either(*changes: Changed) -> Changed:
+    """Return the predicate that passes what one of several does."""
+    return lambda old, new: any(changed(old, new) for changed in changes)
+
+
+def on_entries(changed: Changed) -> Predicate:
     """Return the predicate that reads entries first."""
 
     def predicate(old: Entry | None, new: Entry | None) -> bool:

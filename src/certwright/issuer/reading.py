@@ -21,7 +21,7 @@ from certwright.issuer.secrets import (
     SecretKey,
     SecretKeyReference,
 )
-from certwright.issuer.spec import Reference, SpecType
+from certwright.issuer.spec import Reference, SpecError, SpecType
 from certwright.kube import Condition, JsonObject, Key, NotFound, ObjectMeta, find_condition
 from certwright.kube.kinds import Secret
 from certwright.runtime import BadObject, Context, Entry
@@ -159,12 +159,8 @@ class IssuerReader(Generic[S]):
             SecretMissing: it refers to a Secret that is not there.
         """
         wire = self.spec.read(bytes(record.spec))
-        references = list(self.spec.references(wire))
         namespace = at.key.namespace or self.cluster_resource_namespace
-        keys = frozenset(Key(namespace, reference.name) for reference in references)
-        for gone in self.memory.use(at, keys):
-            self.secrets.forget(gone)
-        for key in sorted(keys):
+        for key in self._note(at, wire):
             await self.secrets.read(ctx, key)
         spec = self.spec.build(wire, lambda reference: self._resolved(namespace, reference))
 
@@ -181,6 +177,20 @@ class IssuerReader(Generic[S]):
             read_secret=lambda name: read_secret(ctx, Key(namespace, name)),
             offload=ctx.cpu,
         )
+
+    def watch(self, at: IssuerAt, record: IssuerRecord) -> None:
+        """Note what an issuer refers to, without reading it; nothing if its spec is none."""
+        try:
+            self._note(at, self.spec.read(bytes(record.spec)))
+        except SpecError:
+            return
+
+    def _note(self, at: IssuerAt, wire: Struct) -> list[Key]:
+        namespace = at.key.namespace or self.cluster_resource_namespace
+        keys = {Key(namespace, reference.name) for reference in self.spec.references(wire)}
+        for gone in self.memory.use(at, frozenset(keys)):
+            self.secrets.forget(gone)
+        return sorted(keys)
 
     def _resolved(self, namespace: str, reference: Reference) -> SecretKey | SecretData:
         data = self.secrets.known(Key(namespace, reference.name))

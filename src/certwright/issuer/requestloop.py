@@ -70,15 +70,18 @@ class RequestLoop:
         case = Case(asked, at, gate, self._issuer(ctx, at), attempts)
         if gate is Gate.LEAVE:
             return self._leave(ctx, case)
-        if gate is Gate.UNAPPROVED:
-            return self._unapproved(ctx, case)
-        self.memory.link(self.desk.resource, key, at)
+        if gate is Gate.UNAPPROVED and (patience := self._patience(ctx, case)) is not None:
+            return patience
+        if gate is not Gate.UNAPPROVED:
+            self.memory.link(self.desk.resource, key, at)
         try:
             if await self._is_ignored(ctx, case):
                 return DONE
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - somebody else's code
             ctx.log.warning("failed to check if Request should be ignored", error=text_of(error))
             return self._next(Change(next=Next.BACKOFF), attempts)
+        if gate is Gate.UNAPPROVED:
+            return self._tell_unapproved(ctx, case)
         case, change = await self._decide(ctx, case)
         return await self._carry_out(ctx, case, change)
 
@@ -228,13 +231,17 @@ class RequestLoop:
                 return again(max(delay, change.after.total_seconds(), 0.001))
         return DONE
 
-    def _unapproved(self, ctx: Context, case: Case) -> Outcome:
-        """Wait for approval; when that takes too long, tell once what is probably missing."""
+    def _patience(self, ctx: Context, case: Case) -> Outcome | None:
+        """Return how to wait for approval; None when that takes too long."""
         if self.signer.settings.compat == "upstream" or self.desk.resource.group != GROUP:
             return DONE
         waited = ctx.clock.now() - case.asked.created
         if waited < APPROVAL_PATIENCE:
             return again(min(APPROVAL_PATIENCE - waited, APPROVAL_PATIENCE))
+        return None
+
+    def _tell_unapproved(self, ctx: Context, case: Case) -> Outcome:
+        """Tell once what is probably missing."""
         signers = f"{case.at.kind.qualified}/*"
         note = (
             f"Not approved for {format_duration(APPROVAL_PATIENCE)}. No approver may have the"

@@ -36,10 +36,13 @@ def test_the_last_complaint_is_heard_once_and_wakes_the_issuer():
     memory = Memory(KINDS)
     woken = []
     memory.channels[ISSUER].connect(lambda key, _priority: woken.append(key))
-    memory.report(ONE, Trouble("first"))
-    memory.report(ONE, Trouble("second"))
-    assert memory.take_report(ONE) == Trouble("second")
-    assert memory.take_report(ONE) is None
+    first, second = Trouble("first"), Trouble("second")
+    memory.report(ONE, first)
+    memory.report(ONE, second)
+    memory.heard(ONE, first)
+    assert memory.reported(ONE) is second
+    memory.heard(ONE, second)
+    assert memory.reported(ONE) is None
     assert woken == [ONE.key, ONE.key]
 
 

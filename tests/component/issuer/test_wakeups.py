@@ -1,0 +1,174 @@
+"""Nobody waits for something that has happened already."""
+
+from base64 import b64encode
+from dataclasses import dataclass
+
+import pytest
+from issuer_world import World
+
+from certwright.api.certmanager import CertificateRequest
+from certwright.issuer import IssuerUnavailable, Permanent, SecretKey
+from certwright.kube.kinds import Secret
+from certwright.testkit import EmbeddedCluster, Interference
+from certwright.testkit.faults import Refuse
+
+
+@dataclass(frozen=True)
+class TokenSpec:
+    """A spec that points to a Secret."""
+
+    token: SecretKey
+
+
+class StatusRefused:
+    """Refuses the next writes of an issuer's status, as often as it is told to."""
+
+    def __init__(self, code):
+        self.code, self.left = code, 0
+
+    def on_request(self, request, _number, _write):
+        kind = request.resource.kind if request.resource else ""
+        if not self.left or (request.verb, kind) != ("patch", "TestIssuer"):
+            return None
+        self.left -= 1
+        return Refuse(self.code)
+
+    def on_event(self, _number):
+        return None
+
+    def latency(self):
+        return 0.0
+
+
+@pytest.mark.parametrize("code", [409, 500])
+async def test_what_a_request_reported_survives_a_failed_write(virtual, code):
+    plan = StatusRefused(code)
+    interference = Interference(plan, virtual.trace, virtual.clock.jump)
+    async with EmbeddedCluster(interference=interference) as cluster:
+        w = World(cluster)
+        await w.issuer()
+        await w.settle()
+        plan.left = 1
+        w.script.signs[:] = [IssuerUnavailable("token refused")]
+        await w.request()
+        await cluster.advance(minutes=2)
+        assert plan.left == 0
+        assert (await w.ready()).reason == "Issued"
+        reasons = [reason for _, reason, _ in await w.events("issuer-1")]
+        assert "RetryableError" in reasons
+
+
+async def test_what_a_request_reported_survives_a_hook_that_fails(embedded_world):
+    w = embedded_world()
+    trouble = []
+
+    @w.app.ignore_issuer
+    def ignored(_metadata) -> bool:
+        if trouble and w.script.sign_calls:
+            raise trouble.pop()
+        return False
+
+    await w.issuer()
+    await w.settle()
+    trouble.append(OSError("down"))
+    w.script.signs[:] = [IssuerUnavailable("token refused")]
+    await w.request()
+    await w.cluster.advance(minutes=1)
+    assert not trouble
+    assert (await w.ready()).reason == "Issued"
+    assert "RetryableError" in [reason for _, reason, _ in await w.events("issuer-1")]
+
+
+async def test_a_corrected_secret_helps_after_a_restart_too(cluster):
+    w = World(cluster, spec=TokenSpec)
+    w.script.checks[:] = [Permanent("token refused")]
+    await cluster.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "credentials"},
+            "stringData": {"token": "wrong"},
+        }
+    )
+    kind = w.app.namespaced_kind.resource
+    await cluster.install(*w.app.crds())
+    await cluster.create(
+        {
+            "apiVersion": kind.api_version,
+            "kind": kind.kind,
+            "metadata": {"name": "issuer-1"},
+            "spec": {"token": {"name": "credentials", "key": "token"}},
+        }
+    )
+    await w.settle()
+    await cluster.restart()
+    assert (await w.issuer_ready()).reason == "Failed"
+    changed = b64encode(b"right").decode()
+    await cluster.patch(Secret, "credentials", {"data": {"token": changed}})
+    await w.settle()
+    assert (await w.issuer_ready()).status == "True"
+
+
+@pytest.mark.parametrize("where", ["labels", "annotations"])
+async def test_requests_notice_that_their_issuer_is_ours_now(world, where):
+    w = world()
+    kind = w.app.namespaced_kind
+
+    @w.app.ignore_issuer
+    def foreign(metadata) -> bool:
+        return getattr(metadata, where).get("class") == "theirs"
+
+    await w.issuer()
+    await w.settle()
+    assert (await w.issuer_ready()).status == "True"
+    await w.cluster.patch(kind, "issuer-1", {"metadata": {where: {"class": "theirs"}}})
+    await w.settle()
+    await w.request()
+    await w.settle()
+    assert await w.ready() is None
+    await w.cluster.patch(kind, "issuer-1", {"metadata": {where: {"class": None}}})
+    await w.settle()
+    assert (await w.ready()).reason == "Issued"
+
+
+async def test_a_new_issuer_notices_that_it_is_ours_now(world):
+    w = world()
+
+    @w.app.ignore_issuer
+    def foreign(metadata) -> bool:
+        return metadata.labels.get("class") != "ours"
+
+    await w.issuer()
+    await w.settle()
+    assert await w.issuer_ready() is None
+    patch = {"metadata": {"labels": {"class": "ours"}}}
+    await w.cluster.patch(w.app.namespaced_kind, "issuer-1", patch)
+    await w.settle()
+    assert (await w.issuer_ready()).status == "True"
+
+
+@pytest.mark.parametrize("where", ["labels", "annotations"])
+async def test_a_request_notices_that_it_is_ours_now(world, where):
+    w = world()
+
+    @w.app.ignore_request
+    def foreign(request) -> bool:
+        return getattr(request, where).get("class") != "ours"
+
+    await w.issuer()
+    await w.request()
+    await w.settle()
+    assert await w.ready() is None
+    await w.cluster.patch(CertificateRequest, "cr1", {"metadata": {where: {"class": "ours"}}})
+    await w.settle()
+    assert (await w.ready()).reason == "Issued"
+
+
+async def test_nobody_is_told_about_a_request_that_is_not_ours(embedded_world):
+    w = embedded_world()
+    w.app.ignore_request(lambda _request: True)
+    await w.issuer()
+    await w.request(approve=False)
+    await w.settle()
+    await w.cluster.advance(minutes=2)
+    assert await w.events() == []
