@@ -1,5 +1,6 @@
 """The facts of a pass: what the Secrets say, what was there before, who else has a say."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -128,6 +129,7 @@ async def _scopes(keeper: Keeper, decoded: Iterable[DecodedSecret]) -> dict[Grou
                 kinds.add(GroupVersionKind.parse(manifest.obj["apiVersion"], manifest.obj["kind"]))
             except (KeyError, ValueError, AttributeError, TypeError):
                 continue  # what is no object is refused later
+    await asyncio.sleep(0)  # there may be thousands of manifests
     scopes: dict[GroupVersionKind, bool] = {}
     for gvk in kinds:
         try:

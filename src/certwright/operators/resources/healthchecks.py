@@ -86,9 +86,11 @@ class HealthChecks:
             progress.append(verdicts[1])
             if not number % OBJECTS_PER_TURN:
                 await asyncio.sleep(0)
-        seen = {ref: obj for ref, obj in unwatched.lives.items() if ref in set(refs)}
-        unwatched.lives = seen
-        return Judgement(tuple(health), tuple(progress)), unwatched if seen else None
+        if unwatched.lives:
+            judged = set(refs)
+            unwatched.lives = {ref: o for ref, o in unwatched.lives.items() if ref in judged}
+        kept = unwatched if unwatched.lives else None
+        return Judgement(tuple(health), tuple(progress)), kept
 
     async def _judge(self, ref: ObjectRef, unwatched: Unwatched) -> tuple[Verdict, Verdict]:
         """Return how an object is and whether it has arrived; what is missing moves nowhere."""
