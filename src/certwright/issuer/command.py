@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 a first installation, as an administrator:
-  %(prog)s crds | kubectl apply -f -
-  %(prog)s rbac --namespace pki | kubectl apply -f -
   %(prog)s deploy --namespace pki --image registry.example.com/issuer:1 | kubectl apply -f -
-  %(prog)s doctor --namespace pki
+  %(prog)s doctor --namespace pki --installed
 
 on your own machine, with the permissions of your kubeconfig:
   %(prog)s crds | kubectl apply -f -
@@ -57,34 +55,30 @@ def make_parser(app: "IssuerApp[Any]") -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="sign requests until a signal ends it")
-    run.set_defaults(command=_run)
-    _add_cluster(run)
-    _add_installation(run, app)
-    _add_run(run)
-    crds = commands.add_parser("crds", help="print the CustomResourceDefinitions of its kinds")
-    crds.set_defaults(command=_crds)
-    rbac = commands.add_parser(
-        "rbac", help="print its roles, those of its users, and the right to approve its requests"
-    )
-    rbac.set_defaults(command=_rbac)
-    _add_installation(rbac, app)
-    deploy = commands.add_parser("deploy", help="print everything: crds, rbac and a Deployment")
-    deploy.set_defaults(command=_deploy)
-    _add_installation(deploy, app)
+    made = {name: _add_command(commands, name, *told) for name, told in _COMMANDS.items()}
+    for name in ("run", "doctor"):
+        _add_cluster(made[name])
+    for name in ("run", "rbac", "deploy", "doctor"):
+        _add_installation(made[name], app)
+    _add_run(made["run"])
+    deploy = made["deploy"]
     deploy.add_argument("--image", required=True, help="the image that runs this program")
     deploy.add_argument("--replicas", type=int, default=2, help="one signs, others stand by (2)")
-    conformance = commands.add_parser(
-        "conformance", help="test an issuer in a cluster and print what it supports"
+    _conformance_module().add_arguments(made["conformance"])
+    made["doctor"].add_argument(
+        "--installed",
+        action="store_true",
+        help="ask what its ServiceAccount may do, not what you may",
     )
-    conformance.set_defaults(command=_conformance)
-    _conformance_module().add_arguments(conformance)
-    doctor = commands.add_parser(
-        "doctor", help="look whether kinds and permissions are there, and who may approve"
-    )
-    doctor.set_defaults(command=_doctor)
-    _add_cluster(doctor)
-    _add_installation(doctor, app)
+    return parser
+
+
+def _add_command(
+    commands: Any, name: str, run: Callable[..., int], short: str, more: str
+) -> ArgumentParser:
+    description = f"{short[0].upper()}{short[1:]}. {more}"
+    parser: ArgumentParser = commands.add_parser(name, help=short, description=description)
+    parser.set_defaults(command=run)
     return parser
 
 
@@ -116,9 +110,17 @@ def _add_installation(parser: ArgumentParser, app: "IssuerApp[Any]") -> None:
     parser.add_argument(
         "--approver",
         default="cert-manager/cert-manager",
+        type=_account,
         metavar="NAMESPACE/NAME",
         help="the ServiceAccount that approves requests (%(default)s)",
     )
+
+
+def _account(text: str) -> str:
+    namespace, _, name = text.partition("/")
+    if not namespace or not name or "/" in name:
+        raise ArgumentTypeError(f"{text!r} is no namespace/name")
+    return text
 
 
 def _add_run(parser: ArgumentParser) -> None:
@@ -188,8 +190,10 @@ def _conformance(_app: "IssuerApp[Any]", options: Namespace) -> int:
 
 def _doctor(app: "IssuerApp[Any]", options: Namespace) -> int:
     async def look() -> int:
+        where = _in_cluster(options)
+        account = f"{where.namespace}/{where.name}" if options.installed else ""
         async with connect(options.kubeconfig, options.context) as client:
-            findings = await examine(client, app, _in_cluster(options))
+            findings = await examine(client, app, where, account=account)
         for one in findings:
             mark = "ok" if not one.problem else "MISSING" if one.is_fatal else "WARNING"
             sys.stdout.write(f"{mark:<8} {one.what}\n")
@@ -228,3 +232,44 @@ def _conformance_module() -> Any:
 def _print(manifests: list[JsonObject]) -> int:
     sys.stdout.write(yaml.safe_dump_all(manifests, sort_keys=False, explicit_start=True))
     return 0
+
+
+_COMMANDS: Mapping[str, tuple[Callable[..., int], str, str]] = {
+    "run": (
+        _run,
+        "sign requests until a signal ends it",
+        (
+            "Looks first whether kinds and permissions are there; where they are not, it does not"
+            " start and names the rule to add."
+        ),
+    ),
+    "crds": (
+        _crds,
+        "print the CustomResourceDefinitions of its kinds",
+        "The output is for kubectl apply.",
+    ),
+    "rbac": (
+        _rbac,
+        "print its roles, those of its users, and the right to approve its requests",
+        "The output is for kubectl apply, into a namespace that exists.",
+    ),
+    "deploy": (
+        _deploy,
+        "print everything: namespace, crds, rbac and a Deployment",
+        "The output is for kubectl apply.",
+    ),
+    "conformance": (
+        _conformance,
+        "test an issuer in a cluster and print what it supports",
+        (
+            "Needs the right to create, approve and delete requests and issuers of its kind, and"
+            " removes what it creates. Exit codes: 0 it conforms, 1 it does not, 2 it cannot be"
+            " tested."
+        ),
+    ),
+    "doctor": (
+        _doctor,
+        "look whether kinds and permissions are there, and who may approve",
+        "Exit codes: 0 nothing is missing, 1 something is, and what to add is printed.",
+    ),
+}

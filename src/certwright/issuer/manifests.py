@@ -81,12 +81,13 @@ def controller_rules(
 
 
 def namespace_rules(
-    kinds: Sequence[Resource], settings: Settings, *, uses_secrets: bool
-) -> list[Rule]:
-    """Return what it must be allowed to do in its own namespace."""
-    rules = [Rule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]
-    if uses_secrets and not any(kind.namespaced for kind in kinds) and not settings.secrets:
-        rules.append(_secrets(settings, watched=True))
+    kinds: Sequence[Resource], settings: Settings, namespace: str, *, uses_secrets: bool
+) -> dict[str, list[Rule]]:
+    """Return what it must be allowed to do where: in its own namespace, and where Secrets are."""
+    rules = {namespace: [Rule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]}
+    if uses_secrets and not any(kind.namespaced for kind in kinds):
+        found = settings.cluster_resource_namespace or namespace
+        rules.setdefault(found, []).append(_secrets(settings, watched=True))
     return rules
 
 
@@ -110,7 +111,6 @@ def rbac_manifests(
     account = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
     others = {"kind": "ServiceAccount", "name": approver, "namespace": approver_namespace}
     wide = controller_rules(kinds, settings, uses_secrets=uses_secrets)
-    near = namespace_rules(kinds, settings, uses_secrets=uses_secrets)
     plurals = tuple(kind.plural for kind in kinds)
     group = kinds[0].group
     made = [
@@ -121,9 +121,11 @@ def rbac_manifests(
         },
         _role("ClusterRole", name, wide),
         _binding("ClusterRole", name, account),
-        _role("Role", name, near, namespace),
-        _binding("Role", name, account, namespace),
     ]
+    near = namespace_rules(kinds, settings, namespace, uses_secrets=uses_secrets)
+    for place, rules in near.items():
+        local = name if place == namespace else f"{name}-secrets"
+        made += [_role("Role", local, rules, place), _binding("Role", local, account, place)]
     if settings.certificate_requests:
         made += [
             _role("ClusterRole", approve, [approve_rule(kinds)]),

@@ -37,15 +37,16 @@ async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Findi
 
 
 async def missing_rules(
-    client: Client, rules: Sequence[Rule], namespace: str = ""
+    client: Client, rules: Sequence[Rule], namespace: str = "", *, account: str = ""
 ) -> list[Finding]:
-    """Ask whether we may do what the rules say."""
+    """Ask whether we, or an *account* (``namespace/name``), may do what the rules say."""
     findings: list[Finding] = []
+    kind = SubjectAccessReview if account else SelfSubjectAccessReview
+    who = _service_account(account) if account else {}
     for rule in rules:
         denied: list[str] = []
         for attributes in _attributes(rule, namespace):
-            review = _review(SelfSubjectAccessReview, {"resourceAttributes": attributes})
-            answer = await client.create(review)
+            answer = await client.create(_review(kind, {**who, "resourceAttributes": attributes}))
             if not (answer.get("status") or {}).get("allowed"):
                 denied.append(attributes["verb"])
         problem = f"not allowed: {', '.join(dict.fromkeys(denied))}; add the rule {_yaml(rule)}"
@@ -57,22 +58,17 @@ async def missing_approval(
     client: Client, kinds: Sequence[Resource], where: Installation
 ) -> Finding:
     """Ask whether cert-manager may approve requests for these issuers."""
-    namespace, _, account = where.approver.partition("/")
-    user = f"system:serviceaccount:{namespace}:{account}"
+    who = _service_account(where.approver)
     rule = approve_rule(kinds)
     what = f"approval by {where.approver}"
     try:
         for attributes in _attributes(rule, ""):
-            spec = {
-                "user": user,
-                "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
-                "resourceAttributes": attributes,
-            }
+            spec = {**who, "resourceAttributes": attributes}
             answer = await client.create(_review(SubjectAccessReview, spec))
             if not (answer.get("status") or {}).get("allowed"):
                 problem = (
-                    f"{user} may not approve requests for {attributes['name']}, so they wait for"
-                    f" ever; bind it to a ClusterRole with the rule {_yaml(rule)}"
+                    f"{who['user']} may not approve requests for {attributes['name']}, so they"
+                    f" wait for ever; bind it to a ClusterRole with the rule {_yaml(rule)}"
                 )
                 return Finding(what, problem, is_fatal=False)
     except Forbidden as error:
@@ -94,6 +90,13 @@ def _attributes(rule: Rule, namespace: str) -> Iterator[JsonObject]:
                     "namespace": namespace,
                 }
                 yield {key: value for key, value in asked.items() if value}
+
+
+def _service_account(account: str) -> JsonObject:
+    """Return a ServiceAccount (``namespace/name``) as the API server knows it."""
+    namespace, _, name = account.partition("/")
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
+    return {"user": f"system:serviceaccount:{namespace}:{name}", "groups": groups}
 
 
 def _review(kind: Resource, spec: JsonObject) -> JsonObject:

@@ -44,8 +44,10 @@ class RunOptions:
     installation: Installation
 
 
-async def examine(client: Client, app: "IssuerApp[Any]", where: Installation) -> list[Finding]:
-    """Look at everything an issuer needs of a cluster.
+async def examine(
+    client: Client, app: "IssuerApp[Any]", where: Installation, *, account: str = ""
+) -> list[Finding]:
+    """Look at everything an issuer needs of a cluster; *account* is who needs it, if not we.
 
     Raises:
         ApiError, TransportError: the server does not answer.
@@ -53,10 +55,11 @@ async def examine(client: Client, app: "IssuerApp[Any]", where: Installation) ->
     kinds = [kind.resource for kind in app.kinds]
     secrets = app.spec.uses_secrets
     wide = controller_rules(kinds, app.settings, uses_secrets=secrets)
-    near = namespace_rules(kinds, app.settings, uses_secrets=secrets)
+    near = namespace_rules(kinds, app.settings, where.namespace, uses_secrets=secrets)
     findings = await missing_kinds(client, [*kinds, *_requests(app)])
-    findings += await missing_rules(client, wide)
-    findings += await missing_rules(client, near, where.namespace)
+    findings += await missing_rules(client, wide, account=account)
+    for namespace, rules in near.items():
+        findings += await missing_rules(client, rules, namespace, account=account)
     if app.settings.certificate_requests:
         findings.append(await missing_approval(client, kinds, where))
     return findings

@@ -124,6 +124,22 @@ async def test_what_is_missing_is_found(virtual):
     assert len(problems) == 2
 
 
+async def test_an_administrator_is_told_what_the_service_account_may_not_do(virtual):
+    assert virtual is not None
+    async with EmbeddedCluster(rbac=True) as cluster:
+        w = World(cluster)
+        await installed(cluster, w.app)
+        account = f"{WHERE.namespace}/{WHERE.name}"
+        findings = await examine(cluster.client, w.app, WHERE, account=account)
+        assert not [one for one in findings if one.problem]
+        await cluster.delete(ClusterRole, WHERE.name)
+        findings = await examine(cluster.client, w.app, WHERE, account=account)
+        missing = [one for one in findings if one.problem]
+        assert len(missing) > 5
+        assert all("add the rule" in one.problem for one in missing)
+        assert not [one for one in await examine(cluster.client, w.app, WHERE) if one.problem]
+
+
 @pytest.mark.scenario("ISS-97")
 async def test_a_request_nobody_approves_says_what_is_probably_missing(embedded_world):
     w = embedded_world()

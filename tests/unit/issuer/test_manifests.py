@@ -113,6 +113,35 @@ def test_less_for_those_who_do_less(printed):
     assert rules(found["Role", "demo-issuer"])["", "secrets"] == (READ, ())
 
 
+def test_cluster_issuers_watch_their_secrets_where_these_are(printed):
+    made = app(Secretive, namespaced=False, cluster_resource_namespace="vault")
+    found = printed(made, "rbac", "--namespace", "pki")
+    assert ("", "secrets") not in rules(found["ClusterRole", "demo-issuer"])
+    assert ("", "secrets") not in rules(found["Role", "demo-issuer"])
+    role = found["Role", "demo-issuer-secrets"]
+    assert role["metadata"]["namespace"] == "vault"
+    assert rules(role) == {("", "secrets"): (READ, ())}
+    binding = found["RoleBinding", "demo-issuer-secrets"]
+    assert binding["metadata"]["namespace"] == "vault"
+    [subject] = binding["subjects"]
+    assert (subject["namespace"], subject["name"]) == ("pki", "demo-issuer")
+
+
+def test_reading_any_secret_does_not_replace_watching_some(printed):
+    made = app(Secretive, namespaced=False, secrets=True)
+    found = printed(made, "rbac", "--namespace", "pki")
+    assert rules(found["ClusterRole", "demo-issuer"])["", "secrets"] == ({"get"}, ())
+    assert rules(found["Role", "demo-issuer"])["", "secrets"] == (READ, ())
+
+
+@pytest.mark.parametrize("approver", ["cert-manager", "/x", "x/", "a/b/c"])
+def test_an_approver_is_named_with_its_namespace(approver, capsys):
+    with pytest.raises(SystemExit) as ended:
+        app().main(["rbac", "--approver", approver])
+    assert ended.value.code == 2
+    assert "namespace/name" in capsys.readouterr().err
+
+
 def test_users_of_a_cluster_may_see_and_edit_issuers(printed):
     found = printed(app(), "rbac")
     view, edit = (found["ClusterRole", f"demo-issuer-{one}"] for one in ("view", "edit"))
