@@ -143,6 +143,7 @@ class Keeping:
         identity="",
         resource_class="resources",
         garbage_collected=False,
+        health=True,
         health_period=timedelta(minutes=1),
         target_namespaces=(),
         **settings,
@@ -156,7 +157,7 @@ class Keeping:
                 controllers=Controllers(
                     resource_class=resource_class,
                     managed_resource=replace(managed, **settings),
-                    health=HealthSettings(sync_period=health_period),
+                    health=HealthSettings(enabled=health, sync_period=health_period),
                     garbage_collector=GarbageCollectorSettings(enabled=garbage_collected),
                 ),
             ),

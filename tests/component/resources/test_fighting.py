@@ -7,22 +7,24 @@ from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
 
 
+async def attack(keeping, rival, seconds):
+    """Let somebody change an object every second; return how often it was repaired."""
+    repairs = 0
+    for _ in range(seconds):
+        await keeping.cluster.client.patch(
+            ConfigMap, Key(keeping.namespace, "a"), {"data": {"color": "red"}}, field_manager=rival
+        )
+        calls = await keeping.cluster.advance(seconds=1)
+        repairs += calls.of("ConfigMap").writes
+    return repairs
+
+
 @pytest.mark.scenario("MR-103")
 async def test_a_fight_is_noticed_and_damped(embedded_keeping, healthy):
     keeping = embedded_keeping
     await keeping.declare("web", config_map("a", {"color": "blue"}))
     await keeping.settle()
-    repairs = 0
-    for _ in range(60):
-        await keeping.cluster.client.patch(
-            ConfigMap,
-            Key(keeping.namespace, "a"),
-            {"data": {"color": "red"}},
-            field_manager="rival",
-        )
-        calls = await keeping.cluster.advance(seconds=1)
-        repairs += calls.of("ConfigMap").writes
-    assert repairs < 10
+    assert await attack(keeping, "rival", 60) < 10
     [note] = await keeping.events("FightDetected")
     assert "rival" in note
     [told] = (await keeping.status("web"))["objects"]
@@ -32,3 +34,18 @@ async def test_a_fight_is_noticed_and_damped(embedded_keeping, healthy):
     await keeping.cluster.advance(minutes=10)
     assert await keeping.conditions("web") == healthy
     assert "objects" not in await keeping.status("web")
+
+
+@pytest.mark.scenario("MR-103")
+async def test_another_fight_about_the_same_object_is_told_as_well(embedded_keeping):
+    keeping = embedded_keeping
+    await keeping.declare("web", config_map("a", {"color": "blue"}))
+    await keeping.settle()
+    await attack(keeping, "first-rival", 20)
+    await keeping.cluster.advance(minutes=20)
+    await attack(keeping, "second-rival", 20)
+    first, second = await keeping.events("FightDetected")
+    assert "first-rival" in first
+    assert "second-rival" in second
+    [told] = (await keeping.status("web"))["objects"]
+    assert told["lastWriter"] == "second-rival"

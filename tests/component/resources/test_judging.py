@@ -268,3 +268,26 @@ async def test_words_and_status_of_a_condition_change_at_times_of_their_own(embe
     status, _, since_now, told_last = await applied()
     assert status == "True"
     assert since_now == told_last > told_now
+
+
+@pytest.mark.parametrize("spec", [{}, {"suspend": True}])
+async def test_who_does_not_judge_health_says_nothing_about_it(keeping, spec):
+    pending = "Unknown/ChecksPending"
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle(keeping.operator(health=False))
+    unknown = {"Applied": "True/ApplySucceeded", "Healthy": pending, "Progressing": pending}
+    assert await keeping.conditions("web") == {**unknown, "Ready": pending}
+    await keeping.change("web", **spec)
+    await keeping.cluster.delete(ConfigMap, "a")
+    await keeping.settle()
+    said = await keeping.conditions("web")
+    assert {name: said[name] for name in unknown} == unknown
+
+
+async def test_who_does_not_judge_health_leaves_the_word_to_who_does(keeping, healthy):
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle()
+    await keeping.cluster.stop()
+    calls = await keeping.settle(keeping.operator(health=False))
+    assert calls.writes == 0
+    assert await keeping.conditions("web") == healthy

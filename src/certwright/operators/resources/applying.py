@@ -164,6 +164,7 @@ class Application:
             self._keeper.metrics.repairs.inc()
             if self._keeper.fights.repaired(change.ref.identity, now):
                 self._keeper.metrics.fights.inc()
+                self._look.remembered.opponents.pop(change.ref, None)  # of an earlier fight
         if repaired:
             note = f"Restored {_named([change.ref for change in repaired])}"
             self._look.ctx.event(self._look.obj, "Normal", "Repaired", note)
@@ -214,18 +215,13 @@ class Application:
         complete = applied or claim.reason == "DecodingFailed"
         total = self._pruning.before if self._pruning.left else len(facts.plan.inventory)
         report = Report.of(ChangeSet.of(self._changes), total=total)
-        said, judged = [claim], None
-        if applied:
-            judged = await judge_objects(look, self._refs, self._unwatched)
-            said += judged.claims
-            report = judged.added_to(report)
-        elif not facts.changes.same or not self._unchanged_input():
-            said += claims.checks_pending()
+        health, report = await self._health(report, applied=applied)
+        said = [claim, *health]
         many = len(facts.plan.inventory) > MANY
         parts = await place(
             look, await look.ctx.cpu(self._inventory) if many else self._inventory()
         )
-        recovered = applied and look.said(APPLIED).status == "False"
+        before = look.said(APPLIED)
         await look.write(
             Update(
                 claims=[*said, look.summary(said)],
@@ -239,15 +235,31 @@ class Application:
         await drop_companions(look, parts)
         await self._pruning.use_up()
         self._keeper.metrics.blocked(look.key, len(self.lingering))
-        if recovered:
+        self._announce(claim, before)
+        self._remember(settled=applied)
+
+    async def _health(self, report: Report, *, applied: bool) -> tuple[list[Claim], Report]:
+        """Return what to say about health, and the report with it."""
+        look = self._look
+        if applied and self._keeper.judges:
+            judged = await judge_objects(look, self._refs, self._unwatched)
+            return judged.claims, judged.added_to(report)
+        if not self._facts.changes.same or not self._unchanged_input():
+            return claims.checks_pending(), report
+        told = Report.recorded(look.obj.get("status") or {})
+        return [], report.with_health_of(told) if applied else report
+
+    def _announce(self, claim: Claim, before: Claim) -> None:
+        """Record events about what is new."""
+        look = self._look
+        if claim.status == "True" and before.status == "False":
             look.ctx.event(look.obj, "Normal", "Applied", claim.message)
         if not self.lingering:
             look.remembered.lingering = None
         elif look.remembered.is_stuck(look.ctx.clock.monotonic()):
             look.ctx.event(look.obj, "Warning", "DeletionBlocked", claim.message)
-        if self._pruning.objection:
+        if self._pruning.objection and claim.message != before.message:
             look.ctx.event(look.obj, "Warning", "PruneUnconfirmed", self._pruning.objection)
-        self._remember(settled=applied and judged is not None)
 
     def _claim(self) -> Claim:
         failures = [c.reason for c in self._changes if c.action is Action.FAILED]
@@ -267,8 +279,8 @@ class Application:
 
     def _pending(self) -> Claim:
         """Say what still lingers; how long it has been doing so is told once a minute."""
-        refs = frozenset(item.ref for item in self.lingering)
-        news = self._look.remembered.lingers(refs, self._look.ctx.clock.monotonic())
+        what = frozenset(item.news for item in self.lingering)
+        news = self._look.remembered.lingers(what, self._look.ctx.clock.monotonic())
         said = self._look.said(APPLIED)
         told = said.reason == "DeletionPending" and not news
         return said if told else claims.deletion_pending(self.lingering)

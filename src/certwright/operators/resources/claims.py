@@ -42,6 +42,11 @@ class Lingering:
     failed: bool = False
     """Whether deleting it was refused, so that waiting alone will not help."""
 
+    @property
+    def news(self) -> tuple[ObjectRef, str]:
+        """What is worth telling at once: which object, and the failure; not what time changes."""
+        return self.ref, self.error if self.failed else ""
+
     def __str__(self) -> str:
         text = f'deletion of old resource "{object_id(self.ref)}" is still pending'
         return f"{text}: {_bounded(self.error)}" if self.error else text

@@ -92,20 +92,17 @@ class Departure:
         """Say what is still there; events and a timer bring us back."""
         look, remembered, now = self._look, self._look.remembered, self._look.ctx.clock.monotonic()
         claim = claims.deletion_pending(left)
-        if remembered.lingers(frozenset(item.ref for item in left), now):
+        if remembered.lingers(frozenset(item.news for item in left), now):
             await self._say(claim, report)
         if remembered.is_stuck(now):
             look.ctx.event(look.obj, "Warning", "DeletionBlocked", claim.message)
         if claim.status == "False":
-            remembered.failures += 1
-            return again(look.keeper.backoff.delay(remembered.failures))
+            return look.later()
         return again(LINGER_SECONDS)
 
     async def _stuck(self, problem: str) -> Outcome:
-        remembered = self._look.remembered
-        remembered.failures += 1
         await self._say(Claim(APPLIED, "False", "DeletionFailed", problem), None)
-        return again(self._look.keeper.backoff.delay(remembered.failures))
+        return self._look.later()
 
     async def _say(self, claim: Claim, report: Report | None) -> None:
         said = [claim, *claims.being_deleted(claim, keep_objects=True)]

@@ -30,7 +30,7 @@ from certwright.operators.resources.sources import Secrets
 from certwright.operators.resources.status import Update, updated
 from certwright.operators.resources.targetcluster import TargetCluster
 from certwright.operators.resources.targets import Targets
-from certwright.runtime import Backoff, Context, Entry, Store
+from certwright.runtime import Backoff, Context, Entry, Outcome, Store, again
 
 MANY: Final = 100
 """Work on more objects than this is left to a thread."""
@@ -72,6 +72,11 @@ class Keeper:
     def managed_by(self) -> str:
         """The value of the label on everything we keep."""
         return self.configuration.controllers.managed_resource.managed_by_label_value
+
+    @property
+    def judges(self) -> bool:
+        """Whether health is judged here, and not left to somebody else."""
+        return self.configuration.controllers.health.enabled
 
     @property
     def garbage_collected(self) -> bool:
@@ -159,6 +164,14 @@ class Look:
     def owner(self) -> Owner:
         """Whose its objects are."""
         return policy.owner(self.origin, self.keeper.exists)
+
+    def later(self) -> Outcome:
+        """Return when to try again, the later the more often in a row it went wrong."""
+        remembered = self.remembered
+        remembered.failures += 1
+        delay = self.keeper.backoff.delay(remembered.failures)
+        remembered.retry_at = self.ctx.clock.monotonic() + delay
+        return again(delay)
 
     def said(self, type_: str) -> Claim:
         """Return what a condition says."""

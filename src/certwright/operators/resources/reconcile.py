@@ -43,6 +43,7 @@ class Reconciler:
             keeper.forget(key)
             return DONE
         look = await Look.at(keeper, ctx, entry)
+        look.remembered.retry_at = 0.0
         decision = decide(look.resource, keeper.our_class)
         match decision.step:
             case Step.NOTHING:
@@ -76,12 +77,12 @@ class Reconciler:
             return WAIT  # its creation wakes us
         except (ApiError, TransportError) as error:
             await self._say(look, claims.cannot_read_secret(str(error)))
-            return self._later(look)
+            return look.later()
         try:
             facts = await gather(look, secrets)
         except (InventoryLost, ApiError, TransportError) as error:
             await self._say(look, claims.apply_failed([str(error)]))
-            return self._later(look)
+            return look.later()
         return await self._apply(look, facts, decision)
 
     def _hindrance(self, look: Look) -> Claim | None:
@@ -109,13 +110,9 @@ class Reconciler:
     def _outcome(self, look: Look, application: Application) -> Outcome:
         remembered = look.remembered
         if application.failed or application.waiting:
-            return self._later(look)
+            return look.later()
         remembered.failures = 0
         waits = [LINGER_SECONDS] if application.lingering else []
         if application.damped_seconds:
             waits.append(application.damped_seconds)
         return again(min(waits)) if waits else DONE
-
-    def _later(self, look: Look) -> Outcome:
-        look.remembered.failures += 1
-        return again(self._keeper.backoff.delay(look.remembered.failures))

@@ -34,14 +34,14 @@ class Settled:
 class Lingering:
     """Objects that take their time to go, and when that was last told."""
 
-    refs: frozenset[ObjectRef]
+    news: frozenset[tuple[ObjectRef, str]]
     since: float
     told: float
     announced: bool = False
 
-    def is_news(self, refs: frozenset[ObjectRef], now: float) -> bool:
-        """Say whether to tell again: others linger than before, or a minute has passed."""
-        return refs != self.refs or now - self.told >= TELL_SECONDS
+    def is_news(self, news: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
+        """Say whether to tell again: others linger, or fail otherwise, or a minute has passed."""
+        return news != self.news or now - self.told >= TELL_SECONDS
 
 
 @dataclass(slots=True)
@@ -55,6 +55,8 @@ class Remembered:
     """Whether this process has found what it sees of the ManagedResource to be current."""
     failures: int = 0
     """How many passes in a row did not get where they should."""
+    retry_at: float = 0.0
+    """When the next attempt after a failure is due; it has a timer of its own."""
     awaits_kinds: bool = False
     """Whether it needs a kind that the target does not serve."""
     unwatched: Unwatched | None = None
@@ -66,18 +68,18 @@ class Remembered:
     """What is known to be deleted, while the rest of it takes its time."""
     lingering: Lingering | None = None
 
-    def lingers(self, refs: frozenset[ObjectRef], now: float) -> bool:
-        """Note what is still there; say whether that is news."""
-        if not refs:
+    def lingers(self, what: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
+        """Note what is still there, each with its failure; say whether that is news."""
+        if not what:
             self.lingering = None
             return True
         before = self.lingering
         if before is None:
-            self.lingering = Lingering(refs, now, now)
+            self.lingering = Lingering(what, now, now)
             return True
-        news = before.is_news(refs, now)
+        news = before.is_news(what, now)
         if news:
-            before.refs, before.told = refs, now
+            before.news, before.told = what, now
         return news
 
     def is_stuck(self, now: float) -> bool:
@@ -112,6 +114,11 @@ class Memories:
         """Say whether nothing has changed since all was well."""
         known = self._known.get(key)
         return known is not None and known.settled is not None and known.settled.still()
+
+    def is_put_off(self, key: Key, now: float) -> bool:
+        """Say whether a failed pass will be repeated later, so that no reminder is needed."""
+        known = self._known.get(key)
+        return known is not None and known.retry_at > now
 
     def unsettle(self, key: Key) -> None:
         """Note that something changed which no store shows."""

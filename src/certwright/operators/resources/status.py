@@ -89,6 +89,15 @@ class Report:
             known[identity] = _judged(known.get(identity), verdict)
         return Report(summary, _worst(known.values()))
 
+    def with_health_of(self, told: "Report") -> "Report":
+        """Add what an earlier report says about how the objects are."""
+        summary = msgspec.structs.replace(
+            self.summary, healthy=told.summary.healthy, progressing=told.summary.progressing
+        )
+        known = {_identity(item): item for item in told.objects if item.health and not item.action}
+        known |= {_identity(item): item for item in self.objects}
+        return Report(summary, _worst(known.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class Update:

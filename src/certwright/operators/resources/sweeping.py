@@ -43,9 +43,10 @@ class Sweep:
             await self._warm_up(store)
         while self._period:
             await asyncio.sleep(self._period)
-            self._keeper.fights.forget_quiet(ctx.clock.monotonic())
+            memories, now = self._keeper.memories, ctx.clock.monotonic()
+            self._keeper.fights.forget_quiet(now)
             for number, key in enumerate(store.keys(), start=1):
-                if not self._keeper.memories.is_settled(key):
+                if not memories.is_settled(key) and not memories.is_put_off(key, now):
                     yield key
                 if not number % PER_TURN:
                     await asyncio.sleep(0)

@@ -65,16 +65,31 @@ def test_our_own_status_is_followed():
 
 def test_what_lingers_is_told_when_it_changes_and_once_a_minute():
     remembered = Remembered()
-    assert remembered.lingers(frozenset({A, B}), 0.0)
-    assert not remembered.lingers(frozenset({A, B}), 5.0)
-    assert remembered.lingers(frozenset({A}), 6.0)
-    assert not remembered.lingers(frozenset({A}), 65.0)
-    assert remembered.lingers(frozenset({A}), 66.0)
+    assert remembered.lingers(frozenset({(A, ""), (B, "")}), 0.0)
+    assert not remembered.lingers(frozenset({(A, ""), (B, "")}), 5.0)
+    assert remembered.lingers(frozenset({(A, "")}), 6.0)
+    assert not remembered.lingers(frozenset({(A, "")}), 65.0)
+    assert remembered.lingers(frozenset({(A, "")}), 66.0)
+
+
+def test_a_failure_is_news_at_once():
+    remembered = Remembered()
+    remembered.lingers(frozenset({(A, "")}), 0.0)
+    assert remembered.lingers(frozenset({(A, "forbidden")}), 1.0)
+    assert not remembered.lingers(frozenset({(A, "forbidden")}), 2.0)
+
+
+def test_what_is_tried_again_later_needs_no_reminder_until_then():
+    memories = Memories()
+    assert not memories.is_put_off(KEY, 1.0)
+    memories.of(KEY).retry_at = 5.0
+    assert memories.is_put_off(KEY, 4.0)
+    assert not memories.is_put_off(KEY, 5.0)
 
 
 def test_what_lingers_for_long_is_announced_once():
     remembered = Remembered()
-    remembered.lingers(frozenset({A}), 0.0)
+    remembered.lingers(frozenset({(A, "")}), 0.0)
     assert not remembered.is_stuck(59.0)
     assert remembered.is_stuck(60.0)
     assert not remembered.is_stuck(61.0)

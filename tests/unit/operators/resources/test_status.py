@@ -185,3 +185,16 @@ def test_how_many_objects_there_were_is_what_the_last_report_said():
     assert objects_before({"summary": {"total": 12}}, 24) == 12
     assert objects_before({}, 24) == 24
     assert objects_before(None, 3) == 3
+
+
+def test_health_that_was_told_stays_beside_what_was_done_since() -> None:
+    said = {
+        "summary": {"total": 2, "applied": 1, "healthy": 1, "progressing": 1, "failed": 1},
+        "objects": [
+            {"apiVersion": "v1", "kind": "Pod", "name": "a", "health": "Unhealthy"},
+            {"apiVersion": "v1", "kind": "Pod", "name": "b", "action": "failed"},
+        ],
+    }
+    now = Report(ObjectSummary(total=2, applied=2)).with_health_of(Report.recorded(said))
+    assert now.summary == ObjectSummary(total=2, applied=2, healthy=1, progressing=1)
+    assert [item.name for item in now.objects] == ["a"]
