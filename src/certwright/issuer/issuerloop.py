@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from certwright.issuer.calls import Author, call
+from certwright.issuer.discretion import discreet
 from certwright.issuer.issuerstatus import IssuerScribe, IssuerStep, Trouble, issuer_step
 from certwright.issuer.matching import IssuerAt
 from certwright.issuer.memory import Health, Memory
@@ -115,7 +116,8 @@ class IssuerLoop:
                     limit = self.settings.check_timeout
                     await call(self.author.check, issuer, limit=limit, threads=self.threads)
             except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - somebody else's code
-                trouble = Trouble(*check_failure(error, self.author.classify_error))
+                text, is_permanent = check_failure(error, self.author.classify_error)
+                trouble = Trouble(discreet(text, issuer.spec), is_permanent)
         result = "ok" if trouble is None else "failed" if trouble.is_permanent else "retry"
         self.metrics.checked(at.kind.kind, result)
         return trouble
@@ -170,7 +172,8 @@ class IssuerLoop:
                 health.failures = 0
                 started = change.status is not None and change.notice is None
                 every = self.author.every.total_seconds()
-                if not started and every > 0:
+                is_upstream = self.settings.compat == "upstream"  # which looks at changes only
+                if not started and every > 0 and not is_upstream:
                     return again(every * (1 - _JITTER * self.rng.random()))
         return DONE  # what was just started is woken by its own change
 

@@ -7,6 +7,7 @@ from certwright.client import TransportError
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.calls import Author, call, refuse_answer
 from certwright.issuer.desk import Asked, Circumstances, Desk
+from certwright.issuer.discretion import discreet_verdict
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.matching import IssuerAt
 from certwright.issuer.metrics import IssuerMetrics
@@ -98,8 +99,10 @@ class Signer(Generic[S]):
             normal, remark = accepted(bundle, request, ctx.clock.now())
             return replace(issued(normal), remark=remark)
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - somebody else's code
-            ctx.log.info("sign did not succeed", error=text_of(error), attempt=request.attempt)
-            return self._classified(ctx, desk, request, error, record)
+            verdict = self._classified(ctx, desk, request, error, record)
+            verdict = discreet_verdict(verdict, issuer.spec)
+            ctx.log.info("sign did not succeed", error=verdict.text, attempt=request.attempt)
+            return verdict
 
     def _classified(
         self,

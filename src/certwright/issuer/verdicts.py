@@ -117,8 +117,13 @@ def classify(
 
 
 def check_failure(error: BaseException, translate: Classifier | None = None) -> tuple[str, bool]:
-    """Return what ``check`` complains about, and whether it is permanent."""
-    error = _translated(error, translate)
+    """Return what ``check`` complains about, and whether it is permanent.
+
+    Only its author calls an issuer hopeless: what a server answers may change without a change
+    of the issuer, and nobody would look again.
+    """
+    if isinstance(error, Exception) and translate is not None and find(error, SignOutcome) is None:
+        error = translate(error) or error
     return text_of(error), find(error, Permanent) is not None
 
 

@@ -73,6 +73,16 @@ async def test_pending_says_so_twice(embedded_world):
     assert ("Warning", "RetryableError", f"{STILL}{STILL}soon") in await w.events()
 
 
+async def test_an_issuer_that_does_not_change_is_left_alone(embedded_world):
+    w = embedded_world(compat="upstream")
+    await w.issuer()
+    await w.settle()
+    assert w.script.check_calls == 1
+    calls = await w.cluster.advance(hours=1)
+    assert w.script.check_calls == 1
+    assert calls.writes == 0
+
+
 @pytest.mark.parametrize("permanent", [False, True], ids=["normal-error", "permanent-error"])
 async def test_temporary_failed_certificate_request_retrigger(embedded_world, permanent):
     error = IssuerUnavailable(Permanent("[specific error]") if permanent else "[specific error]")

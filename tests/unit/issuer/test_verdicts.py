@@ -157,6 +157,14 @@ def test_http_errors(shape, status, result):
     assert result_of(answered(status, shape)) is result
 
 
+@pytest.mark.parametrize("status", [401, 403, 404, 503])
+def test_no_http_error_ends_an_issuer_for_good(status):
+    """A proxy that is restarted answers 404, and a token may be let in again by the server."""
+    assert check_failure(answered(status)) == (f"answered {status}", False)
+    verb = check_failure(answered(status), lambda error: Permanent(f"told: {error}"))
+    assert verb == (f"told: answered {status}", True)
+
+
 def test_retry_after_is_honoured_within_reason():
     def after(value):
         error = answered(429, **{"Retry-After": value})
