@@ -82,12 +82,13 @@ class Triggers:
     @classmethod
     def of(cls, author: Author[Any], compat: Compat) -> "Triggers":
         """Return what an app wakes for: more, if its author tells what to ignore."""
-        issuer, linked = predicates.issuer_changed, predicates.readiness_changed
+        issuer: predicates.Changed = predicates.issuer_changed
+        linked: predicates.Changed = predicates.readiness_changed
         if compat == "upstream":
             return cls(
                 issuer, linked, predicates.request_changed, predicates.signing_request_changed
             )
-        request = predicates.foreign_part_changed
+        request: predicates.Changed = predicates.foreign_part_changed
         if author.ignore_issuer is not None:
             issuer = predicates.either(issuer, predicates.marks_changed)
             linked = predicates.either(linked, predicates.marks_changed)

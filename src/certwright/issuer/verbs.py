@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from certwright.issuer.carried import check_carried
 from certwright.kube import ConditionStatus
 
 POLL = timedelta(seconds=1)
@@ -51,7 +52,14 @@ class Pending(SignOutcome):
         after: timedelta | float = POLL,
         state: Mapping[str, Any] | None = None,
     ) -> None:
+        """Say what is under way.
+
+        Raises:
+            ValueError: *state* is no JSON, or too large to be kept.
+        """
         super().__init__(message)
+        if state is not None:
+            check_carried(state)
         seconds = after.total_seconds() if isinstance(after, timedelta) else float(after)
         self.after = timedelta(seconds=seconds) if seconds > 0 else POLL
         self.state = None if state is None else dict(state)

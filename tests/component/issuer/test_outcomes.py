@@ -138,6 +138,26 @@ async def test_pending_requests_are_polled_every_second(embedded_world):
     assert (await w.events())[0] == ("Normal", "Pending", STILL + "order placed")
 
 
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [({"order": object()}, "is not JSON"), ({"order": "x" * 10_000}, "more than 8192")],
+    ids=["no JSON", "too large"],
+)
+async def test_what_cannot_be_carried_is_said_and_not_tried_at_once(world, state, said):
+    w = world()
+
+    async def sign(request, _issuer):
+        w.script.sign_calls.append(request)
+        raise Pending("ordered", state=state)
+
+    w.app.sign(sign)
+    await w.issuer()
+    await w.request()
+    await w.settle()
+    assert said in (await w.ready()).message
+    assert len(w.script.sign_calls) == 1
+
+
 @pytest.mark.scenario("ISS-33")
 async def test_pending_knows_no_time_limit(embedded_world):
     w = await requested(

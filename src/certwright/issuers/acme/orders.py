@@ -22,6 +22,8 @@ from certwright.pki import SigningRequest, common_name
 SOON = timedelta(milliseconds=100)
 LATEST = timedelta(seconds=30)
 """When to look again if the server does not say: soon at first, then ever later."""
+_DOUBLINGS = 16
+"""After so many the wait is the longest one; orders may take days."""
 
 
 class Ticket(msgspec.Struct, frozen=True):
@@ -176,7 +178,7 @@ class Ordering:
 
 
 def _later(ticket: Ticket, told: Told, message: str) -> Waiting:
-    wait = told.wait or min(SOON * 2**ticket.looks, LATEST)
+    wait = told.wait or min(SOON * 2 ** min(ticket.looks, _DOUBLINGS), LATEST)
     return Waiting(msgspec.structs.replace(ticket, looks=ticket.looks + 1), wait, message)
 
 

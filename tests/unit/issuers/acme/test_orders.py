@@ -54,6 +54,8 @@ async def test_a_server_without_opinion_is_asked_ever_later(acme, advance):
         waits.append(step.after)
     assert waits[:3] == [timedelta(seconds=0.1), timedelta(seconds=0.2), timedelta(seconds=0.4)]
     assert waits[-1] == timedelta(seconds=30)
+    days_later = msgspec.structs.replace(step.ticket, looks=10_000)
+    assert (await advance(days_later)).after == timedelta(seconds=30)
 
 
 async def test_the_server_looks_only_after_the_proof_has_settled(acme, advance, solver):
