@@ -7,6 +7,7 @@ from bench.suite import (
     embedded,
     growth,
     idle,
+    issue_path,
     issuing,
     large,
     list_watch,
@@ -30,5 +31,6 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "managed-resources": managed_resources.run,
     "managed-resources-growth": growth.run,
     "managed-resources-large": large.run,
+    "issue-path": issue_path.run,
     "issuing": issuing.run,
 }

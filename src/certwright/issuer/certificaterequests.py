@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import ClassVar
 
 from certwright import pki
@@ -114,15 +115,20 @@ def request_terms(request: CertificateRequest) -> pki.RequestTerms:
         pki.UnknownUsage: a usage is none.
     """
     spec = request.spec
-    usages = pki.parse_usages(spec.usages) if spec.usages else pki.DEFAULT_USAGES
-    if spec.is_ca:
+    return _terms(tuple(spec.usages), spec.duration or "", spec.is_ca)
+
+
+@lru_cache(maxsize=8)  # most requests ask for the same; few, as a hostile one may be a megabyte
+def _terms(words: tuple[str, ...], duration: str, is_ca: bool) -> pki.RequestTerms:  # noqa: FBT001
+    usages = pki.parse_usages(words) if words else pki.DEFAULT_USAGES
+    if is_ca:
         usages = pki.Usages(usages.key | {"cert sign"}, usages.extended)
     lifetime = DEFAULT_LIFETIME
-    if spec.duration:
+    if duration:
         try:
-            lifetime = parse_duration(spec.duration)
+            lifetime = parse_duration(duration)
         except ValueError as error:
             raise TermsError("ErrorParseDuration", f"spec.duration: {error}") from error
         if lifetime <= timedelta():
-            raise TermsError("InvalidDuration", f"spec.duration: {spec.duration} is not positive")
-    return pki.RequestTerms(lifetime, spec.is_ca, usages)
+            raise TermsError("InvalidDuration", f"spec.duration: {duration} is not positive")
+    return pki.RequestTerms(lifetime, is_ca, usages)

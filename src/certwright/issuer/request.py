@@ -146,5 +146,4 @@ class Request:
         remark = ""
         if abs(lifetime - terms.lifetime) > _TOLERANCE:
             remark = f"valid for {lifetime} where {terms.lifetime} was asked for"
-        top = authority.chain[-1] if authority.chain else authority.certificate
-        return Bundle(authority.write_chain(leaf), pki.write_certificates(top), self.uid, remark)
+        return Bundle(authority.write_chain(leaf), authority.top_pem, self.uid, remark)

@@ -9,6 +9,7 @@ plain types. The API has camelCase and objects that point. `SpecType` knows both
 import dataclasses
 import types
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
 
@@ -154,6 +155,7 @@ def _doc(kind: type) -> str | None:
     return None if generated else kind.__doc__
 
 
+@cache  # reading type hints takes longer than everything else about a spec
 def _fields(kind: type) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
     """Return the fields of a record: type, and what makes the default if there is one."""
     hints = hints_of(kind, include_extras=True)

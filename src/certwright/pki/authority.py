@@ -73,6 +73,8 @@ class Authority:
     _validity: Validity = field(init=False, repr=False)
     _constraints: x509.NameConstraints | None = field(init=False, repr=False)
     _above: bytes = field(init=False, repr=False)
+    top_pem: bytes = field(init=False, repr=False, compare=False)
+    """The highest certificate that is known, the root where the chain holds it, as PEM."""
 
     def __post_init__(self) -> None:
         usage = extension(self.certificate, x509.KeyUsage)
@@ -88,6 +90,8 @@ class Authority:
         constraints = extension(self.certificate, x509.NameConstraints)
         object.__setattr__(self, "_constraints", constraints)
         object.__setattr__(self, "_above", write_certificates(*self.intermediates))
+        top = self.chain[-1] if self.chain else self.certificate
+        object.__setattr__(self, "top_pem", write_certificates(top))
 
     @property
     def is_slow(self) -> bool:

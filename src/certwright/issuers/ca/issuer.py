@@ -49,7 +49,7 @@ class Spec:
         return parse_duration(self.max_duration) if self.max_duration else FOREVER
 
 
-app = IssuerApp(group="issuers.certwright.dev", kind="CAIssuer", spec=Spec, set_ca=True)
+app = IssuerApp(group="issuers.certwright.dev", kind="CAIssuer", spec=Spec, set_ca=True, workers=20)
 
 
 @app.check(every=timedelta(minutes=10))
