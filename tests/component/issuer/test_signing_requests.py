@@ -79,6 +79,34 @@ async def asked(world):
             await w.cluster.delete(w.app.cluster_kind, "issuer-1")
 
 
+@pytest.mark.scenario("ISS-100")
+@pytest.mark.parametrize("compat", ["v1", "upstream"])
+async def test_a_signing_request_of_another_curve_for_an_hour(asked, compat):
+    w = await asked(compat=compat)
+    key = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA, 521))
+    hour = {"experimental.cert-manager.io/request-duration": "1h"}
+    name = await ask(w, csr=csr_pem(key=key), annotations=hour, usages=["digital signature"])
+    await w.settle()
+    leaf = pki.read_chain(await certificate(w, name)).leaf
+    pki.check_key_pair(leaf, key)
+    validity = pki.Validity.of(leaf)
+    assert abs(validity.not_after - validity.not_before - timedelta(hours=1)) < timedelta(minutes=6)
+    assert not await conditions(w, name)
+
+
+@pytest.mark.scenario("ISS-100")
+@pytest.mark.parametrize("compat", ["v1", "upstream"])
+async def test_a_signing_request_that_is_gone_is_left_alone(asked, compat):
+    w = await asked(compat=compat)
+    name = await ask(w, decide="")
+    await w.settle()
+    await w.cluster.delete(CSR, name)
+    calls = await w.settle()
+    assert (calls.reads, calls.writes) == (0, 0)
+    assert await events(w, name) == []
+    assert not w.script.sign_calls
+
+
 async def conditions(w, name):
     found = await w.cluster.get(CertificateSigningRequest, name)
     return {one.type: one for one in found.status.conditions if one.type != "Approved"}
