@@ -23,7 +23,12 @@ and can be tried without one.
 
 from certwright.apply import health
 from certwright.apply.adoption import Claim, Right, claim
-from certwright.apply.blockers import blockers, events_text, human_duration
+from certwright.apply.blockers import (
+    blockers,
+    events_text,
+    human_duration,
+    lasting_events_text,
+)
 from certwright.apply.bundle import Bundle, PruneOptions
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
 from certwright.apply.cluster import (
@@ -101,6 +106,7 @@ __all__ = [
     "is_awaited",
     "is_mass_deletion",
     "last_foreign_writer",
+    "lasting_events_text",
     "left_of",
     "masked",
     "other_version",

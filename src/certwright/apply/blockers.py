@@ -8,6 +8,7 @@ from certwright.apply.cluster import Live
 from certwright.kube import JsonObject, conditions_of, parse_time
 
 MAX_EVENTS: Final = 5
+_LONGEST_MESSAGE: Final = 1000
 _FOREGROUND: Final = "foregroundDeletion"
 
 
@@ -71,28 +72,57 @@ def events_text(events: Iterable[JsonObject], now: datetime) -> str:
 
     Empty when there is none.
     """
+    return _block(_line(event, now) for event in _latest(events))
+
+
+def lasting_events_text(events: Iterable[JsonObject]) -> str:
+    """Return the latest warnings in words that stay the same until another kind of them comes.
+
+    They tell no ages and no numbers, and stand in the order in which they were first seen.
+    """
+    latest = sorted(_latest(events), key=_first_seen)
+    return _block(dict.fromkeys(f"{_who(event)} reported: {_message(event)}" for event in latest))
+
+
+def _latest(events: Iterable[JsonObject]) -> list[JsonObject]:
     warnings = [event for event in events if event.get("type") == "Warning"]
-    latest = sorted(warnings, key=_last_seen)[-MAX_EVENTS:]
-    lines = [f"* {_line(event, now)}" for event in latest]
-    return "\n".join(["-> Events:", *lines]) if lines else ""
+    return sorted(warnings, key=_last_seen)[-MAX_EVENTS:]
+
+
+def _block(lines: Iterable[str]) -> str:
+    starred = [f"* {line}" for line in lines]
+    return "\n".join(["-> Events:", *starred]) if starred else ""
+
+
+def _who(event: JsonObject) -> str:
+    source: Any = event.get("source")
+    component = source.get("component") if isinstance(source, dict) else None
+    return str(component or event.get("reportingComponent") or "somebody")
+
+
+def _message(event: JsonObject) -> str:
+    return " ".join(str(event.get("message") or "").split())[:_LONGEST_MESSAGE]
 
 
 def _line(event: JsonObject, now: datetime) -> str:
-    source: Any = event.get("source")
-    component = source.get("component") if isinstance(source, dict) else None
-    who = component or event.get("reportingComponent") or "somebody"
     count = event.get("count") or 1
     seen, first = _instant(_last_seen(event)), _instant(str(event.get("firstTimestamp") or ""))
     ago = human_duration(now - seen) if seen else "some time"
     times = ""
     if isinstance(count, int) and count > 1 and first:
         times = f" (x{count} over {human_duration(now - first)})"
-    return f"{who} reported {ago} ago{times}: {' '.join(str(event.get('message') or '').split())}"
+    return f"{_who(event)} reported {ago} ago{times}: {_message(event)}"
 
 
 def _last_seen(event: JsonObject) -> str:
     metadata = event.get("metadata") or {}
     times = (event.get("lastTimestamp"), event.get("eventTime"), metadata.get("creationTimestamp"))
+    return str(next((time for time in times if time), ""))
+
+
+def _first_seen(event: JsonObject) -> str:
+    metadata = event.get("metadata") or {}
+    times = (event.get("firstTimestamp"), event.get("eventTime"), metadata.get("creationTimestamp"))
     return str(next((time for time in times if time), ""))
 
 

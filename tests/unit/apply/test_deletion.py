@@ -15,6 +15,7 @@ from certwright.apply import (
     blockers,
     events_text,
     human_duration,
+    lasting_events_text,
     left_of,
     waves,
 )
@@ -159,6 +160,18 @@ def test_events():
     assert events_text([], NOW) == ""
     strange = {"type": "Warning", "lastTimestamp": "yesterday", "source": 5, "count": "x"}
     assert events_text([strange], NOW).endswith("* somebody reported some time ago: ")
+
+
+def test_lasting_words_about_events_change_with_what_is_said_and_nothing_else():
+    first, second = event(1, firstTimestamp="a"), event(2, firstTimestamp="b")
+    text = lasting_events_text([second, first, {**event(3), "type": "Normal"}])
+    lines = ["* cloud reported: message 1", "* cloud reported: message 2"]
+    assert text.splitlines() == ["-> Events:", *lines]
+    again = {**first, "lastTimestamp": "2026-01-01T12:30:00Z", "count": 7}
+    assert lasting_events_text([again, second]) == text
+    assert lasting_events_text([first, second, first]) == text
+    assert lasting_events_text([first]) != text
+    assert lasting_events_text([]) == ""
 
 
 GOING = {"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"}

@@ -113,7 +113,8 @@ def _message(verdicts: Sequence[Verdict], adjective: str) -> str:
     named = [f'{verdict.ref.kind} "{_place(verdict.ref)}"' for verdict in others[:_MOST_NAMED]]
     if len(others) > _MOST_NAMED:
         named.append(f"{len(others) - _MOST_NAMED} more")
-    return f"{first.message}; also {adjective}: {', '.join(named)}"
+    text, gap, events = first.message.partition("\n\n")
+    return f"{text}; also {adjective}: {', '.join(named)}{gap}{events}"
 
 
 def _place(ref: ObjectRef) -> str:

@@ -175,7 +175,8 @@ def ready(said: Sequence[Claim], hindrance: Claim | None = None) -> Claim:
     if health is None:
         return Claim(READY, "Unknown", "ChecksPending", "Health has not been judged yet.")
     if health.status != "True":
-        return Claim(READY, health.status, health.reason, health.message)
+        text, _, _events = health.message.partition("\n\n")
+        return Claim(READY, health.status, health.reason, text)
     moving = by_type.get(PROGRESSING)
     if moving is not None and moving.status != "False":
         return Claim(READY, "Unknown", moving.reason, moving.message)

@@ -8,12 +8,12 @@ per period.
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import orjson
 
-from certwright.apply import Live, ObjectRef
+from certwright.apply import Live, ObjectRef, lasting_events_text
 from certwright.apply.health import (
     Health,
     Verdict,
@@ -22,13 +22,17 @@ from certwright.apply.health import (
     check_progress,
     missing,
 )
-from certwright.client import TransportError, request
+from certwright.client import Selection, TransportError, request
 from certwright.clock import Clock
 from certwright.kube import ApiError, JsonObject, LabelSelector, NotFound, Resource
-from certwright.kube.kinds import Deployment
+from certwright.kube.kinds import CoreEvent, Deployment
 from certwright.operators.resources.targets import Targets
 from certwright.runtime import Entry
 
+MOST_SERVICES: Final = 5
+"""For how many Services events are asked for."""
+MOST_EVENTS: Final = 100
+"""How many events about one of them are looked at."""
 OBJECTS_PER_TURN: Final = 50
 """How many objects are judged before the rest of the event loop has a turn."""
 
@@ -50,10 +54,12 @@ class Judgement:
 
 @dataclass(slots=True)
 class Unwatched:
-    """What was last read about objects that no watch tells about."""
+    """What was last read that no watch tells about."""
 
     read_at: float
     lives: dict[ObjectRef, JsonObject | None] = field(default_factory=dict)
+    warnings: dict[ObjectRef, str] = field(default_factory=dict)
+    """Events about Services that are not as they should be."""
 
 
 class HealthChecks:
@@ -72,7 +78,7 @@ class HealthChecks:
     ) -> tuple[Judgement, Unwatched | None]:
         """Judge objects; *known* are states that were just seen and are in no store.
 
-        Returns besides what was read about objects that are not watched, for the next time.
+        Returns besides what was read that is not watched, for the next time.
         """
         now = self._clock.monotonic()
         if unwatched is None or now - unwatched.read_at >= self._period:
@@ -89,8 +95,32 @@ class HealthChecks:
         if unwatched.lives:
             judged = set(refs)
             unwatched.lives = {ref: o for ref, o in unwatched.lives.items() if ref in judged}
-        kept = unwatched if unwatched.lives else None
+        await self._add_warnings(health, unwatched)
+        kept = unwatched if unwatched.lives or unwatched.warnings else None
         return Judgement(tuple(health), tuple(progress)), kept
+
+    async def _add_warnings(self, health: list[Verdict], unwatched: Unwatched) -> None:
+        """Append to what is said about Services what others say about them."""
+        ill = [n for n, verdict in enumerate(health) if _is_ill_service(verdict)][:MOST_SERVICES]
+        read, unwatched.warnings = unwatched.warnings, {}
+        for number in ill:
+            verdict = health[number]
+            told = read[verdict.ref] if verdict.ref in read else await self._warnings(verdict.ref)
+            unwatched.warnings[verdict.ref] = told
+            health[number] = replace(verdict, message=verdict.message + told)
+
+    async def _warnings(self, ref: ObjectRef) -> str:
+        """Return the latest warnings about an object as a block to append to a message."""
+        about = f"involvedObject.kind={ref.kind},involvedObject.name={ref.name},type=Warning"
+        where = Selection(ref.namespace, fields=about)
+        try:
+            answer = await self._targets.client.send(
+                request.list_page(CoreEvent, where, limit=MOST_EVENTS)
+            )
+        except (ApiError, TransportError):
+            return ""  # nobody may read them, or not now
+        text = lasting_events_text(orjson.loads(answer.body).get("items") or ())
+        return f"\n\n{text}" if text else ""
 
     async def _judge(self, ref: ObjectRef, unwatched: Unwatched) -> tuple[Verdict, Verdict]:
         """Return how an object is and whether it has arrived; what is missing moves nowhere."""
@@ -134,6 +164,11 @@ class HealthChecks:
         namespace = deployment["metadata"].get("namespace") or ""
         pods = await self._targets.pods(namespace)
         return _objects(pod for pod in pods if selector.matches(pod.meta.labels))
+
+
+def _is_ill_service(verdict: Verdict) -> bool:
+    place = (verdict.ref.api_version, verdict.ref.kind)
+    return verdict.health is Health.UNHEALTHY and place == ("v1", "Service")
 
 
 def _objects(entries: Iterable[Entry]) -> list[JsonObject]:
