@@ -44,7 +44,8 @@ class IssuerApp(Generic[S]):
     how long ordinary errors of ``sign`` are retried, *set_ca* whether ``status.ca`` is written,
     *namespaced_csrs* whether Kubernetes' signing requests may name namespaced issuers (their
     requesters then need the right to), *on_mismatch* what becomes of a request whose certificate
-    does not fit it, *secrets* whether code reads Secrets that the spec does not name.
+    does not fit it, *mark_invalid* whether requests that are refused before ``sign`` also get the
+    condition InvalidRequest, *secrets* whether code reads Secrets that the spec does not name.
     ``compat="upstream"`` behaves like Go's issuer-lib to the letter.
     """
 
@@ -71,6 +72,7 @@ class IssuerApp(Generic[S]):
         secrets: bool = False,
         cluster_resource_namespace: str = "",
         on_mismatch: Literal["fail", "retry"] = "fail",
+        mark_invalid: bool = False,
         compat: Compat = "v1",
     ) -> None:
         if not namespaced and not cluster:
@@ -89,6 +91,7 @@ class IssuerApp(Generic[S]):
             secrets=secrets,
             cluster_resource_namespace=cluster_resource_namespace,
             on_mismatch=on_mismatch,
+            mark_invalid=mark_invalid,
             compat=compat,
         )
         self.kind = kind

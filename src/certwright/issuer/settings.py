@@ -34,6 +34,7 @@ class Settings:
     secrets: bool
     cluster_resource_namespace: str
     on_mismatch: str
+    mark_invalid: bool
     compat: Compat
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from certwright.client import TransportError
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.calls import Author, call, refuse_answer
+from certwright.issuer.conditions import INVALID_REQUEST
 from certwright.issuer.desk import Asked, Circumstances, Desk
 from certwright.issuer.discretion import discreet_verdict
 from certwright.issuer.issuer import Issuer
@@ -17,7 +18,14 @@ from certwright.issuer.settings import Settings
 from certwright.issuer.spec import SpecError
 from certwright.issuer.validation import LARGE, BadBundle, accepted, request_refusal
 from certwright.issuer.verbs import Permanent
-from certwright.issuer.verdicts import Result, Verdict, classify, issued, text_of
+from certwright.issuer.verdicts import (
+    CustomCondition,
+    Result,
+    Verdict,
+    classify,
+    issued,
+    text_of,
+)
 from certwright.issuer.window import is_window_open, max_retry_of, window_start
 from certwright.kube import ApiError, Key
 from certwright.runtime import Context
@@ -64,7 +72,7 @@ class Signer(Generic[S]):
             large = len(request.csr_pem) > LARGE
             refused = await ctx.cpu(request_refusal, request) if large else request_refusal(request)
             if refused is not None:
-                return refused
+                return self._marked(request, refused)
         try:
             return await self.reader.read(ctx, at, record)
         except SpecError as error:
@@ -73,6 +81,13 @@ class Signer(Generic[S]):
             return Verdict(result=Result.ISSUER_ERROR, text=text_of(error))
         except (ApiError, TransportError) as error:
             raise ReadFailed(text_of(error)) from error
+
+    def _marked(self, request: Request, refused: Verdict) -> Verdict:
+        """Add the condition by which cert-manager knows that no repetition helps."""
+        if not self.settings.mark_invalid or request.kind != "CertificateRequest":
+            return refused
+        condition = CustomCondition(INVALID_REQUEST, "True", "RequestRefused", refused.text)
+        return replace(refused, condition=condition)
 
     async def sign(
         self, ctx: Context, desk: Desk, request: Request, issuer: Issuer[S], record: IssuerRecord

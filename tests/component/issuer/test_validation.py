@@ -175,6 +175,25 @@ async def test_unsound_requests_fail_before_sign(embedded_world, csr, spec, name
     assert not w.script.sign_calls
 
 
+@pytest.mark.parametrize("mark_invalid", [False, True])
+async def test_a_refused_request_may_be_marked_invalid(world, mark_invalid):
+    w = world(mark_invalid=mark_invalid)
+    await w.issuer()
+    await w.settle()
+    await w.request(usages=["time travel"])
+    calls = await w.settle()
+    found = await w.cluster.get(CertificateRequest, "cr1")
+    said = {one.type: one for one in found.status.conditions}
+    assert said["Ready"].reason == "Failed"
+    assert found.status.failure_time is not None
+    assert ("InvalidRequest" in said) is mark_invalid
+    if mark_invalid:
+        assert said["InvalidRequest"].status == "True"
+        assert "time travel" in said["InvalidRequest"].message
+    assert calls.of("CertificateRequest").writes == 1
+    assert not w.script.sign_calls
+
+
 async def test_a_giant_request_is_refused_and_nobody_waits_for_it(embedded_world):
     w = await ready_world(embedded_world)
     await w.request(csr=b"-----BEGIN CERTIFICATE REQUEST-----\n" + b"A" * 100_000)
