@@ -131,6 +131,13 @@ def test_deeper_chains_hold_every_intermediate(intermediate, leaf_template, key_
     ]  # fmt: skip
 
 
+def test_the_top_is_the_root_where_the_chain_holds_it(root, intermediate):
+    assert root.top_pem == write_certificates(root.certificate)
+    assert intermediate.top_pem == write_certificates(intermediate.certificate)
+    whole = Authority(intermediate.certificate, intermediate.key, (root.certificate,))
+    assert whole.top_pem == write_certificates(root.certificate)
+
+
 def test_only_an_authority_with_its_key_is_one(root, leaf_template, key_of, now):
     leaf = root.issue(leaf_template, now)
     with pytest.raises(AuthorityUnfit, match="not allowed to sign certificates"):
