@@ -7,8 +7,7 @@ import uvloop
 from bench import meter
 from certwright.cli.run import Settling
 from certwright.client import connect
-from certwright.operators.resources.configuration import load
-from certwright.operators.resources.wiring import resource_operator
+from certwright.operators.resources import load, resource_operator
 from certwright.runtime import LeaderElection, Manager, configure_logs
 
 DOCUMENT = {

@@ -14,6 +14,7 @@ FACADES = (
     "certwright.managed",
     "certwright.issuer",
     "certwright.issuer.conformance",
+    "certwright.operators.resources",
     "certwright.operators.tokens",
     "certwright.testkit",
     "certwright.testkit.actors",

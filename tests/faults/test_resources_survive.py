@@ -14,8 +14,7 @@ import pytest
 
 from certwright.api.resources import ManagedResource
 from certwright.kube.kinds import ConfigMap, Secret
-from certwright.operators.resources.configuration import Configuration, Controllers
-from certwright.operators.resources.wiring import resource_operator
+from certwright.operators.resources import Configuration, Controllers, resource_operator
 from certwright.testkit import (
     EmbeddedCluster,
     break_each_watch,

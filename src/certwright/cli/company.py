@@ -9,8 +9,7 @@ from certwright.cli import issuersample, managedsample
 from certwright.clock import SYSTEM
 from certwright.issuers.ca import app
 from certwright.kube import JsonObject, Object
-from certwright.operators.resources.configuration import Configuration
-from certwright.operators.resources.wiring import resource_operator
+from certwright.operators.resources import Configuration, resource_operator
 from certwright.runtime import Declared
 from certwright.testkit.actors import approver
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from certwright.operators.resources.flags import FLAGS, Flag
+from certwright.operators.resources import FLAGS, Flag
 
 _SWITCHES: Final = frozenset(
     {

@@ -70,7 +70,7 @@ async def diff(
     cluster_id: str | None,
 ) -> int:
     """Print what the next pass would change; return 1 if there is something."""
-    from certwright.operators.resources.preview import preview
+    from certwright.operators.resources import preview
 
     async with AsyncExitStack() as stack:
         to = await stack.enter_async_context(

@@ -18,12 +18,17 @@ from certwright.cli.managerflags import Given
 from certwright.cli.run import Settling
 from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import ApiError, crd_manifest
-from certwright.operators.resources.configuration import Configuration, Loaded, read_file
-from certwright.operators.resources.configuration import LeaderElection as ElectionSettings
-from certwright.operators.resources.flags import load_with_flags
+from certwright.operators.resources import (
+    Configuration,
+    ConfigurationError,
+    Loaded,
+    cluster_id,
+    load_with_flags,
+    read_file,
+    resource_operator,
+)
+from certwright.operators.resources import LeaderElection as ElectionSettings
 from certwright.operators.resources.garbage import GarbageMetrics, Settings, garbage_collector
-from certwright.operators.resources.strictdecoding import ConfigurationError
-from certwright.operators.resources.wiring import cluster_id, resource_operator
 from certwright.operators.tokens import token_requestor
 from certwright.runtime import (
     Address,

@@ -28,15 +28,15 @@ from certwright.api.resources import ManagedResource
 from certwright.apply import pack_brotli
 from certwright.kube import Resource, crd_manifest, resource_of
 from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
-from certwright.operators.resources.configuration import (
+from certwright.operators.resources import (
     ClientConnection,
     Configuration,
     Controllers,
     GarbageCollectorSettings,
     HealthSettings,
     ManagedResourceSettings,
+    resource_operator,
 )
-from certwright.operators.resources.wiring import resource_operator
 
 CLUSTER_WIDE = {kind.kind for kind in BUILT_IN if not kind.namespaced}
 MR = ManagedResource.resource

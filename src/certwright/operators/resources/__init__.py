@@ -1,5 +1,75 @@
 """Keep objects as Secrets describe them: the operator of `ManagedResource`.
 
+::
+
+    operator = resource_operator(load(document).configuration)
+    await Manager(client, [operator]).run()
+
 What can be decided without a cluster is decided by pure functions in modules named after the
 subject; what talks to clusters only carries their decisions out.
+
+==================  =============================================================
+`configuration`     the configuration file; `flags` is the same on a command line
+`wiring`            all of it as an operator
+`reconcile`         one pass: `gathering`, `applying`, `pruning`, `deletion`
+`judging`           how the objects are, from `healthchecks`
+`targets`           the target cluster as a set of stores
+`sources`           the Secrets of the source cluster
+`policy`            from annotations and specs to the rules of the engine
+`claims`            what conditions say, word for word
+`preview`           what the next pass would change
+`garbage`           a collector of configuration that nothing uses any more
+==================  =============================================================
 """
+
+from certwright.operators.resources.configuration import (
+    ClientConnection,
+    Configuration,
+    Controllers,
+    GarbageCollectorSettings,
+    HealthSettings,
+    LeaderElection,
+    Loaded,
+    ManagedResourceSettings,
+    PruneGuardSettings,
+    load,
+    read_file,
+)
+from certwright.operators.resources.flags import (
+    FLAGS,
+    Flag,
+    load_with_flags,
+)
+from certwright.operators.resources.preview import (
+    Preview,
+    preview,
+)
+from certwright.operators.resources.strictdecoding import (
+    ConfigurationError,
+)
+from certwright.operators.resources.wiring import (
+    cluster_id,
+    resource_operator,
+)
+
+__all__ = [
+    "FLAGS",
+    "ClientConnection",
+    "Configuration",
+    "ConfigurationError",
+    "Controllers",
+    "Flag",
+    "GarbageCollectorSettings",
+    "HealthSettings",
+    "LeaderElection",
+    "Loaded",
+    "ManagedResourceSettings",
+    "Preview",
+    "PruneGuardSettings",
+    "cluster_id",
+    "load",
+    "load_with_flags",
+    "preview",
+    "read_file",
+    "resource_operator",
+]
