@@ -107,6 +107,22 @@ def test_a_deletion_without_preconditions_on_an_old_state() -> None:
         survives(litter, SWEEPER, stale_restart)
 
 
+async def keep_a_copy(ctx: Context, key: Key) -> Outcome:
+    """Makes no mistake."""
+    source = ctx.get(Secret, key)
+    if source is not None:
+        await ctx.apply(copy_of(source, "copy"), owner=source)
+    return DONE
+
+
+def test_a_campaign_tries_every_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = Controller(Secret, keep_a_copy, owns=[ConfigMap])
+    monkeypatch.delenv("CERTWRIGHT_SEEDS", raising=False)
+    assert survives(one_secret, controller, stale_restart, most=2) == 2
+    monkeypatch.setenv("CERTWRIGHT_SEEDS", "1")
+    assert survives(one_secret, controller, stale_restart, most=2) > 2
+
+
 def test_random_storms_find_it_too() -> None:
     with pytest.raises(SimulationFailed, match="after the storm of seed"):
         simulate(one_secret, FORGETFUL, seeds=range(100))

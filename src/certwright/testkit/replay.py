@@ -35,6 +35,11 @@ class Replay:
         text = environment.get(SEEDS, "")
         return range(default.start, int(text), default.step) if text else default
 
+    @staticmethod
+    def is_campaign(environment: Mapping[str, str] = os.environ) -> bool:
+        """Say whether somebody asked for more than is done by default."""
+        return SEEDS in environment
+
     def command(self, environment: Mapping[str, str] = os.environ) -> str:
         """Return the command that repeats the run."""
         test = environment.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]

@@ -41,11 +41,14 @@ def survives(
     controllers: Declared | Sequence[Declared],
     *tortures: Torture,
     ignore: Sequence[str] = (),
+    most: int | None = None,
 ) -> int:
     """Require that the scenario ends the same whatever happens on the way.
 
     Returns how many runs that took. *ignore* names fields that may differ between runs, as
-    ``Kind.path.to.field``. ``--certwright-replay`` plays only the run it names.
+    ``Kind.path.to.field``. With *most*, of each torture only so many points are tried, evenly
+    spread, unless ``--certwright-seeds`` asks for a campaign. ``--certwright-replay`` plays
+    only the run it names.
 
     Raises:
         SimulationFailed: a run ended otherwise. The message holds the command to replay it.
@@ -59,12 +62,21 @@ def survives(
     replay = Replay.asked_for()
     runs = 0
     for torture in tortures:
-        for number, plan in enumerate(torture(calm), start=1):
+        plans = list(enumerate(torture(calm), start=1))
+        for number, plan in plans if replay else _spread(plans, most):
             name = f"{torture.__name__}/{number}"
             if replay is None or replay.name == name:
                 judge(run(play, plan), calm, name, str(plan), replay)
                 runs += 1
     return runs
+
+
+def _spread(plans: list[tuple[int, Plan]], most: int | None) -> list[tuple[int, Plan]]:
+    """Return at most so many of all plans, the first and the last among them."""
+    if most is None or len(plans) <= most or Replay.is_campaign():
+        return plans
+    step = (len(plans) - 1) / (most - 1)
+    return [plans[round(number * step)] for number in range(most)]
 
 
 def crash_after_every_write(calm: Run) -> Iterator[Plan]:

@@ -45,11 +45,14 @@ def test_live_does_not_contain_desired(case):
 
 JSON = st.recursive(
     st.none() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
+    max_leaves=10,
 )
 
 
-@given(st.dictionaries(st.text(max_size=2), JSON))
+@given(st.dictionaries(st.text(max_size=2), JSON, max_size=4))
 def test_everything_contains_itself(obj):
     assert contains(obj, obj)
     assert covers(obj, obj)
