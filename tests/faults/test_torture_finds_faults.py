@@ -17,6 +17,7 @@ from certwright.testkit import (
     EmbeddedCluster,
     Play,
     SimulationFailed,
+    break_each_watch,
     crash_after_every_write,
     run,
     simulate,
@@ -118,9 +119,9 @@ async def keep_a_copy(ctx: Context, key: Key) -> Outcome:
 def test_a_campaign_tries_every_point(monkeypatch: pytest.MonkeyPatch) -> None:
     controller = Controller(Secret, keep_a_copy, owns=[ConfigMap])
     monkeypatch.delenv("CERTWRIGHT_SEEDS", raising=False)
-    assert survives(one_secret, controller, stale_restart, most=2) == 2
+    assert survives(one_secret, controller, break_each_watch, most=2) == 2
     monkeypatch.setenv("CERTWRIGHT_SEEDS", "1")
-    assert survives(one_secret, controller, stale_restart, most=2) > 2
+    assert survives(one_secret, controller, break_each_watch, most=2) > 2
 
 
 def test_random_storms_find_it_too() -> None:
