@@ -1,5 +1,6 @@
 """The acting part of a pass: inventory, objects, leftovers, and the report about all of them."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -14,6 +15,7 @@ from certwright.operators.resources import claims, inventory, keys
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.conditions import APPLIED, Claim
 from certwright.operators.resources.gathering import Facts
+from certwright.operators.resources.healthchecks import OBJECTS_PER_TURN
 from certwright.operators.resources.inventory import ref_of
 from certwright.operators.resources.judging import judge_objects
 from certwright.operators.resources.keeper import MANY, Look
@@ -112,6 +114,7 @@ class Application:
                 wanted.append(item)
         if not self._look.remembered.confirmed and await self._lacks_any(wanted):
             await self._look.confirm()
+        await asyncio.sleep(0)
         result = await self._keeper.engine.apply(
             wanted,
             owner=self._look.owner,
@@ -126,7 +129,9 @@ class Application:
     async def _lacks_any(self, wanted: Iterable[Wanted]) -> bool:
         """Say whether any object is to be created, as far as that can be found out."""
         cluster = self._keeper.cluster
-        for item in wanted:
+        for number, item in enumerate(wanted, start=1):
+            if not number % OBJECTS_PER_TURN:
+                await asyncio.sleep(0)
             with suppress(ApiError, TransportError, ValueError):  # the engine tells
                 resource = await cluster.resource(item.ref.gvk)
                 if await cluster.read(resource, item.ref.key) is None:
@@ -215,6 +220,7 @@ class Application:
         complete = applied or claim.reason == "DecodingFailed"
         total = self._pruning.before if self._pruning.left else len(facts.plan.inventory)
         report = Report.of(ChangeSet.of(self._changes), total=total)
+        await asyncio.sleep(0)
         health, report = await self._health(report, applied=applied)
         said = [claim, *health]
         many = len(facts.plan.inventory) > MANY

@@ -5,6 +5,8 @@ are applied before others are deleted, nothing is deleted while anything about t
 doubt, and one status write at the end says what became of it all.
 """
 
+import asyncio
+
 from certwright.api.resources import ManagedResource
 from certwright.client import TransportError
 from certwright.kube import ApiError, Key, NotFound
@@ -102,8 +104,11 @@ class Reconciler:
     async def _apply(self, look: Look, facts: Facts, decision: Decision) -> Outcome:
         application = Application(look, facts)
         await application.write_ahead(clear_operation=decision.clear_operation)
+        await asyncio.sleep(0)  # between steps that may go over thousands of objects
         await application.apply()
+        await asyncio.sleep(0)
         await application.prune()
+        await asyncio.sleep(0)
         await application.report()
         return self._outcome(look, application)
 
