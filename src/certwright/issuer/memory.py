@@ -28,6 +28,10 @@ class Attempts:
     count: int = 0
     failures: int = 0
     """Failures in a row, for the delay; a poll or success forgets them."""
+    moves: int = 0
+    """Changes in a row of an author's condition; each of them wakes the request by itself."""
+    not_before: float = 0.0
+    """When, by the monotonic clock, one whose condition keeps changing may be signed again."""
     signed: Bundle | None = None
     """Signed and not yet written: never signed again for a write that failed."""
     verified: str = ""

@@ -82,6 +82,9 @@ class RequestLoop:
             return self._next(Change(next=Next.BACKOFF), attempts)
         if gate is Gate.UNAPPROVED:
             return self._tell_unapproved(ctx, case)
+        early = attempts.not_before - ctx.clock.monotonic()
+        if gate is Gate.PROCEED and early > 0:
+            return again(early)
         case, change = await self._decide(ctx, case)
         return await self._carry_out(ctx, case, change)
 
@@ -198,7 +201,16 @@ class RequestLoop:
             self._tell(ctx, case, change)
         if change.is_final:
             return self._forget(asked.key)
+        self._slow_down(ctx, case.attempts, change)
         return self._next(change, case.attempts)
+
+    def _slow_down(self, ctx: Context, attempts: Attempts, change: Change) -> None:
+        """Let a condition of the author's wake its request at once, but not again and again."""
+        attempts.moves = attempts.moves + 1 if change.next is Next.STOP else 0
+        if attempts.moves < 2 or self.signer.settings.compat == "upstream":
+            return
+        delay = change.after.total_seconds() or self.backoff.delay(attempts.moves - 1)
+        attempts.not_before = ctx.clock.monotonic() + delay
 
     def _tell(self, ctx: Context, case: Case, change: Change) -> None:
         notice = change.notice

@@ -116,7 +116,8 @@ class Signer(Generic[S]):
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - somebody else's code
             verdict = self._classified(ctx, desk, request, error, record)
             verdict = discreet_verdict(verdict, issuer.spec)
-            ctx.log.info("sign did not succeed", error=verdict.text, attempt=request.attempt)
+            log = ctx.log.debug if verdict.result is Result.PENDING else ctx.log.info
+            log("sign did not succeed", error=verdict.text, attempt=request.attempt)
             return verdict
 
     def _classified(

@@ -138,6 +138,21 @@ async def test_pending_requests_are_polled_every_second(embedded_world):
     assert (await w.events())[0] == ("Normal", "Pending", STILL + "order placed")
 
 
+async def test_a_condition_that_changes_every_time_does_not_make_a_hot_loop(embedded_world):
+    w = embedded_world()
+    states = ["True", "False"] * 5
+    w.script.signs[:] = [WithCondition("Odd", one, "Turn", ValueError("x")) for one in states]
+    await w.issuer()
+    await w.request()
+    await w.settle()
+    assert len(w.script.sign_calls) == 2, "the first change is looked at again at once"
+    await w.cluster.advance(minutes=9)
+    gaps = [later - earlier for earlier, later in pairwise(w.script.sign_times)]
+    assert all(gap >= 0.5 for gap in gaps[1:])
+    assert gaps[6] > gaps[1]
+    assert (await w.ready()).reason == "Issued"
+
+
 @pytest.mark.parametrize(
     ("state", "said"),
     [({"order": object()}, "is not JSON"), ({"order": "x" * 10_000}, "more than 8192")],
