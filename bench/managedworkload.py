@@ -124,11 +124,6 @@ class Witness:
         else:
             self._well.discard(new.key)
 
-    @property
-    def well(self) -> int:
-        """How many are applied and healthy."""
-        return len(self._well)
-
     async def sees_well(self, count: int) -> None:
         """Return when so many are applied and healthy."""
         while len(self._well) < count:

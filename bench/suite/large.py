@@ -27,11 +27,9 @@ def run(_: int) -> Result:
 
 
 async def _run() -> Result:
-    async with control_plane(controllers=()) as plane, connect(plane.kubeconfig) as client:
-        await prepared(client, [NAMESPACE])
-        many = await _stall(plane, client, "many", [_small(number) for number in range(MANY)])
-        rng = Random(4)
-        heavy = await _stall(plane, client, "heavy", [_heavy(number, rng) for number in range(60)])
+    rng = Random(4)
+    many = await _stall("many", [_small(number) for number in range(MANY)])
+    heavy = await _stall("heavy", [_heavy(number, rng) for number in range(60)])
     return Result(
         "managed-resources-large",
         f"One ManagedResource of {MANY:,} ConfigMaps, and one whose Brotli data fills a Secret "
@@ -48,28 +46,36 @@ async def _run() -> Result:
     )
 
 
-async def _stall(
-    plane: ControlPlane, client: Client, name: str, objects: list[JsonObject]
+async def _stall(name: str, objects: list[JsonObject]) -> dict[str, float]:
+    async with control_plane(controllers=()) as plane, connect(plane.kubeconfig) as client:
+        await prepared(client, [NAMESPACE])
+        return await _stall_on(
+            plane, client, Declaration(key=Key(NAMESPACE, name), objects=objects)
+        )
+
+
+async def _stall_on(
+    plane: ControlPlane, client: Client, declaration: Declaration
 ) -> dict[str, float]:
     task = Task(kubeconfig=str(plane.kubeconfig), namespace=NAMESPACE, stalls=True)
     text = msgspec.json.encode(task).decode()
     async with witnessed(client, NAMESPACE) as witness:
         with Program("subjects.certwright_resources", text) as program:
             await asyncio.to_thread(program.line)
-            already = witness.well
-            await deploy(client, Declaration(key=Key(NAMESPACE, name), objects=objects))
+            await deploy(client, declaration)
             before, cpu = await usage(client, but="leases"), program.cpu()
             began = asyncio.get_running_loop().time()
-            await witness.sees_well(already + 1)
+            await witness.sees_well(1)
             seconds = asyncio.get_running_loop().time() - began
             writes = (await usage(client, but="leases")).since(before).writes
+            used = program.cpu() - cpu
             program.go_on()
             line = await asyncio.to_thread(program.line)
             return {
                 "stall, ms": line["stall_ms"],
                 "stall in wall time, ms": line["wall_ms"],
                 "seconds": seconds,
-                "CPU s": program.cpu() - cpu,
+                "CPU s": used,
                 "writes": writes,
             }
 
