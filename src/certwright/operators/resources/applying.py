@@ -2,20 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
 from certwright.api.resources import ObjectReference
-from certwright.apply import Action, ChangeSet, Live, ObjectRef, Wanted, last_foreign_writer
+from certwright.apply import Action, ChangeSet, Live, ObjectRef, last_foreign_writer
 from certwright.apply import Entry as Change
-from certwright.client import TransportError
-from certwright.kube import ApiError, JsonObject
+from certwright.kube import JsonObject
 from certwright.operators.resources import claims, inventory, keys
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.conditions import APPLIED, Claim
 from certwright.operators.resources.gathering import Facts
-from certwright.operators.resources.healthchecks import OBJECTS_PER_TURN
 from certwright.operators.resources.inventory import ref_of
 from certwright.operators.resources.judging import judge_objects
 from certwright.operators.resources.keeper import MANY, Look
@@ -112,10 +109,8 @@ class Application:
                 self._changes.append(await self._damped(item.ref))
             else:
                 wanted.append(item)
-        if not self._look.remembered.confirmed and await self._lacks_any(wanted):
-            await self._look.confirm()
         await asyncio.sleep(0)
-        result = await self._keeper.engine.apply(
+        result = await self._look.engine.apply(
             wanted,
             owner=self._look.owner,
             always=self._keeper.configuration.controllers.managed_resource.always_update,
@@ -125,18 +120,6 @@ class Application:
         self._changes += result.entries
         self._note_repairs(result, now)
         self._note_remarks(result)
-
-    async def _lacks_any(self, wanted: Iterable[Wanted]) -> bool:
-        """Say whether any object is to be created, as far as that can be found out."""
-        cluster = self._keeper.cluster
-        for number, item in enumerate(wanted, start=1):
-            if not number % OBJECTS_PER_TURN:
-                await asyncio.sleep(0)
-            with suppress(ApiError, TransportError, ValueError):  # the engine tells
-                resource = await cluster.resource(item.ref.gvk)
-                if await cluster.read(resource, item.ref.key) is None:
-                    return True
-        return False
 
     def _note_remarks(self, result: ChangeSet) -> None:
         """Tell, once for each input, what was accepted and is probably a mistake."""

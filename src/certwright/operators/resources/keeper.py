@@ -1,13 +1,14 @@
 """What the controllers of one process share, and one look at one ManagedResource."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from certwright.api.resources import ManagedResource
-from certwright.apply import Engine, Memory, ObjectRef, Owner
+from certwright.apply import Cluster, Engine, Memory, ObjectRef, Owner
 from certwright.kube import JsonObject, Key, create_merge_patch
 from certwright.operators.resources import policy
 from certwright.operators.resources.claims import ready
@@ -19,6 +20,7 @@ from certwright.operators.resources.conditions import (
     current,
 )
 from certwright.operators.resources.configuration import Configuration
+from certwright.operators.resources.confirming import Confirming
 from certwright.operators.resources.decoding import INLINE_BYTES, Decoder
 from certwright.operators.resources.fights import Fights
 from certwright.operators.resources.healthchecks import HealthChecks
@@ -117,6 +119,7 @@ class Look:
         self.resource = resource
         self.obj = obj
         self.remembered: Remembered = keeper.memories.of(self.key)
+        self._confirming = asyncio.Lock()
 
     @classmethod
     async def at(cls, keeper: Keeper, ctx: Context, entry: Entry) -> "Look":
@@ -151,9 +154,21 @@ class Look:
         Raises:
             Conflict: it is an old state; look again.
         """
-        if not self.remembered.confirmed:
-            await self.ctx.confirm(self.obj)
-            self.remembered.confirmed = True
+        if self.remembered.confirmed:
+            return
+        async with self._confirming:
+            if not self.remembered.confirmed:
+                await self.ctx.confirm(self.obj)
+                self.remembered.confirmed = True
+
+    @property
+    def engine(self) -> Engine:
+        """What writes to the target, once it is certain that this is no old state."""
+        keeper = self.keeper
+        if self.remembered.confirmed:
+            return keeper.engine
+        cluster = cast("Cluster", Confirming(keeper.cluster, self.confirm))
+        return Engine(cluster, keeper.memory, clock=self.ctx.clock)
 
     @cached_property
     def origin(self) -> Origin:

@@ -90,11 +90,14 @@ class Pruning:
         return staying if self.objection else []
 
     async def _is_going(self, ref: ObjectRef) -> bool:
-        """Say whether an object is on its way out already, which nobody can stop."""
+        """Say whether an object is gone, or on its way out, which nobody can stop."""
         cluster = self._keeper.cluster
         with suppress(ApiError, TransportError, ValueError):  # the engine tells
-            live = await cluster.read(await cluster.resource(ref.gvk), ref.key)
-            return live is not None and live.deleting
+            resource = await cluster.resource(ref.gvk)
+            live = await cluster.read(resource, ref.key)
+            if live is None:  # or it has lost our label
+                live = await cluster.read(resource, ref.key, fresh=True)
+            return live is None or live.deleting
         return False
 
     def _in_doubt(self, changes: Sequence[Change]) -> bool:

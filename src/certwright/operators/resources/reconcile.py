@@ -9,10 +9,11 @@ import asyncio
 
 from certwright.api.resources import ManagedResource
 from certwright.client import TransportError
-from certwright.kube import ApiError, Key, NotFound
+from certwright.kube import ApiError, Conflict, Key, NotFound
 from certwright.operators.resources import claims
 from certwright.operators.resources.applying import Application
 from certwright.operators.resources.conditions import Claim
+from certwright.operators.resources.confirming import OutOfDate
 from certwright.operators.resources.deletion import LINGER_SECONDS, Departure
 from certwright.operators.resources.dependencies import hindrance
 from certwright.operators.resources.entry import Decision, Step, decide
@@ -103,6 +104,13 @@ class Reconciler:
 
     async def _apply(self, look: Look, facts: Facts, decision: Decision) -> Outcome:
         application = Application(look, facts)
+        try:
+            await self._carry_out(application, decision)
+        except OutOfDate as error:
+            raise Conflict(str(error)) from error
+        return self._outcome(look, application)
+
+    async def _carry_out(self, application: Application, decision: Decision) -> None:
         await application.write_ahead(clear_operation=decision.clear_operation)
         await asyncio.sleep(0)  # between steps that may go over thousands of objects
         await application.apply()
@@ -110,7 +118,6 @@ class Reconciler:
         await application.prune()
         await asyncio.sleep(0)
         await application.report()
-        return self._outcome(look, application)
 
     def _outcome(self, look: Look, application: Application) -> Outcome:
         remembered = look.remembered
