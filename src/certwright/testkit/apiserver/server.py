@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from random import Random
 
 from certwright.client.transport import Request, Response, Stream, Transport
@@ -12,7 +13,12 @@ from certwright.testkit.apiserver.access import Attributes, Authorizer
 from certwright.testkit.apiserver.answers import refusal_response
 from certwright.testkit.apiserver.backend import Backend
 from certwright.testkit.apiserver.background import Background
-from certwright.testkit.apiserver.bootstrap import create_initial_objects
+from certwright.testkit.apiserver.bootstrap import (
+    Written,
+    create_initial_objects,
+    repeat,
+    serves_beginning,
+)
 from certwright.testkit.apiserver.builtins import served_kinds
 from certwright.testkit.apiserver.calls import Call, attributes_of, parse_call, parse_path
 from certwright.testkit.apiserver.deletion import Deletion
@@ -28,6 +34,7 @@ from certwright.testkit.apiserver.storage import Change, ChangeType, Storage
 from certwright.testkit.apiserver.tokens import Tokens
 from certwright.testkit.apiserver.users import ADMIN, AUTHENTICATED, MASTERS, User
 from certwright.testkit.apiserver.watches import WatchStream
+from certwright.testkit.apiserver.writes import Writes
 
 
 class ApiServer:
@@ -68,8 +75,20 @@ class ApiServer:
         self.background = Background(
             self._backend, writes, deletion, furnish_namespaces=furnish_namespaces
         )
-        storage.on_change(self.background.observe)
+        self._furnishes = furnish_namespaces
+        self._begin(writes)
         storage.on_change(self._tokens.observe)
+
+    def _begin(self, writes: Writes) -> None:
+        """Store what every cluster has from the start."""
+        plain = not self._furnishes and serves_beginning(self._backend)
+        if plain:
+            repeat(self._backend, _beginning())
+        self._backend.storage.on_change(self.background.observe)
+        if not plain:
+            self._begin_anew(writes)
+
+    def _begin_anew(self, writes: Writes) -> None:
         create_initial_objects(self._backend, writes)
         self.background.run()
 
@@ -155,3 +174,20 @@ class ApiServer:
     def _answer_path(self, request: Request, user: User) -> Response:
         self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
         return self._paths.answer(request)
+
+
+class _First(ApiServer):
+    """A server that notes how it began."""
+
+    def _begin(self, writes: Writes) -> None:
+        self.written: list[Written] = []
+        storage = self._backend.storage
+        storage.on_change(self.background.observe)
+        storage.on_change(lambda change: self.written.append(Written.of(change)))
+        self._begin_anew(writes)
+
+
+@cache
+def _beginning() -> tuple[Written, ...]:
+    """Return the writes that make a new cluster."""
+    return tuple(_First(rng=Random(0)).written)
