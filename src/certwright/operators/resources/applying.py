@@ -225,6 +225,7 @@ class Application:
         await self._pruning.use_up()
         self._keeper.metrics.blocked(look.key, len(self.lingering))
         self._announce(claim, before)
+        await asyncio.sleep(0)
         self._remember(settled=applied)
 
     async def _health(self, report: Report, *, applied: bool) -> tuple[list[Claim], Report]:
@@ -305,28 +306,31 @@ class Application:
         always = self._keeper.configuration.controllers.managed_resource.always_update
         now = self._look.unchanged()
         restless = always or self.damped_seconds or remembered.disturbed
-        if not settled or restless or now is None or not self._is_as_left():
+        held = list(self._keeper.targets.held(self._refs)) if settled else []
+        if not settled or restless or now is None or not self._is_as_left(held):
             remembered.settled = None
             return
-        remembered.settled = Settled(((self._look.store, now), *self._held()))
+        remembered.settled = Settled(((self._look.store, now), *self._sources(), *held))
 
-    def _is_as_left(self) -> bool:
-        """Say whether nobody touched an object since this pass did.
+    def _is_as_left(self, held: Sequence[tuple[Store, Entry]]) -> bool:
+        """Say whether nobody touched an object since this pass did, given what stores hold.
 
         Who did has woken us; but what is remembered as settled is not looked at again.
         """
-        watched = [ref for ref in self._left_at if ref not in self._unwatched]
-        held = [entry for _, entry in self._keeper.targets.held(watched)]
-        return len(held) == len(watched) and all(
-            entry.meta.resource_version == self._left_at[ref]
-            for ref, entry in zip(watched, held, strict=True)
+        versions = {
+            (store.resource.group, store.resource.kind, entry.key): entry.meta.resource_version
+            for store, entry in held
+        }
+        return all(
+            versions.get((ref.group, ref.kind, ref.key)) == version
+            for ref, version in self._left_at.items()
+            if ref not in self._unwatched
         )
 
-    def _held(self) -> Iterable[tuple[Store, Entry]]:
-        """Yield what else this pass was based on, as the stores hold it."""
+    def _sources(self) -> Iterable[tuple[Store, Entry]]:
+        """Yield the Secrets this pass was based on, as the stores hold them."""
         for secret in self._facts.secrets:
             yield self._keeper.secrets.store(secret.key), secret
-        yield from self._keeper.targets.held(self._refs)
 
 
 def _named(refs: Sequence[ObjectRef]) -> str:
