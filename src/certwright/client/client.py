@@ -37,7 +37,7 @@ class Client(Reader, Writer):
         *,
         clock: Clock = SYSTEM,
         field_manager: str = "certwright",
-        max_in_flight: int = 64,
+        max_in_flight: int = 32,
         observers: Sequence[Observer] = (),
         on_warning: Callable[[str], None] = log_warning,
         retries: Policy = PATIENT,

@@ -17,7 +17,7 @@ def connect(
     *,
     clock: Clock = SYSTEM,
     field_manager: str = "certwright",
-    max_in_flight: int = 64,
+    max_in_flight: int = 32,
     observers: Sequence[Observer] = (),
     on_warning: Callable[[str], None] = log_warning,
 ) -> Client:

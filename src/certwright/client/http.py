@@ -34,8 +34,8 @@ from certwright.kube import Unauthorized
 class Limits:
     """What the transport allows before it gives up."""
 
-    connections: int = 64
-    """For requests; watches have as many as they need."""
+    connections: int = 32
+    """For requests; watches have as many as they need. Each costs a quarter of a MiB for TLS."""
     body: int = 256 * 2**20
     """Bytes of one answer; a page of 500 objects rarely exceeds a tenth of this."""
     connect: timedelta = timedelta(seconds=10)
