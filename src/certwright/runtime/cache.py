@@ -233,11 +233,6 @@ class Cache:
         for feed in self._of(resource):
             feed.store.note_delete(key, uid)
 
-    def poke(self, resource: Resource) -> None:
-        """Let the watches of a kind that wait try again now: its CRD may have appeared."""
-        for feed in self._of(resource):
-            feed.watch.poke()
-
     def _of(self, resource: Resource) -> list[Feed]:
         return [feed for feed in self._feeds.values() if feed.view.resource == resource]
 

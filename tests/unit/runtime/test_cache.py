@@ -178,25 +178,6 @@ async def test_a_store_given_up_does_not_hold_the_barrier(
         handle.release()
 
 
-async def test_a_kind_that_appears_can_be_announced(
-    server: Any, lines: Any, cache: Cache, virtual_loop: VirtualLoop
-) -> None:
-    for _ in range(10):
-        server.refuse(404, "NotFound")
-    handle = cache.store(ConfigMap)
-    async with running(cache):
-        await asyncio.sleep(45)
-        assert handle.watch.state is WatchState.MISSING
-        server.answers.clear()
-        server.watch(lines.end_of_list(2), hangs=True)
-        cache.poke(Secret)
-        await asyncio.sleep(0.01)
-        assert not handle.store.synced
-        cache.poke(ConfigMap)
-        await asyncio.sleep(0.01)
-        assert handle.store.synced
-
-
 async def test_a_write_reaches_every_store_it_belongs_into(
     item: Any, cache: Cache, virtual_loop: VirtualLoop
 ) -> None:

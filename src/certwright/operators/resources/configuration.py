@@ -49,6 +49,7 @@ _ABSENT: Final = (
 )
 """Parts of Gardener's program that this one does not have."""
 _WITHOUT_EFFECT: Final = (
+    "controllers.cacheSyncTimeout",
     "debugging",
     "server.webhooks",
     *(

@@ -346,3 +346,8 @@ def test_files_that_are_none(content: str, problem: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         read_file(content, "config.yaml")
     assert str(caught.value).startswith(problem)
+
+
+def test_a_timeout_nobody_waits_for_is_told() -> None:
+    loaded = load({"controllers": {"cacheSyncTimeout": "5m"}})
+    assert list(map(str, loaded.warnings)) == ["controllers.cacheSyncTimeout: has no effect"]
