@@ -192,7 +192,7 @@ async def test_a_kind_is_watched_as_soon_as_its_definition_is_installed(
             await cache.wait_synced(2)
         await cluster.install(crd)
         await cluster.create({**toy("t"), "metadata": {"name": "t"}})
-        cache.poke(toys)
+        handle.watch.poke()
         async with asyncio.timeout(60):
             await handle.synced()
         await until(handle.store, lambda: names(handle.store) == {"t"})
