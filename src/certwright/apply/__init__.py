@@ -36,7 +36,6 @@ from certwright.apply.cluster import (
     Direct,
     Live,
     UnknownKind,
-    finalizers_patch,
     left_of,
     other_version,
 )
@@ -98,7 +97,6 @@ __all__ = [
     "claim",
     "compare",
     "events_text",
-    "finalizers_patch",
     "health",
     "human_duration",
     "in_apply_order",

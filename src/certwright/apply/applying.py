@@ -1,7 +1,7 @@
 """Applying one object: look, decide, write at most what is needed, say what became of it."""
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,6 +38,9 @@ ATTEMPTS: Final = 5
 YOUNG_ATTEMPTS: Final = 20
 """How often a kind or namespace that was created a moment ago is tried again."""
 
+BeforeWrite = Callable[[], Awaitable[None]]
+"""Is awaited before an object is written; what it raises ends the run, but for an `ApiError`."""
+
 
 @dataclass(frozen=True)
 class Pass:
@@ -50,6 +53,13 @@ class Pass:
     always: bool
     expected: Container[ObjectRef]
     definitions: Definitions = field(default_factory=Definitions)
+    before_write: BeforeWrite | None = None
+
+    async def writable(self) -> Cluster:
+        """Return the cluster as soon as it may be written to; a dry run always may."""
+        if self.before_write is not None and not self.dry_run:
+            await self.before_write()
+        return self.cluster
 
 
 async def apply_one(run: Pass, wanted: Wanted) -> Finding:
@@ -131,9 +141,9 @@ class _Application:
     async def _create_only(self, live: Live | None) -> Finding:
         if live is None:
             try:
-                body = self._desired
-                live = await self._run.cluster.create(
-                    self._resource, body, dry_run=self._run.dry_run
+                cluster = await self._run.writable()
+                live = await cluster.create(
+                    self._resource, self._desired, dry_run=self._run.dry_run
                 )
                 return created(self._wanted.ref, live, dry_run=self._run.dry_run)
             except AlreadyExists:
@@ -143,9 +153,10 @@ class _Application:
     async def _create(self) -> Finding:
         """Create the object, without force: nobody has seen one, but there may be one."""
         ref, run = self._wanted.ref, self._run
+        cluster = await run.writable()
         try:
             with run.memory.creating(self._resource, ref.key):
-                live = await run.cluster.apply(
+                live = await cluster.apply(
                     self._resource, self._desired, force=False, dry_run=run.dry_run
                 )
         except Invalid:
@@ -193,7 +204,8 @@ class _Application:
         if sent.guarded:
             guard = {"uid": live.uid, "resourceVersion": live.resource_version}
             body = {**body, "metadata": {**body["metadata"], **guard}}
-        return await self._run.cluster.apply(self._resource, body, dry_run=self._run.dry_run)
+        cluster = await self._run.writable()
+        return await cluster.apply(self._resource, body, dry_run=self._run.dry_run)
 
     async def _take_over(self, live: Live) -> Live:
         """Make fields of a predecessor ours, so that those no longer wanted can go."""
@@ -214,8 +226,8 @@ class _Application:
         if owner is not None and not owner.owns(fresh.annotations.get(owner.annotation) or ""):
             # else whose it was would put its fields back before ours are written
             metadata["annotations"] = {owner.annotation: owner.value}
-        key = self._wanted.ref.key
-        return await self._run.cluster.patch(self._resource, key, {"metadata": metadata})
+        cluster = await self._run.writable()
+        return await cluster.patch(self._resource, self._wanted.ref.key, {"metadata": metadata})
 
     async def _clean(self, live: Live) -> Live:
         patch = leftovers(self._desired, live, self._rules)
@@ -223,7 +235,8 @@ class _Application:
             return live
         if self._run.dry_run:
             return Live.of(apply_merge_patch(live.obj, patch))
-        return await self._run.cluster.patch(self._resource, self._wanted.ref.key, patch)
+        cluster = await self._run.writable()
+        return await cluster.patch(self._resource, self._wanted.ref.key, patch)
 
     async def _recreate(self, live: Live, refusal: Invalid) -> Finding:
         ref, run = self._wanted.ref, self._run

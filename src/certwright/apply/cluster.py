@@ -17,6 +17,7 @@ from certwright.apply.refs import ObjectRef
 from certwright.client import Client, Propagation, Request, request
 from certwright.client.request import WriteOptions
 from certwright.kube import (
+    MERGE_PATCH,
     FieldSet,
     GroupVersionKind,
     JsonObject,
@@ -249,22 +250,21 @@ class Direct:
         self, resource: Resource, obj: JsonObject, *, force: bool = True, dry_run: bool = False
     ) -> Live:
         """Server-side apply."""
-        options = WriteOptions(self.field_manager, dry_run)
-        return await self._write(request.apply(resource, obj, options, force=force))
+        asked = request.apply(resource, obj, self._options(dry_run=dry_run), force=force)
+        return await self._write(resource, asked, dry_run=dry_run)
 
     async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
         """Create an object."""
-        options = WriteOptions(self.field_manager, dry_run)
-        return await self._write(request.create(resource, obj, options))
+        asked = request.create(resource, obj, self._options(dry_run=dry_run))
+        return await self._write(resource, asked, dry_run=dry_run)
 
     async def patch(
         self, resource: Resource, key: Key, patch: JsonObject, *, dry_run: bool = False
     ) -> Live:
         """Merge a patch."""
-        stored = await self._client.patch(
-            resource, key, patch, dry_run=dry_run, field_manager=self.field_manager
-        )
-        return Live.of(stored)
+        options = self._options(dry_run=dry_run)
+        asked = request.patch(resource, key, patch, options, content_type=MERGE_PATCH)
+        return await self._write(resource, asked, dry_run=dry_run)
 
     async def delete(
         self,
@@ -291,18 +291,19 @@ class Direct:
 
     async def finalize(self, resource: Resource, live: Live) -> Live | None:
         """Clear the finalizers of exactly this state of an object."""
-        left = live.obj
+        left = live
         key = ObjectRef.of(live.obj).key
         try:
             if resource == Namespace and (live.obj.get("spec") or {}).get("finalizers"):
                 emptied = {**live.obj, "spec": {**live.obj["spec"], "finalizers": []}}
-                left = await self._client.update(emptied, subresource="finalize")
-            if left["metadata"].get("finalizers"):
-                patch = finalizers_patch(Live.of(left))
-                left = await self._client.patch(resource, key, patch)
+                left = Live.of(await self._client.update(emptied, subresource="finalize"))
+            if left.metadata.get("finalizers"):
+                version = {"uid": left.uid, "resourceVersion": left.resource_version}
+                patch = {"metadata": {**version, "finalizers": None}}
+                left = Live.of(await self._client.patch(resource, key, patch))
         except NotFound:
             return None
-        return left_of(left, resource)
+        return left_of(left.obj, resource)
 
     async def until(
         self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
@@ -317,7 +318,12 @@ class Direct:
             found = await self.read(resource, key)
         return found
 
-    async def _write(self, asked: Request) -> Live:
+    def _options(self, *, dry_run: bool) -> WriteOptions:
+        return WriteOptions(self.field_manager, dry_run)
+
+    async def _write(self, resource: Resource, asked: Request, *, dry_run: bool) -> Live:
+        """Send a write; who keeps objects of the kind notes the answer here."""
+        del resource, dry_run
         answer = await self._client.send(asked)
         return Live.of(orjson.loads(answer.body))
 
@@ -341,9 +347,3 @@ def left_of(answer: JsonObject, resource: Resource) -> Live | None:
     left = Live.of(answer)
     held = left.finalizers or answer["metadata"].get("deletionGracePeriodSeconds")
     return left if held else None
-
-
-def finalizers_patch(live: Live) -> JsonObject:
-    """Return the merge patch that clears the finalizers of exactly this state of an object."""
-    version = {"uid": live.uid, "resourceVersion": live.resource_version}
-    return {"metadata": {**version, "finalizers": None}}

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
-from certwright.apply.applying import Pass, apply_one
+from certwright.apply.applying import BeforeWrite, Pass, apply_one
 from certwright.apply.changeset import Action, ChangeSet, Entry
 from certwright.apply.cluster import Cluster, Live
 from certwright.apply.definitions import Definitions, is_decided, is_definition, is_established
@@ -59,16 +59,27 @@ class Engine:
         expected: Container[ObjectRef] = (),
         concurrency: int = CONCURRENCY,
         on_entry: OnEntry | None = None,
+        before_write: BeforeWrite | None = None,
     ) -> ChangeSet:
         """Make the cluster hold these objects; what fails does not keep the others.
 
         *owner* is written on each object, and respected where another one is. *always* writes
         also what does not differ. What is *expected* to be there is looked for before it is
         created, where it is only ever created. *dry_run* lets the server judge and changes nothing.
+        *before_write* is awaited before anything is written, so never if nothing differs.
         """
         once, ambiguous = _by_ref(wanted)
         definitions = Definitions(once.values())
-        run = Pass(self._cluster, self._memory, owner, dry_run, always, expected, definitions)
+        run = Pass(
+            self._cluster,
+            self._memory,
+            owner,
+            dry_run,
+            always,
+            expected,
+            definitions,
+            before_write,
+        )
         report = _Report(on_entry)
         for one in ambiguous:
             report.add(failed(one, ValueError("it is wanted twice, in different forms")))

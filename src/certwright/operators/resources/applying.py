@@ -110,12 +110,13 @@ class Application:
             else:
                 wanted.append(item)
         await asyncio.sleep(0)
-        result = await self._look.engine.apply(
+        result = await self._keeper.engine.apply(
             wanted,
             owner=self._look.owner,
             always=self._keeper.configuration.controllers.managed_resource.always_update,
             expected={ref_of(entry) for entry in self._facts.inventory},
             on_entry=self._applied,
+            before_write=self._look.be_certain,
         )
         self._changes += result.entries
         self._note_repairs(result, now)

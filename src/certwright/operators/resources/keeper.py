@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from certwright.api.resources import ManagedResource
-from certwright.apply import Cluster, Engine, Memory, ObjectRef, Owner
-from certwright.kube import JsonObject, Key, create_merge_patch
+from certwright.apply import Engine, Memory, ObjectRef, Owner
+from certwright.kube import Conflict, JsonObject, Key, create_merge_patch
 from certwright.operators.resources import policy
 from certwright.operators.resources.claims import ready
 from certwright.operators.resources.conditions import (
@@ -20,7 +20,6 @@ from certwright.operators.resources.conditions import (
     current,
 )
 from certwright.operators.resources.configuration import Configuration
-from certwright.operators.resources.confirming import Confirming
 from certwright.operators.resources.decoding import INLINE_BYTES, Decoder
 from certwright.operators.resources.fights import Fights
 from certwright.operators.resources.healthchecks import HealthChecks
@@ -101,6 +100,10 @@ class Keeper:
         self.metrics.forget(key)
 
 
+class OutOfDate(Exception):
+    """What was seen of a ManagedResource is not how it is; look again."""
+
+
 class Look:
     """One look at one ManagedResource: what it is, and what is to be said about it."""
 
@@ -161,14 +164,16 @@ class Look:
                 await self.ctx.confirm(self.obj)
                 self.remembered.confirmed = True
 
-    @property
-    def engine(self) -> Engine:
-        """What writes to the target, once it is certain that this is no old state."""
-        keeper = self.keeper
-        if self.remembered.confirmed:
-            return keeper.engine
-        cluster = cast("Cluster", Confirming(keeper.cluster, self.confirm))
-        return Engine(cluster, keeper.memory, clock=self.ctx.clock)
+    async def be_certain(self) -> None:
+        """Confirm, as the engine asks before it writes.
+
+        Raises:
+            OutOfDate: it is an old state. The engine takes a `Conflict` for one of its objects.
+        """
+        try:
+            await self.confirm()
+        except Conflict as error:
+            raise OutOfDate(str(error)) from error
 
     @cached_property
     def origin(self) -> Origin:

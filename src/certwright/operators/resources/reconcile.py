@@ -13,7 +13,6 @@ from certwright.kube import ApiError, Conflict, Key, NotFound
 from certwright.operators.resources import claims
 from certwright.operators.resources.applying import Application
 from certwright.operators.resources.conditions import Claim
-from certwright.operators.resources.confirming import OutOfDate
 from certwright.operators.resources.deletion import LINGER_SECONDS, Departure
 from certwright.operators.resources.dependencies import hindrance
 from certwright.operators.resources.entry import Decision, Step, decide
@@ -24,7 +23,7 @@ from certwright.operators.resources.gathering import (
     read_secrets,
 )
 from certwright.operators.resources.judging import judge
-from certwright.operators.resources.keeper import Keeper, Look
+from certwright.operators.resources.keeper import Keeper, Look, OutOfDate
 from certwright.operators.resources.remembered import Settled
 from certwright.operators.resources.status import Update
 from certwright.runtime import DONE, WAIT, Context, Outcome, again

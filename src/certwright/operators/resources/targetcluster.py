@@ -12,17 +12,9 @@ from typing import Final
 
 import orjson
 
-from certwright.apply import (
-    Live,
-    ObjectRef,
-    UnknownKind,
-    finalizers_patch,
-    left_of,
-    other_version,
-)
+from certwright.apply import Direct, Live, ObjectRef, UnknownKind, left_of, other_version
 from certwright.client import Propagation, Request, Response, request
 from certwright.kube import (
-    MERGE_PATCH,
     GroupVersionKind,
     JsonObject,
     Key,
@@ -30,7 +22,7 @@ from certwright.kube import (
     Resource,
     ServiceUnavailable,
 )
-from certwright.kube.kinds import CustomResourceDefinition, Namespace
+from certwright.kube.kinds import CustomResourceDefinition
 from certwright.operators.resources.targets import Targets
 from certwright.runtime import Entry
 
@@ -65,15 +57,14 @@ class CachedLive(Live):
         return self._entry.meta.deleting
 
 
-class TargetCluster:
-    """An `apply.Cluster` over the stores of the target."""
+class TargetCluster(Direct):
+    """An `apply.Cluster` over the stores of the target; what they cannot know it asks for."""
 
     sees_all = False
 
     def __init__(self, targets: Targets, field_manager: str) -> None:
-        self.field_manager = field_manager
+        super().__init__(targets.client, field_manager=field_manager)
         self._targets = targets
-        self._client = targets.client
 
     async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
         """Return how a kind is served, and see to it that its objects are watched."""
@@ -98,34 +89,6 @@ class TargetCluster:
                 self._targets.note_delete(resource, key, entry.uid)
             return None
         return self._noted(resource, answer)
-
-    async def list(
-        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
-    ) -> Sequence[Live]:
-        """Ask the server: what is listed need not carry our label."""
-        found = await self._client.list(resource, namespace, labels=labels, fields=fields)
-        head = {"apiVersion": resource.api_version, "kind": resource.kind}
-        return [Live.of({**head, **item}) for item in found.items]
-
-    async def apply(
-        self, resource: Resource, obj: JsonObject, *, force: bool = True, dry_run: bool = False
-    ) -> Live:
-        """Server-side apply."""
-        asked = request.apply(resource, obj, self._options(dry_run=dry_run), force=force)
-        return await self._written(resource, asked, dry_run=dry_run)
-
-    async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
-        """Create an object."""
-        asked = request.create(resource, obj, self._options(dry_run=dry_run))
-        return await self._written(resource, asked, dry_run=dry_run)
-
-    async def patch(
-        self, resource: Resource, key: Key, patch: JsonObject, *, dry_run: bool = False
-    ) -> Live:
-        """Merge a patch."""
-        options = self._options(dry_run=dry_run)
-        asked = request.patch(resource, key, patch, options, content_type=MERGE_PATCH)
-        return await self._written(resource, asked, dry_run=dry_run)
 
     async def delete(
         self,
@@ -154,21 +117,9 @@ class TargetCluster:
 
     async def finalize(self, resource: Resource, live: Live) -> Live | None:
         """Clear the finalizers of exactly this state of an object."""
-        key = ObjectRef.of(live.obj).key
-        left: Live | None
-        current = live
-        try:
-            if resource == Namespace and (live.obj.get("spec") or {}).get("finalizers"):
-                emptied = {**live.obj, "spec": {**live.obj["spec"], "finalizers": []}}
-                current = Live.of(await self._client.update(emptied, subresource="finalize"))
-            answer = current.obj
-            if current.metadata.get("finalizers"):
-                answer = await self._client.patch(resource, key, finalizers_patch(current))
-            left = left_of(answer, resource)
-        except NotFound:
-            left = None
+        left = await super().finalize(resource, live)
         if left is None:
-            self._targets.note_delete(resource, key, live.uid)
+            self._targets.note_delete(resource, ObjectRef.of(live.obj).key, live.uid)
         return left
 
     async def until(
@@ -211,10 +162,7 @@ class TargetCluster:
                     break
                 await asyncio.sleep(SERVED_SECONDS)
 
-    def _options(self, *, dry_run: bool) -> request.WriteOptions:
-        return request.WriteOptions(self.field_manager, dry_run=dry_run)
-
-    async def _written(self, resource: Resource, asked: Request, *, dry_run: bool) -> Live:
+    async def _write(self, resource: Resource, asked: Request, *, dry_run: bool) -> Live:
         answer = await self._client.send(asked)
         return Live.of(orjson.loads(answer.body)) if dry_run else self._noted(resource, answer)
 
