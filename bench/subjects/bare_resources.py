@@ -1,8 +1,8 @@
 """The least anybody can do for ManagedResources: the same writes, and nothing else.
 
-No watch, no cache, no comparison: names and bodies are known beforehand. It stands for what
-the API server and an asyncio HTTP client allow. It applies, waits for a line on its standard
-input, and deletes.
+No watch, no cache, no comparison: names and bodies are known beforehand, and as long as those
+the operator sends. It stands for what the API server and an asyncio HTTP client allow. It
+applies, waits for a line on its standard input, and deletes.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import base64
 import ssl
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import uvloop
 import yaml
 
 from bench import meter
-from bench.managedworkload import manifests, names
+from bench.managedworkload import names
 
 WORKERS = 20
 FINALIZER = "resources.gardener.cloud/gardener-resource-manager"
@@ -29,6 +29,34 @@ APPLY = {"content-type": "application/apply-patch+yaml"}
 JSON = {"content-type": "application/json"}
 PLURALS = {"ConfigMap": "configmaps", "Secret": "secrets", "ServiceAccount": "serviceaccounts"}
 TIME = "2026-01-01T00:00:00Z"
+UID = "6c84fb90-12c4-11e1-840d-7b25c5ee"
+LABELS = {"resources.gardener.cloud/managed-by": "gardener"}
+DESCRIPTION = {
+    "resources.gardener.cloud/description": "This object is managed by a ManagedResource. "
+    "Changes made to it by others are reverted."
+}
+SETTINGS = "logLevel: info\nendpoints: [one.example.com, two.example.com]\n"
+CONTENTS = {
+    "ConfigMap": {"data": {"settings.yaml": SETTINGS}},
+    "Secret": {"type": "Opaque", "data": {"token": "c2VjcmV0LXRva2Vu"}},
+    "ServiceAccount": {"automountServiceAccountToken": False},
+}
+CONDITIONS = [
+    {
+        "type": kind,
+        "status": status_,
+        "reason": reason,
+        "message": "All resources are as they should be.",
+        "lastTransitionTime": TIME,
+        "lastUpdateTime": TIME,
+    }
+    for kind, status_, reason in (
+        ("ResourcesApplied", "True", "ApplySucceeded"),
+        ("ResourcesHealthy", "True", "ResourcesHealthy"),
+        ("ResourcesProgressing", "False", "ResourcesRolledOut"),
+        ("Ready", "True", "ResourcesHealthy"),
+    )
+]
 
 Json = dict[str, Any]
 
@@ -57,16 +85,13 @@ class Bare:
 
     async def apply(self, name: str) -> None:
         """Finalizer, three objects, status."""
-        held = {"metadata": {"finalizers": [FINALIZER]}}
-        await self._write("PATCH", self._unit(name), held, MERGE)
-        refs = []
-        for obj in yaml.load_all(manifests(self._namespace, name), yaml.CSafeLoader):
+        await self._write("PATCH", self._unit(name), held(self._namespace, name), MERGE)
+        for obj in objects(self._namespace, name):
             path = self._object(obj["kind"], name)
             await self._write("PATCH", f"{path}?fieldManager=bare&force=true", obj, APPLY)
-            ref = {"apiVersion": "v1", "kind": obj["kind"], "name": name}
-            refs.append({**ref, "namespace": self._namespace})
-        status = {"status": {"observedGeneration": 1, "resources": refs, "conditions": CONDITIONS}}
-        await self._write("PATCH", f"{self._unit(name)}/status", status, MERGE)
+        await self._write(
+            "PATCH", f"{self._unit(name)}/status", status(self._namespace, name), MERGE
+        )
 
     async def delete(self, name: str) -> None:
         """Three objects, finalizer."""
@@ -75,21 +100,42 @@ class Bare:
         await self._write("PATCH", self._unit(name), {"metadata": {"finalizers": None}}, MERGE)
 
 
-CONDITIONS = [
-    {
-        "type": kind,
-        "status": status,
-        "reason": "Done",
-        "message": "All resources are as they should be.",
-        "lastTransitionTime": TIME,
-        "lastUpdateTime": TIME,
+def held(namespace: str, name: str) -> Json:
+    """Return the patch with which a ManagedResource is taken care of from now on."""
+    refs = [f"v1/{kind}/{namespace}/{name}" for kind in PLURALS]
+    intent = orjson.dumps([UID, *refs]).decode()
+    annotations = {"resources.certwright.dev/intent": intent}
+    return {"metadata": {"annotations": annotations, "finalizers": [FINALIZER]}}
+
+
+def objects(namespace: str, name: str) -> Iterator[Json]:
+    """Yield the objects, with what marks them as managed."""
+    marks = {
+        "name": name,
+        "namespace": namespace,
+        "labels": LABELS,
+        "annotations": {**DESCRIPTION, "resources.gardener.cloud/origin": f"{namespace}/{name}"},
     }
-    for kind, status in (
-        ("ResourcesApplied", "True"),
-        ("ResourcesHealthy", "True"),
-        ("ResourcesProgressing", "False"),
-    )
-]
+    for kind, content in CONTENTS.items():
+        own = {**marks, "labels": {"app": name, **LABELS}} if kind == "ConfigMap" else marks
+        yield {"apiVersion": "v1", "kind": kind, "metadata": own, **content}
+
+
+def status(namespace: str, name: str) -> Json:
+    """Return what is said of a ManagedResource when all is well."""
+    refs = [
+        {"apiVersion": "v1", "kind": kind, "name": name, "namespace": namespace, "labels": LABELS}
+        for kind in PLURALS
+    ]
+    refs[0]["labels"] = {"app": name, **LABELS}
+    said = {
+        "observedGeneration": 1,
+        "conditions": CONDITIONS,
+        "resources": refs,
+        "secretsDataChecksum": UID + UID,
+        "summary": {"applied": 3, "healthy": 3, "total": 3},
+    }
+    return {"status": said}
 
 
 async def each(names_: list[str], work: Callable[[str], Awaitable[None]]) -> None:

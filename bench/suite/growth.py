@@ -3,9 +3,7 @@
 import asyncio
 
 from bench.result import Result, at_most, exactly
-from bench.suite.managed_resources import NAMESPACES, OBJECTS, Life, ours, prepared
-from certwright.client import connect
-from certwright.testkit.controlplane import control_plane
+from bench.suite.managed_resources import OBJECTS, Life, fresh, ours
 
 SIZES = (500, 1_000, 2_000, 4_000)
 BAR = 30
@@ -20,8 +18,7 @@ def run(_: int) -> Result:
 async def _run() -> Result:
     lives: dict[int, Life] = {}
     for size in SIZES:
-        async with control_plane(controllers=()) as plane, connect(plane.kubeconfig) as client:
-            await prepared(client, NAMESPACES.values())
+        async with fresh("certwright") as (plane, client):
             lives[size] = await ours(plane, client, size, long=False, delete=False)
     own = {size: 1000 * life.applied.own_cpu / size for size, life in lives.items()}
     server = {size: 1000 * life.applied.server.cpu / size for size, life in lives.items()}
