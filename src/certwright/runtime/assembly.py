@@ -85,7 +85,7 @@ def assemble(controller: Controller, process: Process) -> Running:
 
 
 def _share(cache: Cache, watched: Watched) -> StoreHandle:
-    return cache.store(
+    share = cache.store(
         watched.kind,
         namespace=watched.namespace,
         labels=watched.labels,
@@ -95,6 +95,9 @@ def _share(cache: Cache, watched: Watched) -> StoreHandle:
         keep=watched.keep,
         indexes=watched.indexes,
     )
+    if watched.keep is not None:
+        share.store.refuse_for_good()  # nobody but who asks a cache for a store admits later
+    return share
 
 
 def _forgetter(applier: Applier, store: Store) -> Listener:

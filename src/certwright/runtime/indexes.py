@@ -7,7 +7,7 @@ import structlog
 
 from certwright.kube.identity import Key
 from certwright.runtime.entry import Entry
-from certwright.runtime.waitingroom import WaitingRoom
+from certwright.runtime.waitingroom import ROOM_BYTES, WaitingRoom
 
 IndexFunction: TypeAlias = Callable[[Entry], Iterable[Hashable]]
 """Names the values an entry is found under. Must be pure: the same entry, the same values."""
@@ -73,11 +73,14 @@ class Index:
 
 
 class Table:
-    """Entries by key, and every index over them, kept in step."""
+    """Entries by key, and every index over them, kept in step.
 
-    def __init__(self, functions: dict[Hashable, IndexFunction]) -> None:
+    Of what was refused, the most recent objects stay at hand, *room* bytes of them.
+    """
+
+    def __init__(self, functions: dict[Hashable, IndexFunction], *, room: int = ROOM_BYTES) -> None:
         self.entries: dict[Key, Entry] = {}
-        self.refused = WaitingRoom()
+        self.refused = WaitingRoom(room)
         self._indexes = {name: Index(values) for name, values in functions.items()}
 
     def put(self, entry: Entry) -> None:
@@ -108,6 +111,32 @@ class Table:
                 index.add(entry)
         return index
 
+    def empty(self) -> "Table":
+        """Return a table with the same indexes and as much room, and nothing in it."""
+        return Table(self.functions(), room=self.refused.limit)
+
     def functions(self) -> dict[Hashable, IndexFunction]:
         """Return what a new table needs to have the same indexes."""
         return {name: index.values for name, index in self._indexes.items()}
+
+
+def namespace_of(entry: Entry) -> tuple[str]:
+    """Find entries by namespace."""
+    return (entry.key.namespace,)
+
+
+def owners_of(entry: Entry) -> Iterable[str]:
+    """Find entries by the uids of their owners."""
+    return (owner.uid for owner in entry.meta.owners)
+
+
+class LabelValue:
+    """Finds entries by the value of one label."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __call__(self, entry: Entry) -> tuple[str, ...]:
+        """Return the value, if there is one."""
+        value = entry.meta.labels.get(self._label)
+        return () if value is None else (value,)

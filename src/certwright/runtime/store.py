@@ -12,8 +12,16 @@ import structlog
 
 from certwright.kube.identity import Key, Resource
 from certwright.runtime.entry import Entry, Meta, Owner
-from certwright.runtime.indexes import Index, IndexFunction, Table
+from certwright.runtime.indexes import (
+    Index,
+    IndexFunction,
+    LabelValue,
+    Table,
+    namespace_of,
+    owners_of,
+)
 from certwright.runtime.intake import BrokenJson, Intake, Nameless, Transform
+from certwright.runtime.waitingroom import WaitingRoom
 
 __all__ = [
     "Difference",
@@ -111,15 +119,15 @@ class Store:
 
     def by_namespace(self, namespace: str) -> list[Entry]:
         """Return the entries of one namespace. Takes time in proportion to the result."""
-        return self._find("namespace", _namespace, namespace)
+        return self._find("namespace", namespace_of, namespace)
 
     def by_owner(self, uid: str) -> list[Entry]:
         """Return the entries that name this uid as an owner."""
-        return self._find("owner", _owners, uid)
+        return self._find("owner", owners_of, uid)
 
     def by_label(self, label: str, value: str) -> list[Entry]:
         """Return the entries that carry this label; each label asked for gets an index."""
-        return self._find(("label", label), _LabelValue(label), value)
+        return self._find(("label", label), LabelValue(label), value)
 
     def by_index(self, name: str, value: Hashable) -> list[Entry]:
         """Return the entries a user's index function puts under this value."""
@@ -212,7 +220,7 @@ class Store:
 
     def stage(self) -> "Table":
         """Return an empty table with this store's indexes, to be filled by a list."""
-        return Table(self._table.functions())
+        return self._table.empty()
 
     def swap(
         self, staged: "Table", version: int | None, *, restored: bool = False
@@ -315,6 +323,10 @@ class Store:
         """Say whether `admit` would find what *keep* refused."""
         return key in self._table.refused
 
+    def refuse_for_good(self) -> None:
+        """Keep nothing at hand of what *keep* refuses: nobody is going to `admit` it."""
+        self._table.refused = WaitingRoom(0)
+
     def discard(self, key: Key) -> None:
         """Drop an object that *keep* no longer wants, without telling anybody."""
         self._ahead.pop(key, None)
@@ -379,22 +391,3 @@ def _is_newer(entry: Entry, old: Entry) -> bool:
 def _is_older(entry: Entry, old: Entry) -> bool:
     given, held = entry.meta.resource_version, old.meta.resource_version
     return given.isdecimal() and held.isdecimal() and int(given) < int(held)
-
-
-def _namespace(entry: Entry) -> tuple[str]:
-    return (entry.key.namespace,)
-
-
-def _owners(entry: Entry) -> Iterable[str]:
-    return (owner.uid for owner in entry.meta.owners)
-
-
-class _LabelValue:
-    """Finds entries by the value of one label."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-
-    def __call__(self, entry: Entry) -> tuple[str, ...]:
-        value = entry.meta.labels.get(self._label)
-        return () if value is None else (value,)

@@ -17,7 +17,7 @@ class WaitingRoom:
     """The most recent refused entries, up to *limit* bytes of objects and their field sets."""
 
     def __init__(self, limit: int = ROOM_BYTES) -> None:
-        self._limit = limit
+        self.limit = limit
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self._size = 0
 
@@ -26,7 +26,7 @@ class WaitingRoom:
         self.take(entry.key)
         self._entries[entry.key] = entry
         self._size += _size(entry)
-        while self._size > self._limit:
+        while self._size > self.limit:
             _, oldest = self._entries.popitem(last=False)
             self._size -= _size(oldest)
 

@@ -424,6 +424,15 @@ def test_what_was_refused_can_be_admitted_later():
     assert store.admit(Key("shop", "never seen")) is None
 
 
+def test_of_what_is_refused_for_good_nothing_stays():
+    store = Store(INTAKE, keep=lambda _: False)
+    store.refuse_for_good()
+    store.upsert(config("late", 3))
+    assert not store.is_at_hand(Key("shop", "late"))
+    store.replace([config("late", 3)], 5)
+    assert not store.is_at_hand(Key("shop", "late")), "a list gives no more room"
+
+
 def test_what_was_deleted_cannot_be_admitted():
     store = Store(INTAKE, keep=lambda _: False)
     store.upsert(config("gone", 3))
