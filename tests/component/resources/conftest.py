@@ -291,6 +291,12 @@ def embedded_keeping(embedded_cluster):
 
 
 @pytest.fixture
+def keeping_on():
+    """Make an operator for a cluster of the test's own."""
+    return Keeping
+
+
+@pytest.fixture
 def toys(request):
     """A custom kind that is not served yet."""
     name = "embedded_keeping" if "embedded_keeping" in request.fixturenames else "keeping"

@@ -1,7 +1,7 @@
 """What the controllers of one process share, and one look at one ManagedResource."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -123,6 +123,7 @@ class Look:
         self.obj = obj
         self.remembered: Remembered = keeper.memories.of(self.key)
         self._confirming = asyncio.Lock()
+        self._doubtful: Sequence[Entry] | None = None  # Secrets; None if it is not about them
 
     @classmethod
     async def at(cls, keeper: Keeper, ctx: Context, entry: Entry) -> "Look":
@@ -152,17 +153,31 @@ class Look:
 
         One that is long gone would leave behind what is created for it now; objects that a
         later state wants again must not be deleted. Every write to the ManagedResource
-        confirms it, too.
+        confirms it, too. The Secrets a pass rests on are confirmed with it.
 
         Raises:
             Conflict: it is an old state; look again.
         """
-        if self.remembered.confirmed:
+        remembered = self.remembered
+        if remembered.confirmed and (remembered.input_confirmed or self._doubtful is None):
             return
         async with self._confirming:
-            if not self.remembered.confirmed:
+            if not remembered.confirmed:
                 await self.ctx.confirm(self.obj)
-                self.remembered.confirmed = True
+                remembered.confirmed = True
+            if not remembered.input_confirmed and self._doubtful is not None:
+                for secret in self._doubtful:
+                    await self.keeper.secrets.confirm(secret)
+                remembered.input_confirmed = True
+
+    def rest_on(self, secrets: Sequence[Entry], checksum: str, *, first: bool) -> None:
+        """Note the Secrets of a pass, with what they amount to; *first* if there are no objects.
+
+        They are no old state if they are the last that were applied, or the first to be.
+        """
+        last = self.resource.status.secrets_data_checksum
+        known = checksum == last if last else first
+        self._doubtful = () if known else secrets
 
     async def be_certain(self) -> None:
         """Confirm, as the engine asks before it writes.

@@ -45,6 +45,7 @@ class Pruning:
         before = {same(ref_of(entry)) for entry in self._facts.inventory}
         for ref in self._facts.desired.released:
             if same(ref) in before:
+                await self._look.confirm()
                 try:
                     with suppress(NotFound):  # and neither is its kind, perhaps
                         await release(self._keeper.cluster, ref, self._look.origin)

@@ -53,6 +53,8 @@ class Remembered:
     """Whether something that no store shows changed since the last pass began."""
     confirmed: bool = False
     """Whether this process has found what it sees of the ManagedResource to be current."""
+    input_confirmed: bool = False
+    """Whether it has found the same of its Secrets; time does not go backwards after that."""
     failures: int = 0
     """How many passes in a row did not get where they should."""
     retry_at: float = 0.0

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from certwright.client import Client, request
-from certwright.kube import Key, NotFound
+from certwright.kube import Conflict, Key, NotFound
 from certwright.kube.kinds import Secret
 from certwright.operators.resources.targets import complete
 from certwright.runtime import Cache, Entry, Store, StoreHandle
@@ -116,6 +116,25 @@ class Secrets:
         finally:
             self._reading = False
         return store.get(key) or entry
+
+    async def confirm(self, seen: Entry) -> None:
+        """Ask the server whether a Secret is still as it was seen.
+
+        Raises:
+            Conflict: it is not, or it is gone; the store knows by now.
+        """
+        store = self.store(seen.key)
+        try:
+            answer = await self._client.send(request.get(Secret, seen.key))
+        except NotFound:
+            store.note_delete(seen.key, seen.uid)
+            raise Conflict(f"Secret {seen.key} is gone; nobody had told so yet") from None
+        now = store.intake.entry(answer.body)
+        if now.uid != seen.uid:
+            store.note_delete(seen.key, seen.uid)
+        if (now.uid, now.meta.resource_version) != (seen.uid, seen.meta.resource_version):
+            store.note_write(answer.body)
+            raise Conflict(f"Secret {seen.key} changed; nobody had told so yet")
 
     def store(self, key: Key) -> Store:
         """Return the store that holds a Secret; only once the Secrets are `ready`."""
