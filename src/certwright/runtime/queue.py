@@ -174,6 +174,10 @@ class Queue(Generic[K]):
         """Drop the failure count of a key: its work succeeded, or will not be tried again."""
         self._failures.pop(key, None)
 
+    def call_off(self, key: K) -> None:
+        """Drop the delay of a key, if it waits for one: there is nothing to come back to."""
+        self._delays.drop(key)
+
     def failures(self, key: K) -> int:
         """Return how many times in a row the work on a key failed."""
         return self._failures.get(key, 0)
@@ -321,9 +325,13 @@ class _Delays(Generic[K]):
         self._due[key] = (due, priority)
         self._serial += 1
         heapq.heappush(self._heap, (due, self._serial, key))
-        if len(self._heap) > 2 * len(self._due) + 64:
-            self._compact()
+        self._compact()
         self._set_timer()
+
+    def drop(self, key: K) -> None:
+        if self._due.pop(key, None) is not None:
+            self._compact()
+            self._set_timer()
 
     def clear(self) -> None:
         self._due.clear()
@@ -331,8 +339,10 @@ class _Delays(Generic[K]):
         self._set_timer()
 
     def _compact(self) -> None:
-        self._heap = [entry for entry in self._heap if self._is_current(entry)]
-        heapq.heapify(self._heap)
+        """Do away with superseded entries once they are the most."""
+        if len(self._heap) > 2 * len(self._due) + 64:
+            self._heap = [entry for entry in self._heap if self._is_current(entry)]
+            heapq.heapify(self._heap)
 
     def _is_current(self, entry: tuple[float, int, K]) -> bool:
         due, _, key = entry

@@ -293,6 +293,8 @@ class Workers:
                 self._crashes.pop(key, None)
                 if verdict.next is Next.LATER:
                     self.queue.add_after(key, verdict.after)
+                elif key not in self._primary:
+                    self.queue.call_off(key)  # what was there may have been asked to come back
             case Next.NOW:
                 self._conflicts[key] = self._conflicts.get(key, 0) + 1
                 self.queue.add(key)

@@ -177,6 +177,25 @@ async def test_the_dump_shows_who_waits_and_who_failed(world):
         assert (shown["queued"], shown["delayed"]) == (2, 1)
 
 
+async def test_nobody_comes_back_to_what_is_gone(world):
+    seen: list[str] = []
+
+    async def reconcile(ctx, key):
+        seen.append(key.name)
+        return again(after=60) if ctx.get(Secret, key) is not None else DONE
+
+    await world.secrets("a", "b")
+    async with world.running(Controller(Secret, reconcile)) as manager:
+        await world.rest(1)
+        assert manager.dump()["controllers"]["secret"]["delayed"] == 2
+        await world.cluster.client.delete(Secret, Key("default", "a"))
+        await world.rest(1)
+        assert manager.dump()["controllers"]["secret"]["delayed"] == 1
+        seen.clear()
+        await world.rest(65)
+        assert seen == ["b"]
+
+
 async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
     await world.secrets("a", "b")
     async with world.running(working([])) as manager:

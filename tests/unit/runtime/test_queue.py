@@ -121,6 +121,26 @@ async def test_a_delay_of_nothing_is_now(queue: Queue[Key], virtual_loop: Virtua
     assert len(queue) == 1
 
 
+async def test_a_delay_that_was_called_off_never_ends(
+    queue: Queue[Key], virtual_loop: VirtualLoop
+) -> None:
+    queue.add_after(A, 10)
+    queue.add_after(B, 60)
+    queue.call_off(A)
+    queue.call_off(A)
+    assert queue.delayed == 1
+    assert await take(queue, 1) == [B]
+    assert len(queue) == 0
+
+
+async def test_of_delays_that_were_called_off_nothing_stays(queue: Queue[Key]) -> None:
+    for number in range(1000):
+        key = Key("shop", str(number))
+        queue.add_after(key, 300)
+        queue.call_off(key)
+    assert len(queue._delays._heap) < 100
+
+
 async def test_many_shortened_delays_do_not_pile_up(
     queue: Queue[Key], virtual_loop: VirtualLoop
 ) -> None:

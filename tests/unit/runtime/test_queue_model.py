@@ -73,6 +73,9 @@ class Model:
             self.serial += 1
             self.delayed[key] = (due, self.serial, min(priority, known[2]))
 
+    def call_off(self, key: Key) -> None:
+        self.delayed.pop(key, None)
+
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
         due = sorted((when, n, k) for k, (when, n, _) in self.delayed.items() if when <= self.now)
@@ -132,6 +135,11 @@ class QueueMachine(RuleBasedStateMachine):
         expected = min(4, 2 ** (failures - 1))
         assert self.on_loop(self.queue.add_rate_limited, key) == expected
         self.model.add_after(key, expected, Priority.FRESH)
+
+    @rule(key=KEYS)
+    def call_off(self, key: Key) -> None:
+        self.on_loop(self.queue.call_off, key)
+        self.model.call_off(key)
 
     @rule(key=KEYS)
     def forget(self, key: Key) -> None:
