@@ -5,7 +5,7 @@ certificate where the first was signed and not yet written, and nothing else.
 """
 
 import asyncio
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from certwright.kube import Key, Resource
 from certwright.runtime import Channel
 
 SETTLED = 20_000
-"""How many settled requests are remembered, so that old news about them is not believed."""
+"""How many settled requests of a kind are remembered, so that old news is not believed."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,8 @@ class Memory:
         self._linked: dict[IssuerAt, set[tuple[Resource, Key]]] = defaultdict(set)
         self._users: dict[Key, set[IssuerAt]] = defaultdict(set)
         self._first_write: int | None = None
-        self._settled: OrderedDict[tuple[Resource, Key], int] = OrderedDict()
+        # By name, in a plain dict: of everything here only this grows with what was issued.
+        self._settled: dict[Resource, dict[str, int]] = defaultdict(dict)
 
     # Requests
 
@@ -93,14 +94,15 @@ class Memory:
         """Remember that a request was settled at a version, and nothing else about it."""
         if not version.isdecimal():
             return
-        self._settled[kind, key] = int(version)
-        self._settled.move_to_end((kind, key))
-        if len(self._settled) > SETTLED:
-            self._settled.popitem(last=False)
+        settled, name = self._settled[kind], str(key)
+        settled.pop(name, None)  # the last one to be settled is the last one forgotten
+        settled[name] = int(version)
+        if len(settled) > SETTLED:
+            del settled[next(iter(settled))]
 
     def is_settled(self, kind: Resource, key: Key, version: str) -> bool:
         """Whether a request was settled at this version or a later one, as far as we remember."""
-        known = self._settled.get((kind, key))
+        known = self._settled[kind].get(str(key))
         return known is not None and version.isdecimal() and int(version) <= known
 
     def link(self, kind: Resource, key: Key, at: IssuerAt) -> None:

@@ -20,6 +20,20 @@ def test_another_object_of_the_same_name_starts_anew():
     assert memory.attempts(ConfigMap, REQUEST, "uid-2").count == 0
 
 
+def test_old_news_about_settled_requests_is_known_as_such(monkeypatch):
+    monkeypatch.setattr("certwright.issuer.memory.SETTLED", 2)
+    memory = Memory(KINDS)
+    memory.settle(ConfigMap, REQUEST, "7")
+    assert memory.is_settled(ConfigMap, REQUEST, "7")
+    assert not memory.is_settled(ConfigMap, REQUEST, "8"), "somebody made another of that name"
+    assert not memory.is_settled(ISSUER, REQUEST, "7"), "another kind"
+    memory.settle(ConfigMap, Key("ns", "second"), "8")
+    memory.settle(ConfigMap, REQUEST, "9")
+    memory.settle(ConfigMap, Key("ns", "third"), "10")
+    assert memory.is_settled(ConfigMap, REQUEST, "9"), "the one settled longest ago is forgotten"
+    assert not memory.is_settled(ConfigMap, Key("ns", "second"), "8")
+
+
 def test_requests_are_linked_until_forgotten():
     memory = Memory(KINDS)
     memory.link(ConfigMap, REQUEST, ONE)
