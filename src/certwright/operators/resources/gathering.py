@@ -103,13 +103,15 @@ async def known_inventory(look: Look) -> list[ObjectReference]:
         ApiError, TransportError: a part cannot be read now.
     """
     beside: list[ObjectReference] = []
+    known = look.remembered.companions
     for reference in look.resource.status.inventory_refs:
-        key = Key(look.key.namespace, reference.name)
-        try:
-            beside += read_companion(key, await _config_map(look, key))
-        except ValueError as error:
-            raise InventoryLost(str(error)) from error
-        look.remembered.companions.add(reference.name)
+        if reference.name not in known:
+            key = Key(look.key.namespace, reference.name)
+            try:
+                known[reference.name] = read_companion(key, await _config_map(look, key))
+            except ValueError as error:
+                raise InventoryLost(str(error)) from error
+        beside += known[reference.name]
     return recorded(look.resource, beside)
 
 

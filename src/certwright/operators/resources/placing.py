@@ -29,15 +29,16 @@ async def place(look: Look, references: Sequence[ObjectReference]) -> Placed:
     names = [companion_name(look.resource, entries) for entries in parts.companions]
     for name, entries in zip(names, parts.companions, strict=True):
         if name.name not in look.remembered.companions:
+            await look.confirm()
             await look.ctx.client.apply(companion(look.resource, name, entries))
-            look.remembered.companions.add(name.name)
+            look.remembered.companions[name.name] = entries
     return Placed(parts.inline, names)
 
 
 async def drop_companions(look: Look, placed: Placed) -> None:
     """Delete companions that the status named before and does not name any more."""
     named = {reference.name for reference in placed.companions}
-    for name in sorted(look.remembered.companions - named):
+    for name in sorted(look.remembered.companions.keys() - named):
         with suppress(NotFound):
             await look.ctx.client.delete(ConfigMap, Key(look.key.namespace, name))
-        look.remembered.companions.discard(name)
+        del look.remembered.companions[name]

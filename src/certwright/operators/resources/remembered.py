@@ -4,10 +4,11 @@ None of it is needed to be right, only to be quick: a process that starts with n
 comes to the same conclusions and makes no write it would not have made otherwise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from certwright.api.resources import ObjectReference
 from certwright.apply import ObjectRef, Writer
 from certwright.kube import Key
 from certwright.operators.resources.healthchecks import Unwatched
@@ -64,8 +65,8 @@ class Remembered:
     unwatched: Unwatched | None = None
     opponents: dict[ObjectRef, Writer | None] = field(default_factory=dict)
     """Who else keeps changing an object."""
-    companions: set[str] = field(default_factory=set)
-    """Names of the parts of the inventory that are there beside the status."""
+    companions: dict[str, Sequence[ObjectReference]] = field(default_factory=dict)
+    """By name, the parts of the inventory that are there beside the status; they never change."""
     gone: set[ObjectRef] = field(default_factory=set)
     """What is known to be deleted, while the rest of it takes its time."""
     lingering: Lingering | None = None
