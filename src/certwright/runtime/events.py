@@ -9,10 +9,9 @@ counted, not queued.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 from zlib import crc32
 
 import structlog
@@ -44,13 +43,14 @@ MAX_NOTES = 5
 """How many notes on the same subject get an Event of their own."""
 MAX_PENDING = 1000
 MAX_OBJECTS = 4096
+"""How many are remembered to be told from new ones; each costs three quarters of a KiB."""
 _WRITE_SECONDS = 10.0
 _FLUSH_SECONDS = 2.0
 
 _log = structlog.get_logger()
 
 
-class Subject(Struct, frozen=True):
+class Subject(Struct, frozen=True, gc=False):
     """What an event is about, apart from its note."""
 
     api_version: str
@@ -63,7 +63,7 @@ class Subject(Struct, frozen=True):
     action: str
 
 
-class Topic(NamedTuple):
+class Topic(Struct, frozen=True, gc=False):
     """What tells one Event from another: repetitions share it."""
 
     subject: Subject
@@ -71,7 +71,7 @@ class Topic(NamedTuple):
     """Empty for the one that combines all further notes."""
 
 
-class _Series(Struct):
+class _Series(Struct, gc=False):
     """One Event object in the cluster, and what we know beyond it."""
 
     name: str
@@ -83,20 +83,14 @@ class _Series(Struct):
     written_at: float = float("-inf")
 
 
-class TokenBucket(Struct):
-    """Lets a burst through, then one per refill period."""
+def spend(full_at: float, now: float) -> float | None:
+    """Take a token from a bucket that will be full at some time; None when there is no token.
 
-    tokens: float
-    at: float
-
-    def take(self, now: float) -> bool:
-        """Take a token if there is one."""
-        self.tokens = min(BURST, self.tokens + max(0.0, now - self.at) / REFILL_SECONDS)
-        self.at = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True
+    A burst passes, then one per refill period. All there is to know of a bucket is when it
+    will be full again, which is returned.
+    """
+    full_again = max(full_at, now) + REFILL_SECONDS
+    return full_again if round(full_again - now, 3) <= BURST * REFILL_SECONDS else None
 
 
 class EventRecorder:
@@ -116,9 +110,10 @@ class EventRecorder:
         self._controller = controller
         self._instance = instance[:128]
         self._dropped = dropped
-        self._series: OrderedDict[Topic, _Series] = OrderedDict()
-        self._notes: dict[Subject, set[str]] = {}
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        # Plain dicts and tuples, oldest first: there may be thousands of each.
+        self._series: dict[Topic, _Series] = {}
+        self._notes: dict[Subject, tuple[str, ...]] = {}
+        self._buckets: dict[str, float] = {}
         self._dirty: dict[Topic, None] = {}
         self._wake = asyncio.Event()
         self._serial = 0
@@ -146,13 +141,13 @@ class EventRecorder:
         if series is not None:
             series.count += 1
             series.last = now
-            self._series.move_to_end(topic)
+            self._series[topic] = self._series.pop(topic)  # to the end
         elif len(self._dirty) >= MAX_PENDING or not self._admit(subject):
             self._dropped()
             return
         else:
             if topic.note:
-                self._notes.setdefault(subject, set()).add(note)
+                self._notes[subject] = (*self._notes.get(subject, ()), note)
             else:
                 note = shorten(f"(combined from similar events) {note}", NOTE_BYTES)
             self._series[topic] = _Series(self._name(subject, now), note, now, now)
@@ -245,22 +240,22 @@ class EventRecorder:
     def _forget(self, topic: Topic) -> None:
         self._series.pop(topic, None)
         self._dirty.pop(topic, None)
-        notes = self._notes.get(topic.subject, set())
-        notes.discard(topic.note)
-        if not notes:
-            self._notes.pop(topic.subject, None)
+        notes = self._notes.pop(topic.subject, ())
+        if rest := tuple(note for note in notes if note != topic.note):
+            self._notes[topic.subject] = rest
 
     def _admit(self, subject: Subject) -> bool:
         """Ask the spam bucket of the object."""
-        now = self._clock.monotonic()
-        bucket = self._buckets.setdefault(subject.uid or subject.name, TokenBucket(BURST, now))
-        self._buckets.move_to_end(subject.uid or subject.name)
-        while len(self._buckets) > MAX_OBJECTS:
-            self._buckets.popitem(last=False)
-        return bucket.take(now)
+        now, whose = self._clock.monotonic(), subject.uid or subject.name
+        full_at = self._buckets.pop(whose, now)
+        spent = spend(full_at, now)
+        self._buckets[whose] = full_at if spent is None else spent
+        if len(self._buckets) > MAX_OBJECTS:
+            del self._buckets[next(iter(self._buckets))]
+        return spent is not None
 
     def _forget_old_series(self) -> None:
-        while len(self._series) > MAX_OBJECTS:
+        if len(self._series) > MAX_OBJECTS:
             self._forget(next(iter(self._series)))
 
     def _event(self, subject: Subject, series: _Series) -> JsonObject:
@@ -292,6 +287,8 @@ class EventRecorder:
 
 def shorten(text: str, limit: int) -> str:
     """Return *text* cut to *limit* bytes of UTF-8, never inside a character."""
+    if text.isascii() and len(text) <= limit:
+        return text  # the very same: many notes are, and thousands may be remembered
     encoded = text.encode(errors="replace")
     if len(encoded) <= limit:
         return encoded.decode()

@@ -75,8 +75,9 @@ def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
 
 def redact_text(text: str) -> str:
     """Return *text* without private keys, bearer tokens and JSON web tokens."""
-    whole = text.encode(errors="backslashreplace").decode()  # half a surrogate pair is no text
-    return _SECRET_TEXT.sub(_REDACTED, whole)
+    if not text.isascii():
+        text = text.encode(errors="backslashreplace").decode()  # half a surrogate pair is no text
+    return _SECRET_TEXT.sub(_REDACTED, text)
 
 
 def _clean(name: str, value: Any, depth: int) -> Any:
