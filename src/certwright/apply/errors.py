@@ -18,7 +18,8 @@ class Origin:
     """Where a manifest was written: a file or key, the document in it, and the line.
 
     Documents are counted from 0, blank ones included, as they stand in the stream; lines
-    from 1. *item* is the place in a ``List``, if the manifest came from one.
+    from 1; 0 stands for the source as a whole. *item* is the place in a ``List``, if the
+    manifest came from one.
     """
 
     source: str
@@ -27,6 +28,8 @@ class Origin:
     item: int | None = None
 
     def __str__(self) -> str:
+        if not self.line:
+            return self.source
         item = "" if self.item is None else f", item {self.item + 1}"
         return f"{self.source}: document {self.index + 1} (line {self.line}{item})"
 

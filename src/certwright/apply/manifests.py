@@ -143,14 +143,15 @@ class _Reader:
                 inside = path.rglob("*") if recursive else path.iterdir()
                 files = sorted(f for f in inside if f.suffix in _SUFFIXES and f.is_file())
                 if not files:
-                    self.fail(str(path), "no .yaml, .yml or .json files in this directory")
+                    problem = "no .yaml, .yml or .json files in this directory"
+                    self.fail(str(path), problem, line=0)
             else:
                 files = [path]
             for file in files:
                 with file.open("rb") as stream:
                     self.read(stream.read(self.rest + 1), str(file))
         except OSError as error:
-            self.fail(str(path), error.strerror or str(error))
+            self.fail(str(path), error.strerror or str(error), line=0)
 
     def read(self, content: str | bytes, source: str) -> None:
         try:

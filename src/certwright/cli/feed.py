@@ -14,7 +14,12 @@ _SHOWN = 3
 _LONGEST = 60
 _FURNITURE = {"kube-root-ca.crt"}
 """What every namespace gets, and nobody asked for."""
-_BOOKKEEPING = ("metadata.resourceVersion", "metadata.generation", "metadata.managedFields")
+_BOOKKEEPING = (
+    "metadata.resourceVersion",
+    "metadata.generation",
+    "metadata.managedFields",
+    "metadata.annotations.resources.certwright.dev/intent",
+)
 
 
 class LiveFeed:
@@ -69,19 +74,50 @@ def describe(resource: Resource, old: Entry | None, new: Entry | None) -> str:
 
 
 def changes(old: JsonObject, new: JsonObject, *, secret: bool = False) -> list[str]:
-    """Name the fields that differ, with their new values unless they are *secret*."""
-    found = []
-    for operation in create_json_patch(old, new):
+    """Name the fields that differ, with their new values unless they are *secret*.
+
+    Conditions come first, by their type: they say more than their place in a list.
+    """
+    found = [] if secret else _verdicts(_conditions(old), _conditions(new))
+    for operation in create_json_patch(_rest(old), _rest(new)):
         steps = operation["path"].split("/")[1:]
         path = ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps)
-        if path.startswith(_BOOKKEEPING):
-            continue
-        if operation["op"] == "remove":
-            found.append(f"{path} removed")
-        else:
-            leaves = _leaves(path, operation["value"])
-            found += [name if secret else f"{name}: {_shortened(value)}" for name, value in leaves]
+        gone = operation["op"] == "remove"
+        for name, value in [(path, None)] if gone else _leaves(path, operation["value"]):
+            if not name.startswith(_BOOKKEEPING):
+                told = name if secret else f"{name}: {_shortened(value)}"
+                found.append(f"{name} removed" if gone else told)
     return found
+
+
+def _verdicts(old: dict[str, JsonObject], new: dict[str, JsonObject]) -> list[str]:
+    """Say what conditions have come to; in their own words if these are all that is new."""
+    found = []
+    for type_, condition in new.items():
+        status, reason, message = (condition.get(name) for name in ("status", "reason", "message"))
+        before = old.get(type_) or {}
+        if (status, reason) != (before.get("status"), before.get("reason")):
+            found.append(f"{type_}: {status} ({reason})")
+        elif message != before.get("message"):
+            found.append(f"{type_}: {status} ({reason}) {_shortened(message)}")
+    return [*found, *(f"{type_} removed" for type_ in old if type_ not in new)]
+
+
+def _conditions(obj: JsonObject) -> dict[str, JsonObject]:
+    status = obj.get("status")
+    listed = status.get("conditions") if isinstance(status, dict) else None
+    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return {str(one.get("type")): one for one in found}
+
+
+def _rest(obj: JsonObject) -> JsonObject:
+    """Return an object without what `_conditions` has found."""
+    if not _conditions(obj):
+        return obj
+    return {
+        **obj,
+        "status": {name: value for name, value in obj["status"].items() if name != "conditions"},
+    }
 
 
 def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:

@@ -86,10 +86,12 @@ def up(
     StatefulSets, DaemonSets and Jobs become ready without nodes. ManagedResources are kept,
     CertificateRequests are approved and signed; there is a sample of each, with commands to try.
     """
-    from certwright.cli.up import Plan, run_up
-
     if samples and no_samples:
         raise UsageError("--samples and --no-samples exclude each other; drop one of them")
+    if sys.stderr.isatty():
+        print("starting ...", file=sys.stderr, flush=True)  # what is imported next takes its time
+    from certwright.cli.up import Plan, run_up
+
     files = [Path(target.partition(":")[0]) for target in controllers or ()]
     beside = [file.with_suffix(".yaml") for file in files if file.suffix == ".py"]
     found = [path for path in dict.fromkeys(beside) if path.is_file()]

@@ -5,15 +5,18 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Final
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import human_duration, read_secret
 from certwright.cli.confirming import confirm
 from certwright.cli.connection import Connection, connected
-from certwright.cli.mrview import explanation, list_table
+from certwright.cli.errors import UsageError
+from certwright.cli.mrview import counted, explanation, list_table
 from certwright.cli.options import Output
 from certwright.cli.printing import document
+from certwright.cli.results import code_of_diff, differences
 from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject, Key, NotFound, parse_time
@@ -21,6 +24,8 @@ from certwright.kube.kinds import Secret
 from certwright.managed import Progress, delete
 
 FORCE_DELETE: Final = "resources.certwright.dev/force-delete"
+_PIPED_WIDTH: Final = 500
+"""Of lines that no terminal bounds."""
 _RESOURCE: Final = ManagedResource.resource
 _NO_SUCH_KIND: Final = (
     "this cluster does not know ManagedResources; install them with:"
@@ -43,12 +48,16 @@ async def show_list(where: Where, output: Output, *, everywhere: bool) -> int:
         try:
             found = await to.client.list(_RESOURCE, "" if everywhere else to.namespace)
         except NotFound:
-            raise NotFound(_NO_SUCH_KIND) from None
+            raise UsageError(_NO_SUCH_KIND) from None
     items = [_headed(item) for item in found.items]
-    if output is Output.TABLE:
-        print(list_table(items, SYSTEM.now(), namespaces=everywhere))
-    else:
+    if output is not Output.TABLE:
         print(document({"apiVersion": "v1", "kind": "List", "items": items}, output))
+    elif items:
+        width = get_terminal_size((_PIPED_WIDTH, 0)).columns
+        print(list_table(items, SYSTEM.now(), namespaces=everywhere, width=width))
+    else:
+        where_to = "in this cluster" if everywhere else f"in namespace {to.namespace}; -A shows all"
+        print(f"there are no ManagedResources {where_to}", file=sys.stderr)
     return 0
 
 
@@ -69,27 +78,27 @@ async def diff(
     target: tuple[Path | None, str | None],
     cluster_id: str | None,
 ) -> int:
-    """Print what the next pass would change; return 1 if there is something."""
+    """Print what the next pass would change; return 1 if there is something, 2 if it fails."""
     from certwright.operators.resources import preview
 
     async with AsyncExitStack() as stack:
         to = await stack.enter_async_context(
             connected(where.kubeconfig, where.context, where.namespace)
         )
+        await _get(to, name)
         goal = to.client
         if any(target):
             goal = (await stack.enter_async_context(connected(*target))).client
         found = await preview(to.client, goal, Key(to.namespace, name), cluster_id=cluster_id)
     if output is Output.TABLE:
-        shown = [entry for entry in found.changes.entries if entry.action != "unchanged"]
-        print(type(found.changes).of(shown).render() or "nothing differs")
+        print(differences(found.changes, output))
     else:
         print(document({**found.changes.to_json(), "problems": list(found.problems)}, output))
     for problem in found.problems:
         print(f"problem: {problem}", file=sys.stderr)
     for note in found.notes:
         print(f"note: {note}", file=sys.stderr)
-    return 1 if found.changes.changed or not found.changes.complete or found.problems else 0
+    return 2 if found.problems else code_of_diff(found.changes)
 
 
 async def force_delete(where: Where, name: str, patience: timedelta, *, yes: bool) -> int:
@@ -99,7 +108,7 @@ async def force_delete(where: Where, name: str, patience: timedelta, *, yes: boo
         kept = resource.get("status", {}).get("resources") or []
         stay = " They stay (spec.keepObjects)." if resource["spec"].get("keepObjects") else ""
         confirm(
-            f"ManagedResource {to.namespace}/{name} keeps {len(kept)} objects.{stay} Those that do"
+            f"ManagedResource {to.namespace}/{name} keeps {counted(kept)}.{stay} Those that do"
             " not go by themselves within seconds lose their finalizers: whatever these protect"
             " is left behind.",
             yes=yes,
@@ -114,11 +123,18 @@ async def _get(to: Connection, name: str) -> JsonObject:
     try:
         return _headed(await to.client.get(_RESOURCE, Key(to.namespace, name)))
     except NotFound:
+        raise UsageError(await _what_there_is(to, name)) from None
+
+
+async def _what_there_is(to: Connection, name: str) -> str:
+    """Say what could have been meant."""
+    try:
         here = await to.client.list(_RESOURCE, to.namespace)
-        names = ", ".join(sorted(one["metadata"]["name"] for one in here.items)[:20]) or "none"
-        raise NotFound(
-            f"there is no ManagedResource {name} in namespace {to.namespace}; there are: {names}"
-        ) from None
+    except NotFound:
+        return _NO_SUCH_KIND
+    names = ", ".join(sorted(one["metadata"]["name"] for one in here.items)[:20])
+    there = f"there are: {names}" if names else "-n names another namespace"
+    return f"there is no ManagedResource {name} in namespace {to.namespace}; {there}"
 
 
 async def _about_secret(client: Client, key: Key) -> str:
@@ -133,7 +149,7 @@ async def _about_secret(client: Client, key: Key) -> str:
     if read.errors:
         return f"✗ {key.name}, {read.errors[0]}"
     under = ", ".join(sorted(data)) or "no key"
-    return f"✓ {key.name}: {len(read.objects)} objects under {under}, {age} old"
+    return f"✓ {key.name}: {counted(read.objects)} under {under}, {age} old"
 
 
 def _headed(obj: JsonObject) -> JsonObject:

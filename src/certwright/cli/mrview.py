@@ -15,6 +15,9 @@ _GOOD: Final = {
     "ResourcesProgressing": "False",
     "Ready": "True",
 }
+_NARROWEST: Final = 120
+"""Less room says nothing; then lines are wrapped."""
+_LONGEST_SAYING: Final = 300
 _HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS")
 _NOTEWORTHY: Final = (
     ("resources.gardener.cloud/ignore", "it is ignored while it has this annotation"),
@@ -25,11 +28,17 @@ _NOTEWORTHY: Final = (
 )
 
 
-def list_table(resources: Iterable[JsonObject], now: datetime, *, namespaces: bool) -> str:
-    """Return a line for each, those first that need attention."""
+def list_table(
+    resources: Iterable[JsonObject], now: datetime, *, namespaces: bool, width: int = _NARROWEST
+) -> str:
+    """Return a line for each, those first that need attention; none is longer than *width*."""
     rows = sorted((_is_good(one), _place(one), one) for one in resources)
     heads = (("NAMESPACE",) if namespaces else ()) + _HEADS
-    return table(heads, (_row(one, now, namespaces=namespaces) for _, _, one in rows))
+    lines = table(heads, (_row(one, now, namespaces=namespaces) for _, _, one in rows))
+    longest = max(width, _NARROWEST)
+    return "\n".join(
+        line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines.splitlines()
+    )
 
 
 def explanation(resource: JsonObject, secrets: Sequence[str], now: datetime) -> str:
@@ -44,11 +53,16 @@ def explanation(resource: JsonObject, secrets: Sequence[str], now: datetime) -> 
     return "\n".join(lines)
 
 
+def counted(objects: Sequence[Any]) -> str:
+    """Return how many objects there are, in words."""
+    return f"{len(objects)} object{'' if len(objects) == 1 else 's'}"
+
+
 def _row(resource: JsonObject, now: datetime, *, namespaces: bool) -> list[str]:
     namespace, name = _place(resource)
     spec, status = _part(resource, "spec"), _part(resource, "status")
     found = {type_: _condition(status, type_) for type_ in (*_CONDITIONS, "Ready")}
-    says = "" if _is_good(resource) else one_line(_worst(found), 60)
+    says = "" if _is_good(resource) else one_line(_worst(found), _LONGEST_SAYING)
     return [
         *([namespace] if namespaces else []),
         name,
@@ -114,15 +128,29 @@ def _conditions(status: JsonObject, now: datetime) -> Iterator[str]:
     if not found:
         yield "none yet: is a resource manager of its class running?"
         return
+    told: list[str] = []
     for one in found:
-        good = _GOOD.get(str(one.get("type"))) == one.get("status")
+        sign = _sign(str(one.get("type")), str(one.get("status")))
         since = _age(one.get("lastTransitionTime"), now)
-        yield (
-            f"{'✓' if good else '✗'} {one.get('type')} {one.get('status')} for {since}"
-            f" ({one.get('reason')})"
-        )
-        if not good:
-            yield from (f"    {line}" for line in str(one.get("message") or "").splitlines()[:20])
+        yield f"{sign} {one.get('type')} {one.get('status')} for {since} ({one.get('reason')})"
+        if sign != "✓":
+            message = _without(str(one.get("message") or ""), told)
+            yield from (f"    {line}" for line in message.splitlines()[:20])
+            told.append(message.removesuffix("."))
+
+
+def _without(message: str, told: Iterable[str]) -> str:
+    """Return what a message adds to those above it; the last one sums up the others."""
+    for before in filter(None, told):
+        message = message.replace(before, "")
+    return message.strip(" .\n") and message.lstrip(" .\n")
+
+
+def _sign(type_: str, status: str) -> str:
+    """Return how a condition looks at first sight: good, bad, or not decided yet."""
+    if status == _GOOD.get(type_):
+        return "✓"
+    return "✗" if status == "False" else "…"
 
 
 def _troubles(status: JsonObject) -> Iterator[str]:

@@ -163,6 +163,8 @@ def _greet(
     print(f"{server} · controllers: {names} · samples: {len(samples)} · Ctrl-C ends it")
     print("In another terminal:")
     print(f"  export KUBECONFIG={quote(str(kubeconfig.resolve()))}")
+    if folder := unreachable_folder():
+        print(f"  export PATH={quote(folder)}:$PATH")
     print(f"  {kubectl} get {','.join(dict.fromkeys(kinds))} --all-namespaces")
     print(f"  {kubectl} create deployment web --image=nginx --replicas=2", flush=True)
 
@@ -179,6 +181,14 @@ def _suggest(company: Company) -> None:
     for line in company.suggestions(_kubectl()):
         print(f"  {line}")
     sys.stdout.flush()
+
+
+def unreachable_folder() -> str:
+    """Return the folder of the certwright command if it is not found by its name; else nothing."""
+    command = Path(sys.executable).parent / "certwright"
+    found = shutil.which("certwright")
+    there = found is not None and Path(found).resolve() == command.resolve()
+    return "" if there or not command.exists() else str(command.parent)
 
 
 def _kubectl() -> str:

@@ -50,7 +50,7 @@ def readiness(managed_resource: JsonObject, *, rolled_out: bool = False) -> Read
 def deletion_blockers(managed_resource: JsonObject) -> str:
     """Say what keeps a ManagedResource from going."""
     status = managed_resource.get("status") or {}
-    said = _unless(status, APPLIED, "") + _objects(status)
+    said = _unless(status, APPLIED, "True") + _objects(status)
     finalizers = (managed_resource.get("metadata") or {}).get("finalizers") or []
     if finalizers:
         said.append(f"finalizers: {', '.join(finalizers)}")
@@ -65,7 +65,7 @@ def _unless(status: JsonObject, type_: str, wanted: str) -> list[str]:
     if found == wanted:
         return []
     reason, message = condition.get("reason") or "", condition.get("message") or ""
-    return [f"{type_} is {found} ({reason}): {message}"]
+    return [f"{type_} is {found} ({reason}): {message.removesuffix('.')}"]
 
 
 def _condition(status: JsonObject, type_: str) -> JsonObject | None:

@@ -57,19 +57,18 @@ async def start(tmp_path):
     """Start the command line in an empty folder, with a place of its own for temporary files."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in {"KUBECONFIG", "KUBERNETES_SERVICE_HOST"}
-    }
-    environment |= {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
+
+    def environment() -> dict[str, str]:
+        others = {"KUBECONFIG", "KUBERNETES_SERVICE_HOST"}
+        known = {name: value for name, value in os.environ.items() if name not in others}
+        return known | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
 
     async with AsyncExitStack() as stack:
 
         async def start(*words: object) -> Running:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", "from certwright.cli.main import main; main()",
-                *map(str, words), cwd=tmp_path, env=environment,
+                *map(str, words), cwd=tmp_path, env=environment(),
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
             )  # fmt: skip

@@ -54,8 +54,13 @@ def web(installed, create):
     create(secret("web", {"objects.yaml": yaml.safe_dump_all(objects)}), managed("web", "web"))
 
 
-def test_a_cluster_without_managed_resources_says_how_to_get_them(cli):
-    done = cli("mr", "list")
+@pytest.mark.parametrize(
+    "words",
+    [("list",), ("explain", "web"), ("diff", "web"), ("force-delete", "web")],
+    ids=lambda words: words[0],
+)
+def test_a_cluster_without_managed_resources_says_how_to_get_them(cli, words):
+    done = cli("mr", *words)
     assert done.code == 2
     assert "certwright resource-manager --print-crds | kubectl apply -f -" in done.err
 
@@ -80,8 +85,18 @@ def test_explain(cli, web, create):
     assert "✗ broken, x.yaml: document 1 (line 1): " in odd.out
 
 
-def test_one_that_does_not_exist_leads_to_those_that_do(cli, web):
-    done = cli("mr", "explain", "wbe")
+def test_an_empty_namespace_is_said_to_be_empty(cli, installed):
+    done = cli("mr", "list", "-n", "nobody")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "there are no ManagedResources in namespace nobody; -A shows all\n"
+    assert cli("mr", "list", "-A").err == "there are no ManagedResources in this cluster\n"
+    assert json.loads(cli("mr", "list", "-o", "json").out)["items"] == []
+    assert "-n names another namespace" in cli("mr", "explain", "web").err
+
+
+@pytest.mark.parametrize("command", ["explain", "diff", "force-delete"])
+def test_one_that_does_not_exist_leads_to_those_that_do(cli, web, command):
+    done = cli("mr", command, "wbe")
     assert done.code == 2
     assert done.err == (
         "error: there is no ManagedResource wbe in namespace default; there are: web\n"
@@ -108,10 +123,8 @@ def test_diff_shows_what_a_pass_would_do_and_does_nothing(cli, web, ask):
 def test_diff_names_what_cannot_be_applied(cli, installed, create):
     create(managed("odd", "odd"), secret("odd", {"a.yaml": "a: [", "b.yaml": "kind: X"}))
     done = cli("mr", "diff", "odd")
-    assert done.code == 1
+    assert done.code == 2
     assert "problem: Could not decode resource at index 0 in 'a.yaml'" in done.err
-    missing = cli("mr", "diff", "nowhere")
-    assert (missing.code, "not found" in missing.err) == (2, True)
 
 
 def test_force_delete_asks_first_and_tells_what_holds(cli, web, ask):

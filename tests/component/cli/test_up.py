@@ -1,8 +1,11 @@
 """`certwright up` from the first line to the last."""
 
 import asyncio
+import os
 import signal
 import stat
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,16 +24,21 @@ def left_behind(tmp_path):
     return [str(path) for path in (tmp_path / "temporary").iterdir()]
 
 
-async def test_the_whole_visit(start, examples, tmp_path):
+async def test_the_whole_visit(start, examples, tmp_path, monkeypatch):
+    bin_folder = Path(sys.executable).parent
+    folders = os.environ["PATH"].split(os.pathsep)
+    elsewhere = [folder for folder in folders if Path(folder) != bin_folder]
+    monkeypatch.setenv("PATH", os.pathsep.join(elsewhere))
     kubeconfig = tmp_path / "kubeconfig"
     up = await start("up", examples / "greeting.py", "--kubeconfig", "kubeconfig")
     await up.line("kubectl create deployment web")
     greeting = list(up.lines)
-    assert len(greeting) == 5
+    assert len(greeting) == 6
     assert greeting[0].startswith("embedded API server at https://127.0.0.1:")
     assert "controllers: greeting · samples: 1 · Ctrl-C ends it" in greeting[0]
     assert greeting[2] == f"  export KUBECONFIG={kubeconfig}"
-    assert "get greetings --all-namespaces" in greeting[3]
+    assert greeting[3] == f"  export PATH={bin_folder}:$PATH"
+    assert "get greetings --all-namespaces" in greeting[4]
     assert stat.S_IMODE(kubeconfig.stat().st_mode) == 0o600
 
     await up.line("+ created   Greeting default/hello")
@@ -65,7 +73,7 @@ async def test_without_controllers_there_is_a_cluster_to_play_with(start, tmp_pa
         spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": pod}
         web = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
         await client.apply({**web, "metadata": {"name": "web", "namespace": "default"}})
-        await up.line("~ changed   Deployment default/web  status.")
+        await up.line("~ changed   Deployment default/web  Available: True")
         found = await client.get(Deployment, Key("default", "web"))
     assert found["status"]["readyReplicas"] == 2
     assert await up.end(signal.SIGTERM) == 0
@@ -221,7 +229,8 @@ async def test_the_sample_issuer_and_what_to_try_with_it(start, tmp_path):
     assert inspect.lines[-1] == "no findings"
     async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
         await client.delete(Secret, Key("default", "sample-ca"))
-    assert "sample-ca" in await up.line("status.conditions.0.message: Not ready yet")
+    await up.line("~ changed   CAIssuer default/sample  Ready: False (Pending)")
+    assert "sample-ca" in await up.line("CAIssuer default/sample  RetryableError: Not ready yet")
     assert await up.end(signal.SIGINT) == 0
     assert "Traceback" not in up.text
 

@@ -206,6 +206,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         "No such file or directory",
         "no .yaml, .yml or .json files in this directory",
     ]
+    assert str(manifests.errors[0]) == f"{tmp_path}/none: No such file or directory"
     assert objects(manifests) == [{"a": 1}]
 
 

@@ -43,6 +43,46 @@ def test_nothing_but_bookkeeping_is_no_news():
     assert describe(ConfigMap, old, entry(metadata={"resourceVersion": "2"})) == ""
 
 
+def status(*conditions, **others):
+    names = ("type", "status", "reason", "message")
+    listed = [dict(zip(names, one, strict=True)) for one in conditions]
+    return {"status": {**others, "conditions": listed}}
+
+
+def test_conditions_are_named_by_their_type_and_come_first():
+    old = status(("Ready", "False", "Pending", "not yet"), ("Old", "True", "So", ""), count=1)
+    new = status(("New", "True", "So", "it is"), ("Ready", "True", "Issued", "done"), count=2)
+    assert changes(old, new) == [
+        "New: True (So)",
+        "Ready: True (Issued)",
+        "Old removed",
+        "status.count: 2",
+    ]
+
+
+def test_a_condition_of_which_only_the_words_change_is_quoted():
+    old = status(("Ready", "False", "Pending", "waits for a"))
+    new = status(("Ready", "False", "Pending", "waits for b"))
+    assert changes(old, new) == ["Ready: False (Pending) waits for b"]
+
+
+def test_a_condition_that_was_only_looked_at_again_is_no_news():
+    old, new = status(("Ready", "True", "So", "")), status(("Ready", "True", "So", ""))
+    old["status"]["conditions"][0]["lastProbeTime"] = "2030-01-01T00:00:00Z"
+    assert changes(old, new) == []
+
+
+def test_conditions_in_a_form_of_their_own_are_fields_like_others():
+    assert changes({"status": {"conditions": "a"}}, {"status": {"conditions": "b"}}) == [
+        "status.conditions: b"
+    ]
+
+
+def test_the_first_inventory_of_a_managed_resource_is_no_news():
+    noted = {"metadata": {"annotations": {"resources.certwright.dev/intent": "[]"}}}
+    assert changes({"metadata": {}}, noted) == []
+
+
 def test_what_every_namespace_gets_is_no_news():
     assert describe(ConfigMap, None, entry("kube-root-ca.crt")) == ""
 

@@ -128,3 +128,38 @@ def test_one_without_conditions_leads_to_the_question_who_works():
     assert "is a resource manager of its class running?" in explanation(
         {"metadata": {"name": "a"}}, [], NOW
     )
+
+
+def test_a_line_is_as_long_as_there_is_room():
+    long = resource("bad", applied="False", status={"conditions": [
+        condition("ResourcesApplied", "False", "ApplyFailed", "x" * 250)
+    ]})  # fmt: skip
+    lines = {
+        width: list_table([long], NOW, namespaces=False, width=width).splitlines()[1]
+        for width in (40, 200, 500)
+    }
+    assert [len(line) for line in lines.values()][:2] == [120, 200]
+    assert lines[200].endswith("x…")
+    assert lines[500].endswith("x" * 250)
+
+
+def test_what_is_not_decided_looks_different_from_what_is_wrong():
+    conditions = [
+        condition("ResourcesApplied", "Progressing"),
+        condition("ResourcesHealthy", "Unknown"),
+        condition("ResourcesProgressing", "True"),
+        condition("Ready", "False"),
+    ]
+    text = explanation(resource("a", status={"conditions": conditions}), [], NOW)
+    signs = [line.split()[0] for line in text.splitlines() if " for 60m (R)" in line]
+    assert signs == ["…", "…", "…", "✗"], text
+
+
+def test_what_a_condition_has_told_the_next_does_not_repeat():
+    conditions = [
+        condition("ResourcesApplied", "False", message="it was refused."),
+        condition("Ready", "False", message="it was refused. Health is judged later."),
+    ]
+    text = explanation(resource("a", status={"conditions": conditions}), [], NOW)
+    assert text.count("it was refused") == 1
+    assert "      Health is judged later.\n" in text
