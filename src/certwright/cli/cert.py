@@ -1,9 +1,10 @@
 """``certwright cert``: looking at certificates."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from certwright.cli.options import Context, Kubeconfig, Namespace, examples
 
 cert = typer.Typer(
     help="Look at certificates.",
@@ -20,12 +21,13 @@ def _group() -> None:
 
 
 @cert.command(
-    epilog="\b\nExamples:\n"
-    "  certwright cert inspect tls.crt\n"
-    "  certwright cert inspect tls.crt --expires-within 168h  # for a cron job\n"
-    "  certwright cert inspect secret/web-tls -n shop         # chain, key match, trust\n"
-    "  certwright cert inspect cr/web-1 -n shop --lint        # does it fit what was asked for?\n"
-    "  certwright cert inspect - -o json < bundle.pem"
+    epilog=examples(
+        "certwright cert inspect tls.crt",
+        "certwright cert inspect tls.crt --expires-within 168h  # for a cron job",
+        "certwright cert inspect secret/web-tls -n shop         # chain, key match, trust",
+        "certwright cert inspect cr/web-1 -n shop --lint        # does it fit what was asked for?",
+        "certwright cert inspect - -o json < bundle.pem",
+    )
 )
 def inspect(
     sources: Annotated[
@@ -36,18 +38,9 @@ def inspect(
             " or csr/NAME (Kubernetes' own).",
         ),
     ],
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", metavar="NAME", help="Of the objects.")
-    ] = "default",
-    kubeconfig: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Default: KUBECONFIG, then ~/.kube/config, then in-cluster."
-        ),
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")
-    ] = None,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FORMAT", help="table or json.")
     ] = "table",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import orjson
@@ -21,11 +21,12 @@ from certwright.cli.certfindings import Finding, Horizon, Severity, findings_in
 from certwright.cli.certlint import lint
 from certwright.cli.certmaterial import SIZE_LIMIT, Material
 from certwright.cli.certtable import table
+from certwright.cli.connection import connected
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
-from certwright.client import Client, connect
+from certwright.client import Client
 from certwright.clock import SYSTEM
-from certwright.kube import ApiError, Key, kinds, parse_duration
+from certwright.kube import ApiError, Key, NotFound, kinds, parse_duration
 
 Read = Callable[[Client, Key], Coroutine[Any, Any, Material]]
 
@@ -35,7 +36,8 @@ class Options:
     """What the user typed."""
 
     sources: list[str]
-    namespace: str = "default"
+    namespace: str | None = None
+    """None: that of the context."""
     kubeconfig: Path | None = None
     context: str | None = None
     output: str = "table"
@@ -105,29 +107,38 @@ def _material(source: str, options: Options) -> Material:
     read = _KINDS.get(kind.lower().removesuffix("s")) if slash else None
     try:
         if read is not None:
-            return _from_cluster(read, Key(options.namespace, name), options)
+            return _from_cluster(read, name, options)
         if source == "-":
             return certmaterial.of_pem("standard input", sys.stdin.buffer.read(SIZE_LIMIT + 1))
         with Path(source).open("rb") as file:
             return certmaterial.of_pem(source, file.read(SIZE_LIMIT + 1))
     except OSError as error:
-        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
+        hint = "" if not slash or source.startswith((".", "/")) else _OBJECTS
+        raise UsageError(f"cannot read {source}: {error.strerror or error}{hint}") from error
     except (pki.PkiError, ValueError) as error:
-        raise UsageError(f"{source}: {error}") from error
+        raise UsageError(f"{'standard input' if source == '-' else source}: {error}") from error
 
 
-def _from_cluster(read: Read, key: Key, options: Options) -> Material:
+def _from_cluster(read: Read, name: str, options: Options) -> Material:
     found: list[Material] = []
 
     async def fetch() -> None:
-        async with connect(options.kubeconfig, options.context) as client:
+        async with connected(options.kubeconfig, options.context, options.namespace) as to:
             try:
-                found.append(await read(client, key))
+                found.append(await read(to.client, Key(to.namespace, name)))
+            except NotFound as error:
+                raise UsageError(_missing(error, to.namespace)) from error
             except ApiError as error:
                 raise UsageError(str(error)) from error
 
     run_to_end(fetch())
     return found[0]
+
+
+def _missing(error: NotFound, namespace: str) -> str:
+    if not error.details:
+        return "this cluster does not know such requests; they come with cert-manager"
+    return f"{error} in namespace {namespace}; -n names another"
 
 
 async def _secret(client: Client, key: Key) -> Material:
@@ -145,11 +156,15 @@ async def _certificate_request(client: Client, key: Key) -> Material:
 
 
 async def _signing_request(client: Client, key: Key) -> Material:
-    request = await client.get(CertificateSigningRequest, Key("", key.name))
+    try:
+        request = await client.get(CertificateSigningRequest, Key("", key.name))
+    except NotFound as error:
+        raise UsageError(str(error)) from error
     source = f"CertificateSigningRequest {key.name}"
     return certmaterial.of_signing_request(source, request)
 
 
+_OBJECTS: Final = "; objects are secret/NAME, cr/NAME and csr/NAME"
 _KINDS: dict[str, Read] = {
     "secret": _secret,
     "certificaterequest": _certificate_request,

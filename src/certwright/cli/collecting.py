@@ -9,6 +9,7 @@ from certwright.cli.options import Output
 from certwright.cli.printing import document, table
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
+from certwright.managed import COLLECTABLE
 from certwright.operators.resources.garbage import Pass, Report, Settings, Verdict, collect
 
 
@@ -18,10 +19,10 @@ async def collect_garbage(
     """Make one pass over the cluster and print what was found; return 2 if something failed."""
     async with connected(*where) as to:
         done = await collect(to.client, settings, SYSTEM)
-    if output is Output.TABLE:
-        print(report_table(done.report))
-    else:
+    if output is not Output.TABLE:
         print(document(report_document(done), output))
+    elif done.report.judgements:
+        print(report_table(done.report))
     print(outcome(done, dry_run=settings.dry_run), file=sys.stderr)
     for failure in done.failures:
         print(f"error: {failure}", file=sys.stderr)
@@ -55,6 +56,8 @@ def report_document(done: Pass) -> JsonObject:
 
 def outcome(done: Pass, *, dry_run: bool) -> str:
     """Say in one line what happened."""
+    if not done.report.judgements:
+        return f"nothing to collect: no ConfigMap or Secret is labelled {COLLECTABLE}=true"
     found = len(done.report.of(Verdict.COLLECTABLE))
     if dry_run:
         return f"{found} would be deleted; of all: {done.report}"

@@ -73,7 +73,9 @@ def gc(
 def unique(
     filename: Files,
     recursive: Recursive = False,
-    output: OutputFormat = Output.YAML,
+    output: Annotated[
+        Output, typer.Option("-o", "--output", metavar="yaml|json", help="How to print them.")
+    ] = Output.YAML,
 ) -> None:
     """Give ConfigMaps and Secrets names that hold a hash of their contents, and print all.
 
@@ -85,11 +87,13 @@ def unique(
     from certwright.cli.reading import read_manifests
     from certwright.cli.uniquely import unique_manifests
 
+    if output is Output.TABLE:
+        raise UsageError("--output table: manifests are printed as yaml or json")
     manifests = read_manifests(filename, recursive=recursive)
     try:
         made = unique_manifests(manifest.obj for manifest in manifests)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(documents(made.objects, Output.JSON if output is Output.JSON else Output.YAML))
+    print(documents(made.objects, output))
     for remark in made.remarks:
         print(f"warning: {remark}", file=sys.stderr)

@@ -4,6 +4,7 @@ from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import yaml
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
@@ -56,7 +57,20 @@ async def test_a_secret_with_the_wrong_key(cluster, inspect):
     assert "ERROR    KeyMismatch" in text
     code, text = await inspect("secret/nobody", "-n", "elsewhere")
     assert (code, text.count("\n")) == (2, 0)
-    assert 'secrets "nobody" not found' in text
+    assert 'secrets "nobody" not found in namespace elsewhere; -n names another' in text
+    code, text = await inspect("cr/web")
+    assert (code, "cert-manager" in text) == (2, True)
+    code, text = await inspect("csr/web")
+    assert (code, "namespace" in text) == (2, False)
+
+
+async def test_the_namespace_of_the_context_is_meant(cluster, inspect, tmp_path):
+    kubeconfig = tmp_path / "kubeconfig"
+    config = yaml.safe_load(kubeconfig.read_text("utf-8"))
+    config["contexts"][0]["context"]["namespace"] = "shop"
+    kubeconfig.write_text(yaml.safe_dump(config), "utf-8")
+    code, text = await inspect("secret/web")
+    assert (code, "in namespace shop" in text) == (2, True)
 
 
 async def test_a_request_of_cert_manager(cluster, inspect):

@@ -158,6 +158,9 @@ def test_gc_lists_then_deletes(cli, create, ask):
             },
         }
     )
+    nothing = cli("gc", "-n", "nobody")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert nothing.err.startswith("nothing to collect: ")
     words = ("gc", "--minimum-lifetime", "0s")
     dry = cli(*words, "--dry-run")
     assert dry.code == 0
@@ -178,3 +181,4 @@ def test_unique_is_a_filter(cli, tmp_path):
     made = yaml.safe_load(cli("unique", "-f", path).out)
     assert made["metadata"]["name"].startswith("a-")
     assert json.loads(cli("unique", "-f", path, "-o", "json").out)["kind"] == "List"
+    assert "yaml or json" in cli("unique", "-f", path, "-o", "table").err

@@ -137,7 +137,8 @@ def test_the_linter_is_asked_on_demand(run, shop, recwarn):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["nowhere.pem"], "cannot read nowhere.pem: No such file or directory"),
+        (["nowhere.pem"], "cannot read nowhere.pem: No such file or directory\n"),
+        (["certificate/web"], "No such file or directory; objects are secret/NAME, cr/NAME"),
         ([b"no PEM at all"], "neither a certificate, a signing request nor a private key found"),
         ([b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"], "does not parse"),
         ([b"x" * (1 << 20 | 1)], "larger than the maximum"),
