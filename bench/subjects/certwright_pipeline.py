@@ -3,7 +3,6 @@
 import asyncio
 
 from bench import meter
-from certwright.cli.run import Settling
 from certwright.client import Client, Config, HttpTransport
 from certwright.kube import Key
 from certwright.kube.kinds import Deployment
@@ -14,6 +13,7 @@ from certwright.runtime import (
     Entry,
     Manager,
     Outcome,
+    Settling,
     configure_logs,
     select,
 )

@@ -5,10 +5,9 @@ import asyncio
 import uvloop
 
 from bench import meter
-from certwright.cli.run import Settling
 from certwright.client import connect
 from certwright.operators.resources import load, resource_operator
-from certwright.runtime import LeaderElection, Manager, configure_logs
+from certwright.runtime import LeaderElection, Manager, Settling, configure_logs
 
 DOCUMENT = {
     "apiVersion": "resourcemanager.config.gardener.cloud/v1alpha1",

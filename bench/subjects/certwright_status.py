@@ -4,10 +4,17 @@ import asyncio
 
 from bench import meter
 from bench.workload import Widget, WidgetStatus
-from certwright.cli.run import Settling
 from certwright.client import connect
 from certwright.kube import Key
-from certwright.runtime import DONE, Context, Controller, Manager, Outcome, configure_logs
+from certwright.runtime import (
+    DONE,
+    Context,
+    Controller,
+    Manager,
+    Outcome,
+    Settling,
+    configure_logs,
+)
 
 
 async def reconcile(ctx: Context, key: Key) -> Outcome:

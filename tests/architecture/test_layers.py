@@ -50,7 +50,7 @@ THIRD_PARTY = {
     "pytest_asyncio": {"certwright.testkit.plugin"},
     "structlog": {"certwright.issuers.acme.issuer", "certwright.runtime.", "certwright.cli."},
     "typer": {"certwright.cli."},
-    "uvloop": {"certwright.cli."},
+    "uvloop": {"certwright.runtime.loops"},
     "yaml": {
         "certwright.apply.yamldocument",
         "certwright.client.kubeconfig",

@@ -3,8 +3,10 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, TypeVar
+
+from certwright.runtime import new_event_loop
 
 T = TypeVar("T")
 
@@ -15,7 +17,7 @@ def run_to_end(main: Coroutine[Any, Any, T]) -> T:
     SIGTERM cancels it, as Ctrl-C does, until it handles signals itself: a start that is
     interrupted cleans up too.
     """
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         try:
             return runner.run(_ended_by_sigterm(main))
         except asyncio.CancelledError:
@@ -27,11 +29,3 @@ async def _ended_by_sigterm(main: Coroutine[Any, Any, T]) -> T:
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await main
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    try:
-        import uvloop  # the extra `speed`
-    except ImportError:
-        return asyncio.new_event_loop
-    return uvloop.new_event_loop

@@ -15,7 +15,6 @@ from certwright.api.resources import ManagedResource
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
 from certwright.cli.managerflags import Given
-from certwright.cli.run import Settling
 from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import ApiError, crd_manifest
 from certwright.operators.resources import (
@@ -37,6 +36,7 @@ from certwright.runtime import (
     Manager,
     Metrics,
     Probes,
+    Settling,
     configure_logs,
     on_signals,
 )

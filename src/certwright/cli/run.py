@@ -17,9 +17,9 @@ from certwright.runtime import (
     LeaderElection,
     Manager,
     Metrics,
+    Settling,
     configure_logs,
     on_signals,
-    settle_memory,
 )
 
 _FORMATS = {"auto": None, "json": True, "text": False}
@@ -82,18 +82,6 @@ async def _run(
                 if address is None or error.errno is None:
                     raise
                 raise UsageError(f"--probes {address.host}:{address.port}: {error}") from error
-
-
-class Settling:
-    """Gives memory back once, when every cache is complete."""
-
-    def __init__(self, manager: Manager) -> None:
-        self._manager = manager
-
-    async def run(self) -> None:
-        """Wait for the caches, tidy up and be done."""
-        await self._manager.cache.wait_synced()
-        settle_memory()
 
 
 def _election(text: str | None) -> LeaderElection | None:

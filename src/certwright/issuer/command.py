@@ -14,7 +14,7 @@ from certwright.client import ConfigError, TransportError, connect, load_config
 from certwright.issuer.manifests import Installation, deployment, rbac_manifests
 from certwright.issuer.running import NotReadyToRun, RunOptions, examine, serve
 from certwright.kube import ApiError, JsonObject
-from certwright.runtime import Address
+from certwright.runtime import Address, new_event_loop
 
 if TYPE_CHECKING:
     from certwright.issuer.app import IssuerApp
@@ -142,21 +142,18 @@ def _add_run(parser: ArgumentParser) -> None:
 
 
 def _run(app: "IssuerApp[Any]", options: Namespace) -> int:
-    asyncio.run(
-        serve(
-            app,
-            RunOptions(
-                kubeconfig=options.kubeconfig,
-                context=options.context,
-                leader_elect=not options.no_leader_elect,
-                probes=Address.parse(options.probes) if options.probes else None,
-                log_format=options.log_format,
-                log_level=options.log_level,
-                preflight=not options.no_preflight,
-                installation=_in_cluster(options),
-            ),
-        )
+    chosen = RunOptions(
+        kubeconfig=options.kubeconfig,
+        context=options.context,
+        leader_elect=not options.no_leader_elect,
+        probes=Address.parse(options.probes) if options.probes else None,
+        log_format=options.log_format,
+        log_level=options.log_level,
+        preflight=not options.no_preflight,
+        installation=_in_cluster(options),
     )
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve(app, chosen))
     return 0
 
 

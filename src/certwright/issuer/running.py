@@ -17,9 +17,9 @@ from certwright.runtime import (
     LeaderElection,
     Manager,
     Metrics,
+    Settling,
     configure_logs,
     on_signals,
-    settle_memory,
 )
 
 if TYPE_CHECKING:
@@ -111,18 +111,6 @@ async def refuse_to_start(client: Client, app: "IssuerApp[Any]", where: Installa
     problems = [f"{one.what}: {one.problem}" for one in findings if one.problem and one.is_fatal]
     if problems:
         raise NotReadyToRun("\n".join(problems))
-
-
-class Settling:
-    """Gives memory back once, when every cache is complete."""
-
-    def __init__(self, manager: Manager) -> None:
-        self._manager = manager
-
-    async def run(self) -> None:
-        """Wait for the caches, tidy up and be done."""
-        await self._manager.cache.wait_synced()
-        settle_memory()
 
 
 def _requests(app: "IssuerApp[Any]") -> list[Resource]:

@@ -32,8 +32,9 @@ from certwright.runtime.intake import Transform
 from certwright.runtime.leader import LeaderElection
 from certwright.runtime.logs import configure as configure_logs
 from certwright.runtime.logs import redact_text
+from certwright.runtime.loops import new_event_loop
 from certwright.runtime.manager import Manager
-from certwright.runtime.memory import settle_memory
+from certwright.runtime.memory import Settling, settle_memory
 from certwright.runtime.metrics import Metrics
 from certwright.runtime.operator import Declared, Operator, Part, Runnable, Site
 from certwright.runtime.outcome import DONE, WAIT, Outcome, again
@@ -102,6 +103,7 @@ __all__ = [
     "ReconcileError",
     "Rng",
     "Runnable",
+    "Settling",
     "Site",
     "Source",
     "Store",
@@ -124,6 +126,7 @@ __all__ = [
     "labelled",
     "labels_changed",
     "mapped",
+    "new_event_loop",
     "new_rng",
     "on_signals",
     "policy_rules",

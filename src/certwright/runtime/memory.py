@@ -1,14 +1,45 @@
-"""Giving memory back after the first sync. For the composition root: it concerns the process.
+"""Giving memory back. For the composition root: it concerns the process.
 
 The first list leaves two things behind. Everything imported and cached so far is looked at
 again by every full garbage collection, although it lives as long as the process: freezing
 takes it out of sight. And the buffers the list came in stay with the allocator: trimming
-returns them to the machine.
+returns them to the machine. So do the buffers of every later burst of work, and those of the
+connections it was done on.
 """
 
+import asyncio
 import ctypes
 import gc
+import os
 import sys
+from pathlib import Path
+
+from certwright.runtime.manager import Manager
+
+GROWN_BYTES = 2 * 2**20
+"""A process that has grown by less is left alone: it will need that again."""
+PERIOD_SECONDS = 10.0
+
+_STATM = Path("/proc/self/statm")
+
+
+class Settling:
+    """Gives memory back when every cache is complete, and whenever a process has grown since.
+
+    To be added to a manager.
+    """
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    async def run(self) -> None:
+        """Wait for the caches, tidy up, and look again from time to time."""
+        await self._manager.cache.wait_synced()
+        settle_memory()
+        settled = resident_bytes()
+        while settled:
+            await asyncio.sleep(PERIOD_SECONDS)
+            settled = trim_grown(settled)
 
 
 def settle_memory() -> None:
@@ -18,6 +49,30 @@ def settle_memory() -> None:
     again and again, as by tests: what is garbage at this moment is never freed.
     """
     gc.freeze()
+    _trim()
+
+
+def trim_grown(settled: int) -> int:
+    """Return free memory if this process has grown since it occupied *settled* bytes.
+
+    Returns what to compare with next time. Takes milliseconds at most.
+    """
+    if resident_bytes() < settled + GROWN_BYTES:
+        return settled
+    _trim()
+    return resident_bytes()
+
+
+def resident_bytes() -> int:
+    """Return how many bytes this process occupies; 0 where the system does not tell."""
+    try:
+        pages = int(_STATM.read_text("ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _trim() -> None:
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         if hasattr(libc, "malloc_trim"):  # glibc has it, musl has not

@@ -1,23 +1,30 @@
 import asyncio
-import sys
+import os
+import signal
+
+import pytest
 
 from certwright.cli.loops import run_to_end
 
 
-def loop_used():
-    used = []
+def test_a_process_that_is_terminated_early_cleans_up():
+    cleaned = []
 
     async def main():
-        used.append(type(asyncio.get_running_loop()).__module__.partition(".")[0])
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.sleep(30)
+        finally:
+            cleaned.append(True)
 
-    run_to_end(main())
-    return used[0]
+    with pytest.raises(SystemExit) as ended:
+        run_to_end(main())
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert cleaned == [True]
 
 
-def test_uvloop_is_used_if_it_is_installed():
-    assert loop_used() == "uvloop"
+def test_a_coroutine_runs_to_its_end():
+    async def main():
+        return 7
 
-
-def test_and_done_without_if_not(monkeypatch):
-    monkeypatch.setitem(sys.modules, "uvloop", None)
-    assert loop_used() == "asyncio"
+    assert run_to_end(main()) == 7
