@@ -114,7 +114,7 @@ def _kept(plan: Pruning, options: PruneOptions, on_entry: OnEntry | None) -> Cha
     if options.prune:
         entries = [Entry(ref, Action.BLOCKED, plan.held) for ref in plan.unwanted]
     else:
-        why = "it is not wanted any more; prune to delete it"
+        why = plan.held if options.doubts else "it is not wanted any more; prune to delete it"
         entries = [Entry(ref, Action.KEPT, why) for ref in plan.unwanted]
     for entry in entries:
         if on_entry is not None:

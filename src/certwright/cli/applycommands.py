@@ -86,17 +86,19 @@ def apply(
     write. With --prune, objects that were applied under the name before and are no longer in
     the files are deleted, after everything else is applied; if that is most of them, it asks.
 
+    A document that cannot be read keeps no other from being applied, but nothing is pruned then.
+
     Ends with 0 when all is as wanted, 2 when something failed, waits, or was wrong.
     """
     from certwright.cli.applying import Choices, Place, apply_manifests
     from certwright.cli.connection import run_once
-    from certwright.cli.reading import read_manifests
+    from certwright.cli.reading import read_given
 
     patience = seconds_of(timeout, "--timeout") if wait else None
     choices = Choices(output, dry_run, prune, recreate, take_over, yes, patience)
-    manifests = read_manifests(filename, recursive=recursive)
+    given = read_given(filename, recursive=recursive)
     where = Place(inventory, namespace, kubeconfig, context)
-    run_once(apply_manifests(where, manifests, choices))
+    run_once(apply_manifests(where, given, choices))
 
 
 @commands.command(
@@ -125,12 +127,12 @@ def diff(
     """
     from certwright.cli.applying import Choices, Place, diff_manifests
     from certwright.cli.connection import run_once
-    from certwright.cli.reading import read_manifests
+    from certwright.cli.reading import read_given
 
     choices = Choices(output, prune=prune, recreate=recreate, take_over=take_over)
-    manifests = read_manifests(filename, recursive=recursive)
+    given = read_given(filename, recursive=recursive)
     where = Place(inventory, namespace, kubeconfig, context)
-    run_once(diff_manifests(where, manifests, choices))
+    run_once(diff_manifests(where, given, choices))
 
 
 @commands.command(

@@ -1,5 +1,6 @@
 """``certwright apply``, ``diff`` and ``delete``: manifests under the name of an inventory."""
 
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from certwright.cli.errors import UsageError
 from certwright.cli.options import Output
 from certwright.cli.placing import known_scope, place
 from certwright.cli.progress import Progress
+from certwright.cli.reading import Given
 from certwright.cli.results import code_of_apply, code_of_diff, differences, rendered
 from certwright.kube import JsonObject, dns_label_problems
 
@@ -88,22 +90,26 @@ async def site(where: Place) -> AsyncIterator[Site]:
             ) from error
 
 
-async def apply_manifests(where: Place, manifests: Sequence[Manifest], choices: Choices) -> int:
-    """Apply; with *prune* also delete what was applied before and is not there any more."""
+async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
+    """Apply; with *prune* also delete what was applied before and is not there any more.
+
+    What cannot be used of the input keeps nothing else from being applied, but from being pruned.
+    """
     async with site(where) as here:
-        wanted = await _wanted(here.to, manifests, choices)
-        if choices.prune and not choices.dry_run:
+        wanted = await _wanted(here.to, given.manifests, choices)
+        if choices.prune and not choices.dry_run and not given.problems:
             await _agree_to_prune(here.bundle, wanted, yes=choices.yes)
         progress = Progress(len(wanted))
         changes = await here.bundle.apply(
             wanted,
-            options=PruneOptions(prune=choices.prune, confirmed=True),
+            options=_pruning(given, choices),
             dry_run=choices.dry_run,
             on_entry=progress,
         )
         progress.end()
-        print(rendered(changes, choices.output), flush=True)
-        code = code_of_apply(changes)
+        print(rendered(changes, choices.output, given.problems), flush=True)
+        _tell(given.problems)
+        code = 2 if given.problems else code_of_apply(changes)
         if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
             refs = [one.ref for one in wanted]
             await until_healthy(here.cluster, refs, choices.wait_seconds, progress)
@@ -111,15 +117,15 @@ async def apply_manifests(where: Place, manifests: Sequence[Manifest], choices: 
     return code
 
 
-async def diff_manifests(where: Place, manifests: Sequence[Manifest], choices: Choices) -> int:
+async def diff_manifests(where: Place, given: Given, choices: Choices) -> int:
     """Compare with the cluster by a dry run; return 0 if nothing differs, 1 if something does."""
     async with site(where) as here:
-        wanted = await _wanted(here.to, manifests, choices)
-        changes = await here.bundle.apply(
-            wanted, options=PruneOptions(prune=choices.prune, confirmed=True), dry_run=True
-        )
-    print(differences(changes, choices.output))
-    return code_of_diff(changes)
+        wanted = await _wanted(here.to, given.manifests, choices)
+        options = _pruning(given, choices)
+        changes = await here.bundle.apply(wanted, options=options, dry_run=True)
+    print(differences(changes, choices.output, given.problems), flush=True)
+    _tell(given.problems)
+    return 2 if given.problems else code_of_diff(changes)
 
 
 async def delete_inventory(
@@ -164,6 +170,18 @@ async def _wanted(to: Connection, manifests: Sequence[Manifest], choices: Choice
     )
     rules = Rules(recreate=choices.recreate, take_over=choices.take_over)
     return [Wanted(obj, rules) for obj in objects]
+
+
+def _pruning(given: Given, choices: Choices) -> PruneOptions:
+    """Say what may be pruned: nothing, while an object may be missing by mistake."""
+    number = len(given.problems)
+    doubts = f"{number} document{'s' if number > 1 else ''} cannot be used" if number else ""
+    return PruneOptions(prune=choices.prune, doubts=doubts, confirmed=True)
+
+
+def _tell(problems: Sequence[str]) -> None:
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
 
 
 async def _agree_to_prune(bundle: Bundle, wanted: Sequence[Wanted], *, yes: bool) -> None:

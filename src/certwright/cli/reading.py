@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from certwright.apply import Manifest, read_files
@@ -9,21 +10,52 @@ from certwright.cli.errors import UsageError
 from certwright.kube import GroupVersionKind, JsonObject
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was given on the command line: manifests, and what is wrong with the others."""
+
+    manifests: list[Manifest]
+    problems: list[str]
+    """For each document that cannot be used, where it stands and why not."""
+
+
+def read_given(paths: Sequence[str | Path], *, recursive: bool = False) -> Given:
+    """Read files, directories and standard input, as far as they can be read.
+
+    Raises:
+        UsageError: there is nothing in them.
+        ExceptionGroup: of a `UsageError` for each document, if none of them can be used.
+    """
+    read = read_files(paths, stdin=sys.stdin.buffer, recursive=recursive)
+    problems = [str(error) for error in read.errors]
+    good = []
+    for manifest in read.objects:
+        if why := _problem(manifest.obj):
+            problems.append(f"{manifest.origin}: {why}")
+        else:
+            good.append(manifest)
+    if not good and problems:
+        raise _unusable(problems)
+    if not good:
+        raise UsageError(f"{', '.join(map(str, paths))}: no manifests in there")
+    return Given(good, problems)
+
+
 def read_manifests(paths: Sequence[str | Path], *, recursive: bool = False) -> list[Manifest]:
-    """Read files, directories and standard input.
+    """Read files, directories and standard input, if all of them can be read.
 
     Raises:
         UsageError: there is nothing in them.
         ExceptionGroup: of a `UsageError` for each document that cannot be read, or is no object.
     """
-    read = read_files(paths, stdin=sys.stdin.buffer, recursive=recursive)
-    wrong = [UsageError(str(error)) for error in read.errors]
-    wrong += [UsageError(f"{m.origin}: {why}") for m in read.objects if (why := _problem(m.obj))]
-    if wrong:
-        raise ExceptionGroup("manifests that cannot be used", wrong)
-    if not read.objects:
-        raise UsageError(f"{', '.join(map(str, paths))}: no manifests in there")
-    return read.objects
+    given = read_given(paths, recursive=recursive)
+    if given.problems:
+        raise _unusable(given.problems)
+    return given.manifests
+
+
+def _unusable(problems: Sequence[str]) -> ExceptionGroup[UsageError]:
+    return ExceptionGroup("manifests that cannot be used", [*map(UsageError, problems)])
 
 
 def _problem(obj: JsonObject) -> str:

@@ -1,5 +1,6 @@
 """What became of objects, as a table, JSON or YAML. Pure."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from certwright.apply import Action, ChangeSet, Entry
@@ -9,18 +10,19 @@ from certwright.cli.printing import document, one_line, table
 _QUIET: Final = frozenset({Action.UNCHANGED})
 
 
-def rendered(changes: ChangeSet, output: Output) -> str:
-    """Return all objects with what became of them."""
+def rendered(changes: ChangeSet, output: Output, problems: Sequence[str] = ()) -> str:
+    """Return all objects with what became of them; programs get the *problems* here, too."""
     if output is not Output.TABLE:
-        return document({**changes.to_json(), "summary": changes.summary()}, output)
+        whole = {**changes.to_json(), "summary": changes.summary(), "problems": [*problems]}
+        return document(whole, output)
     rows = [_row(entry) for entry in changes.entries]
     return f"{table(('KIND', 'NAME', 'ACTION', 'WHY'), rows)}\n{changes.summary()}"
 
 
-def differences(changes: ChangeSet, output: Output) -> str:
+def differences(changes: ChangeSet, output: Output, problems: Sequence[str] = ()) -> str:
     """Return the objects that differ, field by field."""
     if output is not Output.TABLE:
-        return rendered(changes, output)
+        return rendered(changes, output, problems)
     shown = ChangeSet.of(entry for entry in changes.entries if entry.action not in _QUIET)
     return shown.render() or "nothing differs"
 

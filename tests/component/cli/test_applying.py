@@ -5,6 +5,7 @@ import json
 import pytest
 import yaml
 
+from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.testkit.builders import config_map, deployment, secret
 
@@ -196,6 +197,53 @@ def test_bad_input_is_named_and_nothing_is_applied(cli, tmp_path, ask, text, com
     assert complaint in done.err
     assert "Traceback" not in done.err
     assert ask.names(ConfigMap) == set()
+
+
+@pytest.fixture
+def half(cli, write, tmp_path):
+    """Apply three objects, then spoil one document and take another one away; return the file."""
+    path = write(config_map("a"), config_map("b"), config_map("c"))
+    apply(cli, path)
+    changed = json.dumps(config_map("a", {"k": "changed"}))
+    nameless = "apiVersion: v1\nkind: ConfigMap"
+    (tmp_path / "app.yaml").write_text(f"{changed}\n---\nkind: [\n---\n{nameless}\n", "utf-8")
+    return path
+
+
+def test_the_good_part_of_the_input_is_applied_and_nothing_is_pruned(cli, half, ask):
+    done = apply(cli, half, "--prune", "--yes")
+    assert done.code == 2
+    assert f"error: {half}: document 2 (line 3): " in done.err
+    assert f"error: {half}: document 3 (line 5): no metadata.name" in done.err
+    assert ["ConfigMap", "default/a", "configured"] in done.rows("KIND")
+    assert "nothing is pruned while the input is in doubt: 2 documents cannot be used" in done.out
+    assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"a", "b", "c"}
+    kept = cli("tree", "-i", "app")
+    assert all(f"default/{name}" in kept.out for name in "abc")
+
+
+def test_what_is_missing_in_half_an_input_is_not_said_to_be_unwanted(cli, half):
+    done = apply(cli, half)
+    assert "in doubt" in done.out
+    assert "not wanted any more" not in done.out
+
+
+@pytest.mark.parametrize("command", [["apply", "--dry-run"], ["diff"]])
+def test_half_an_input_is_compared_and_is_an_error(cli, half, ask, command):
+    done = cli(*command, "-f", half, "-i", "app", "--prune", "-o", "json")
+    assert done.code == 2
+    found = json.loads(done.out)
+    assert len(found["problems"]) == 2
+    actions = {change["name"]: change["action"] for change in found["changes"]}
+    assert actions == {"a": "configured", "b": "blocked", "c": "blocked"}
+    assert done.err.count("error: ") == 2
+    assert ask(lambda client: client.get(ConfigMap, Key("default", "a"))).get("data") is None
+
+
+def test_half_an_input_deletes_nothing(cli, half, ask):
+    done = cli("delete", "-f", half, "-i", "app", "--yes")
+    assert done.code == 2
+    assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"a", "b", "c"}
 
 
 def test_names_and_times_that_are_none(cli, write):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from certwright.cli.errors import UsageError
-from certwright.cli.reading import read_manifests
+from certwright.cli.reading import read_given, read_manifests
 
 MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
 
@@ -72,6 +72,15 @@ def test_all_that_is_wrong_is_named_at_once(file):
     with pytest.raises(ExceptionGroup) as caught:
         read_manifests([file("a: b\n---\nc: ["), file("d: [", "other.yaml")])
     assert len(caught.value.exceptions) == 3
+
+
+def test_the_good_part_can_be_had_with_what_is_wrong_with_the_rest(file):
+    given = read_given([file(f"{MAP % 'a'}\n---\nc: [\n---\n{{kind: A}}"), "nowhere.yaml"])
+    assert names(given.manifests) == ["a"]
+    unread, nowhere, no_object = given.problems
+    assert "document 2 (line 3): " in unread
+    assert "nowhere.yaml: " in nowhere
+    assert "document 3 (line 5): no apiVersion" in no_object
 
 
 def test_nothing_and_nowhere_are_named(file, tmp_path):
