@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
+from ipaddress import ip_address
 from types import TracebackType
 from typing import Annotated, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -27,6 +28,8 @@ CaBundle: TypeAlias = Annotated[
     str, msgspec.Meta(description="PEM; whom to trust instead of the machine's roots.")
 ]
 """The field of a spec that `Web` takes as *trusted*."""
+
+_PLAIN = {"http", "ws"}
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 
@@ -135,6 +138,28 @@ class Web:
             case ValueError():
                 return f"{peer} is no URL that can be asked"
         return f"{peer} cut the connection ({type(error).__name__})"
+
+
+def refuse_plain(url: str, secret: str) -> None:
+    """Refuse a URL that a secret would be sent to in the clear; this very machine is fine.
+
+    Raises:
+        ValueError: the message names the *secret* and the server.
+    """
+    try:
+        place = urlsplit(url)
+        host = place.hostname or ""
+    except ValueError:
+        return  # nothing can be sent there
+    if place.scheme in _PLAIN and not _is_this_machine(host):
+        raise ValueError(f"{secret} goes by https only; {_peer(url)} would get it in the clear")
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _peer(url: str) -> str:

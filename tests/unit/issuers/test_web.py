@@ -7,7 +7,11 @@ import msgspec
 import pytest
 from aiohttp import web as server
 
-from certwright.issuers.web import ANSWER_LIMIT, Answer, Web, WebError
+from certwright.issuer import SecretKey
+from certwright.issuers.acme.issuer import Webhook
+from certwright.issuers.cfssl.issuer import Spec as CfsslSpec
+from certwright.issuers.vault.issuer import Spec as VaultSpec
+from certwright.issuers.web import ANSWER_LIMIT, Answer, Web, WebError, refuse_plain
 
 
 class Thing(msgspec.Struct):
@@ -95,3 +99,59 @@ def test_other_bodies_are_refused_by_name(body):
 
 def test_unknown_fields_are_ignored():
     assert Answer(200, {}, b'{"name": "a", "more": 1}').json(Thing) == Thing("a")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://vault.example",
+        "http://localhost:8200",
+        "http://vault.localhost:8200",
+        "http://127.0.0.1:8200",
+        "http://127.8.8.8",
+        "http://[::1]:8200/path",
+        "no URL",
+        "http://[",
+    ],
+)
+def test_secrets_go_where_nobody_listens(url):
+    refuse_plain(url, "the token")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://vault.example:8200/v1", "http://vault.example:8200"),
+        ("HTTP://vault.example", "http://vault.example"),
+        ("ws://vault.example", "ws://vault.example"),
+        ("http://user:hidden@vault.example", "http://vault.example"),
+        ("http://10.0.0.1", "http://10.0.0.1"),
+        ("http://localhost.example", "http://localhost.example"),
+        ("http://127.0.0.1@vault.example", "http://vault.example"),
+    ],
+)
+def test_secrets_do_not_go_in_the_clear(url, shown):
+    with pytest.raises(ValueError, match="the token goes by https only") as refused:
+        refuse_plain(url, "the token")
+    assert f"; {shown} would" in str(refused.value)
+
+
+PLAIN, SECRET = "http://elsewhere.example", SecretKey("c0ffee")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        lambda: VaultSpec(PLAIN, "pki/sign/web", token=SECRET),
+        lambda: CfsslSpec(PLAIN, auth_key=SECRET),
+        lambda: Webhook(PLAIN, token=SECRET),
+    ],
+)
+def test_no_issuer_sends_a_secret_in_the_clear(spec):
+    with pytest.raises(ValueError, match="https only") as refused:
+        spec()
+    assert SECRET not in str(refused.value)
+
+
+def test_where_there_is_no_secret_nothing_is_refused():
+    assert CfsslSpec(PLAIN).url == Webhook(PLAIN).url == PLAIN

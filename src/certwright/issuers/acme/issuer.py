@@ -31,7 +31,7 @@ from certwright.issuers.acme.jws import AccountKey, ExternalAccount
 from certwright.issuers.acme.orders import Ordering, Ticket, Waiting, identifiers
 from certwright.issuers.acme.solvers import DNS_01, HTTP_01, Solver, WebhookSolver
 from certwright.issuers.acme.verbs import verb_for
-from certwright.issuers.web import CaBundle, Web
+from certwright.issuers.web import CaBundle, Web, refuse_plain
 from certwright.kube import DurationText, parse_duration
 
 
@@ -45,6 +45,10 @@ class Webhook:
     settling: Annotated[
         DurationText, Meta(description="How long a proof takes to be seen everywhere.")
     ] = "0s"
+
+    def __post_init__(self) -> None:
+        if self.token is not None:
+            refuse_plain(self.url, "the solver's token")
 
 
 @dataclass(frozen=True)

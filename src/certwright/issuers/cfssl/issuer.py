@@ -17,7 +17,7 @@ from certwright.issuer import (
     SignOutcome,
 )
 from certwright.issuers.cfssl.client import CfsslClient, CfsslRefused, Profile
-from certwright.issuers.web import CaBundle, Web
+from certwright.issuers.web import CaBundle, Web, refuse_plain
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,10 @@ class Spec:
         SecretKey | None, Meta(description="In hexadecimal, as in the server's configuration.")
     ] = None
     ca_bundle: CaBundle = ""
+
+    def __post_init__(self) -> None:
+        if self.auth_key is not None:
+            refuse_plain(self.url, "what the authentication key vouches for")
 
     def asked(self) -> Profile:
         """Return what to ask for."""

@@ -21,7 +21,7 @@ from certwright.issuer import (
     SignOutcome,
 )
 from certwright.issuers.vault.client import VaultClient, VaultRefused, sign_order
-from certwright.issuers.web import CaBundle, Web
+from certwright.issuers.web import CaBundle, Web, refuse_plain
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Spec:
     def __post_init__(self) -> None:
         if (self.token is None) == (self.kubernetes is None):
             raise ValueError("set either token or kubernetes")
+        refuse_plain(self.server, "Vault's token")
 
 
 app = IssuerApp(group="issuers.certwright.dev", kind="VaultIssuer", spec=Spec, set_ca=True)
