@@ -94,8 +94,8 @@ lock: $(UV) ## Pin the newest allowed versions with their hashes
 	  --python-version 3.11 -c dev.txt bench.in -o bench.txt
 
 .PHONY: docs
-docs: $(READY) ## Check that the documentation's links and code are alive
-	@$(BIN)/python -m pytest -q tests/architecture/test_docs.py
+docs: $(READY) ## Check that the documentation is complete, its links and code alive
+	@$(BIN)/python -m pytest -q tests/architecture/test_docs.py tests/architecture/test_references.py
 
 .PHONY: clean
 clean: ## Remove the virtual environment and caches of this checkout

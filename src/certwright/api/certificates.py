@@ -9,7 +9,6 @@ from certwright.kube import ConditionStatus, Object, Resource, kinds, list_map
 
 DURATION_ANNOTATION = "experimental.cert-manager.io/request-duration"
 IS_CA_ANNOTATION = "experimental.cert-manager.io/request-is-ca"
-PRIVATE_KEY_SECRET_ANNOTATION = "experimental.cert-manager.io/private-key-secret-name"  # noqa: S105
 
 SHORTEST_SECONDS = 600
 """What the API server accepts at least in ``expirationSeconds``."""
