@@ -20,6 +20,9 @@ from certwright.runtime.managedfields import find, own_entries, rebuild
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
 
+Held: TypeAlias = Callable[[Key], Entry | None]
+"""Finds what a store holds."""
+
 _log = structlog.get_logger()
 
 SHARED_STRINGS = 1_000
@@ -58,8 +61,13 @@ class Intake:
         kind = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
         self._type_prefix = kind[:-1] + b","
 
-    def entry(self, raw: bytes, start: int = 0, stop: int | None = None) -> Entry:
+    def entry(
+        self, raw: bytes, start: int = 0, stop: int | None = None, *, held: Held | None = None
+    ) -> Entry:
         """Return the entry of the object that stands between *start* and *stop*.
+
+        *held* finds the entry a store has already: the same version is not made twice, and
+        most of what a watch tells us is what we have just written.
 
         Raises:
             BrokenJson: the bytes are no JSON document.
@@ -72,7 +80,12 @@ class Intake:
             return self._unusual(raw[start:stop])
         except msgspec.DecodeError as error:
             raise BrokenJson(f"{self.resource.kind}: {error}") from error
-        return self._finish(raw, envelope.metadata, envelope.kind, (start, stop))
+        found = envelope.metadata
+        if held is not None:
+            known = held(Key(found.namespace, found.name))
+            if known is not None and known.meta.resource_version == found.resource_version:
+                return known
+        return self._finish(raw, found, envelope.kind, (start, stop))
 
     def _finish(
         self, raw: bytes, found: "_Metadata", kind: str, span: tuple[int, int], malformed: str = ""

@@ -5,6 +5,9 @@ again by every full garbage collection, although it lives as long as the process
 takes it out of sight. And the buffers the list came in stay with the allocator: trimming
 returns them to the machine. So do the buffers of every later burst of work, and those of the
 connections it was done on.
+
+What a controller makes later dies by reference counting, nearly all of it. Looking for cycles
+after every 700 objects, as Python does, took 5 % of the time of a busy operator.
 """
 
 import asyncio
@@ -19,6 +22,9 @@ from certwright.runtime.manager import Manager
 GROWN_BYTES = 2 * 2**20
 """A process that has grown by less is left alone: it will need that again."""
 PERIOD_SECONDS = 10.0
+
+CYCLES_AFTER = 5_000
+"""After how many new objects cycles are looked for: milliseconds of work, a MiB at most."""
 
 _STATM = Path("/proc/self/statm")
 
@@ -49,6 +55,8 @@ def settle_memory() -> None:
     again and again, as by tests: what is garbage at this moment is never freed.
     """
     gc.freeze()
+    often, *rest = gc.get_threshold()
+    gc.set_threshold(max(often, CYCLES_AFTER), *rest)
     _trim()
 
 

@@ -346,7 +346,7 @@ class Store:
         arrived, and no event will come to say so again.
         """
         try:
-            entry = self.intake.entry(raw)
+            entry = self.intake.entry(raw, held=self.get)
         except (BrokenJson, Nameless) as error:
             _log.warning("answer to a write cannot be read", error=str(error))
             return

@@ -275,7 +275,7 @@ class Watch:
 
     def _read_event(self, line: bytes) -> ObjectEvent | Bookmark | None:
         try:
-            return read_event(line, self.store.intake)
+            return read_event(line, self.store.intake, self.store.get)
         except Nameless as error:
             self._skip(error)
             return None

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from certwright.kube.errors import ApiError
 from certwright.runtime.entry import Entry
-from certwright.runtime.intake import BrokenJson, Intake
+from certwright.runtime.intake import BrokenJson, Held, Intake
 
 END_OF_LIST = "k8s.io/initial-events-end"
 """The annotation of the bookmark that ends a streaming list."""
@@ -38,8 +38,12 @@ class Bookmark(NamedTuple):
     ends_list: bool
 
 
-def read_event(line: bytes, intake: Intake) -> ObjectEvent | Bookmark | None:
+def read_event(
+    line: bytes, intake: Intake, held: Held | None = None
+) -> ObjectEvent | Bookmark | None:
     """Read one line of a watch; None for a type this version does not know.
+
+    An object that is *held* in the very version is not read again.
 
     Raises:
         ApiError: the line is an ERROR event, this is its Status.
@@ -50,7 +54,9 @@ def read_event(line: bytes, intake: Intake) -> ObjectEvent | Bookmark | None:
     if usual is not None and line.startswith(usual[0]) and line.endswith(b"}"):
         # API servers write these bytes; what stands between them needs one pass, not two.
         try:
-            return ObjectEvent(intake.entry(line, len(usual[0]), len(line) - 1), usual[1])
+            prefix, deleted = usual
+            entry = intake.entry(line, len(prefix), len(line) - 1, held=None if deleted else held)
+            return ObjectEvent(entry, deleted)
         except BrokenJson:
             pass  # one more member after the object, or really broken: look closely
     try:

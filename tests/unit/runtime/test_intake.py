@@ -214,3 +214,14 @@ def test_a_transform_that_fails_leaves_the_object_whole() -> None:
 
     entry = take_in(widget(), Intake(WIDGETS, transform=broken))
     assert entry.obj() == widget()
+
+
+def test_a_version_that_is_held_is_not_made_again() -> None:
+    intake, obj = Intake(WIDGETS), widget()
+    held = take_in(obj, intake)
+    known = {held.key: held}
+    assert intake.entry(json.dumps(obj).encode(), held=known.get) is held
+    newer = intake.entry(json.dumps(widget(resourceVersion="8")).encode(), held=known.get)
+    assert newer.meta.resource_version == "8"
+    stranger = intake.entry(json.dumps(widget(name="v")).encode(), held=known.get)
+    assert stranger.key == Key("shop", "v")

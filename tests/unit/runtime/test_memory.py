@@ -1,11 +1,18 @@
 """Free memory goes back to the machine. Real memory of this process, on Linux with glibc."""
 
 import ctypes
+import gc
 import sys
 
 import pytest
 
-from certwright.runtime.memory import GROWN_BYTES, resident_bytes, trim_grown
+from certwright.runtime.memory import (
+    CYCLES_AFTER,
+    GROWN_BYTES,
+    resident_bytes,
+    settle_memory,
+    trim_grown,
+)
 
 MIB = 2**20
 
@@ -34,3 +41,17 @@ def test_a_process_that_has_hardly_grown_is_left_alone():
     now = resident_bytes()
     assert trim_grown(now) == now
     assert trim_grown(now - GROWN_BYTES + MIB) == now - GROWN_BYTES + MIB
+
+
+def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_than_told():
+    told = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 10, 10)
+        settle_memory()
+        assert gc.get_threshold() == (CYCLES_AFTER, 10, 10)
+        gc.set_threshold(50_000, 20, 20)
+        settle_memory()
+        assert gc.get_threshold() == (50_000, 20, 20)
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*told)

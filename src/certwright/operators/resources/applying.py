@@ -227,7 +227,8 @@ class Application:
         await self._pruning.use_up()
         self._keeper.metrics.blocked(look.key, len(self.lingering))
         self._announce(claim, before)
-        await asyncio.sleep(0)
+        if many:  # else who judges health, awake since the write, would judge once more
+            await asyncio.sleep(0)
         self._remember(settled=applied)
 
     async def _health(self, report: Report, *, applied: bool) -> tuple[list[Claim], Report]:
