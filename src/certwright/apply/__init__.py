@@ -1,12 +1,13 @@
 """Bring objects to a cluster and keep them as declared.
 
-`engine` and `cluster` talk to a cluster; everything else reads, orders, compares and judges,
-and can be tried without one.
+`engine`, `cluster` and `following` talk to a cluster; everything else reads, orders, compares
+and judges, and can be tried without one.
 
 ==================  =============================================================
 `engine`            applies and deletes, and says what became of each object
 `cluster`           what the engine needs of a cluster; `Direct` asks the server
 `wanted`            an object that should be there, whose it is, and the rules for it
+`following`         objects as they change
 `deletion`          the rules for what is no longer wanted
 `bundle`            objects under a name: applied, pruned and deleted as one
 `inventory`         what a name stands for, kept in the cluster
@@ -45,6 +46,7 @@ from certwright.apply.deletion import DeleteRules
 from certwright.apply.diff import ABSENT, Diff, FieldChange, compare, render
 from certwright.apply.engine import Engine, OnEntry
 from certwright.apply.errors import ManifestError, Origin
+from certwright.apply.following import follow
 from certwright.apply.inventory import Inventories, Inventory, InventoryError
 from certwright.apply.limits import LimitExceeded, Limits
 from certwright.apply.manifests import Manifest, Manifests, read_files, read_secret, read_text
@@ -97,6 +99,7 @@ __all__ = [
     "claim",
     "compare",
     "events_text",
+    "follow",
     "health",
     "human_duration",
     "in_apply_order",

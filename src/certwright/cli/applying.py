@@ -12,8 +12,10 @@ from certwright.apply import (
     ChangeSet,
     Direct,
     Engine,
+    Entry,
     Inventories,
     InventoryError,
+    Live,
     Manifest,
     ObjectRef,
     PruneOptions,
@@ -100,19 +102,22 @@ async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
         if choices.prune and not choices.dry_run and not given.problems:
             await _agree_to_prune(here.bundle, wanted, yes=choices.yes)
         progress = Progress(len(wanted))
+        states: dict[ObjectRef, Live | None] = {one.ref: None for one in wanted}
+
+        def note(entry: Entry, live: Live | None) -> None:
+            if entry.ref in states:
+                states[entry.ref] = live
+            progress(entry, live)
+
         changes = await here.bundle.apply(
-            wanted,
-            options=_pruning(given, choices),
-            dry_run=choices.dry_run,
-            on_entry=progress,
+            wanted, options=_pruning(given, choices), dry_run=choices.dry_run, on_entry=note
         )
         progress.end()
         print(rendered(changes, choices.output, given.problems), flush=True)
         _tell(given.problems)
         code = 2 if given.problems else code_of_apply(changes)
         if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
-            refs = [one.ref for one in wanted]
-            await until_healthy(here.cluster, refs, choices.wait_seconds, progress)
+            await until_healthy(here.to.client, states, choices.wait_seconds, progress)
             progress.end()
     return code
 
@@ -158,7 +163,7 @@ async def delete_inventory(
         if choices.wait_seconds is None or choices.dry_run:
             changes = await delete()
         else:
-            changes = await until_gone(delete, choices.wait_seconds, progress)
+            changes = await until_gone(here.to.client, delete, choices.wait_seconds, progress)
         progress.end()
     print(rendered(changes, choices.output))
     return code_of_apply(changes)

@@ -1,82 +1,118 @@
-"""``--wait``: until objects do what they should, or are gone."""
+"""``--wait``: until objects do what they should, or are gone. The server tells; nobody polls."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
 from typing import Final
 
-from certwright.apply import ChangeSet, Direct, ObjectRef, UnknownKind
+from certwright.apply import Action, ChangeSet, Live, ObjectRef, follow
 from certwright.apply.health import Verdict, check_health, check_progress, missing
 from certwright.cli.errors import UsageError
 from certwright.cli.progress import Progress
+from certwright.client import Client, Selection
+from certwright.kube import JsonObject, Key
 
-PAUSES: Final = (0.2, 0.5, 1.0, 2.0)
-"""Between two looks; the last one repeats."""
+AGAIN_SECONDS: Final = 5.0
+"""How often a deletion is tried again though nothing has gone: not all that holds is an object."""
 _NAMED: Final = 10
 
 
 async def until_healthy(
-    cluster: Direct, refs: Sequence[ObjectRef], seconds: float, progress: Progress
+    client: Client, states: Mapping[ObjectRef, Live | None], seconds: float, progress: Progress
 ) -> None:
-    """Return when all objects are healthy and rolled out.
+    """Return when all objects are healthy and rolled out; *states* is how they are now.
 
     Raises:
         UsageError: they are not within so many seconds; says which, and why.
     """
-    waiting: list[Verdict] = []
+    verdicts = {ref: _judge(ref, live.obj if live else None) for ref, live in states.items()}
+    waiting = {ref: verdict for ref, verdict in verdicts.items() if not verdict}
+    healthy = asyncio.Event()
 
-    async def look() -> bool:
-        judged = [await _judge(cluster, ref) for ref in refs]
-        waiting[:] = [verdict for verdict in judged if not verdict]
-        if waiting:
-            progress.say(f"waiting for {len(waiting)} of {len(refs)}: {waiting[0].message}")
-        return not waiting
+    def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
+        for ref in refs:
+            verdict = _judge(ref, objects.get(ref.key))
+            if verdict:
+                waiting.pop(ref, None)
+            else:
+                waiting[ref] = verdict
+        if not waiting:
+            healthy.set()
+            return
+        first = next(iter(waiting.values()))
+        progress.say(f"waiting for {len(waiting)} of {len(states)}: {first.message}")
 
-    if not await _eventually(look, seconds):
-        told = "; ".join(verdict.message for verdict in waiting[:_NAMED])
+    if waiting and not await _told(client, [*waiting], look, healthy, seconds):
+        told = "; ".join(verdict.message for verdict in [*waiting.values()][:_NAMED])
         more = f"; and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
         raise UsageError(f"not healthy after {seconds:g} s: {told}{more}")
 
 
 async def until_gone(
-    delete: Callable[[], Awaitable[ChangeSet]], seconds: float, progress: Progress
+    client: Client, delete: Callable[[], Awaitable[ChangeSet]], seconds: float, progress: Progress
 ) -> ChangeSet:
-    """Delete again and again until nothing waits any more; return all that happened at last."""
-    done: list[ChangeSet] = []
+    """Delete, and again when something has gone, until nothing waits; return how it ended.
 
-    async def look() -> bool:
-        done[:] = [await delete()]
-        if not done[0].complete:
-            progress.say(f"waiting: {next(iter(_unfinished(done[0])), '')}")
-        return done[0].complete
+    Raises:
+        UsageError: it takes longer than so many seconds; says what is still there, and why.
+    """
+    now = asyncio.get_running_loop().time
+    end = now() + seconds
+    while not (done := await delete()).complete:
+        unfinished = [str(e) for e in done.with_action(Action.BLOCKED, Action.FAILED)]
+        progress.say(f"waiting for {len(unfinished)}: {unfinished[0]}")
+        rest = end - now()
+        if rest <= 0:
+            raise UsageError(f"not gone after {seconds:g} s: {'; '.join(unfinished[:_NAMED])}")
+        await _one_gone(client, done, min(rest, AGAIN_SECONDS))
+    return done
 
-    if not await _eventually(look, seconds):
-        told = "; ".join(_unfinished(done[0])[:_NAMED])
-        raise UsageError(f"not gone after {seconds:g} s: {told}")
-    return done[0]
+
+async def _one_gone(client: Client, done: ChangeSet, seconds: float) -> None:
+    """Return when something that was in the way is gone, after so many seconds at the latest."""
+    gone = asyncio.Event()
+
+    def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
+        if any(ref.key not in objects for ref in refs):
+            gone.set()
+
+    blocked = [entry.ref for entry in done.with_action(Action.BLOCKED)]
+    await _told(client, blocked, look, gone, seconds)
 
 
-async def _eventually(look: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-    """Look again and again; say whether the answer was yes in time. Looks once at least."""
-    waited, attempt = 0.0, 0
-    while not await look():
-        pause = PAUSES[min(attempt, len(PAUSES) - 1)]
-        if waited + pause > seconds:
-            return False
-        await asyncio.sleep(pause)
-        waited, attempt = waited + pause, attempt + 1
+async def _told(
+    client: Client,
+    refs: Sequence[ObjectRef],
+    look: Callable[[Collection[ObjectRef], Mapping[Key, JsonObject]], None],
+    enough: asyncio.Event,
+    seconds: float,
+) -> bool:
+    """Let *look* see objects, and again after each change; say whether it was *enough* in time."""
+
+    async def watch(some: Sequence[ObjectRef]) -> None:
+        resource = await client.discovery.resource_for(some[0].gvk)
+        alone = f"metadata.name={some[0].name}" if len(some) == 1 else ""
+        selection = Selection(some[0].namespace, fields=alone)
+        async with aclosing(follow(client, resource, selection)) as changes:
+            async for objects in changes:
+                look(some, objects)
+
+    together: dict[tuple[object, str], list[ObjectRef]] = {}
+    for ref in refs:
+        together.setdefault((ref.gvk, ref.namespace), []).append(ref)
+    try:
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+            watches = [group.create_task(watch(some)) for some in together.values()]
+            await enough.wait()
+            for one in watches:
+                one.cancel()
+    except TimeoutError:
+        return False
     return True
 
 
-async def _judge(cluster: Direct, ref: ObjectRef) -> Verdict:
-    try:
-        live = await cluster.read(await cluster.resource(ref.gvk), ref.key)
-    except UnknownKind as error:
-        return missing(ref, str(error))
-    if live is None:
+def _judge(ref: ObjectRef, obj: JsonObject | None) -> Verdict:
+    if obj is None:
         return missing(ref)
-    health = check_health(live.obj)
-    return health if not health else check_progress(live.obj)
-
-
-def _unfinished(changes: ChangeSet) -> list[str]:
-    return [str(entry) for entry in changes.entries if entry.action in {"blocked", "failed"}]
+    health = check_health(obj)
+    return health if not health else check_progress(obj)

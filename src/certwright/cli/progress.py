@@ -18,6 +18,7 @@ class Progress:
         self._done = 0
         self._stream = stream or sys.stderr
         self._moving = self._stream.isatty()
+        self._last = ""
 
     def __call__(self, entry: Entry, live: Live | None) -> None:
         """Note that one object is done."""
@@ -26,7 +27,10 @@ class Progress:
         self.say(f"[{self._done}/{max(self._total, self._done)}] {entry}")
 
     def say(self, text: str) -> None:
-        """Tell something."""
+        """Tell something, unless it is what was told last."""
+        if text == self._last:
+            return
+        self._last = text
         if self._moving:
             self._stream.write(f"{_CLEAR}{one_line(text, _WIDTH)}")
         else:

@@ -9,12 +9,12 @@ from datetime import timedelta
 from typing import Final
 
 from certwright.api.resources import ManagedResource
-from certwright.client import Client
+from certwright.apply import follow
+from certwright.client import Client, Selection
 from certwright.kube import Conflict, JsonObject, Key, NotFound
 from certwright.kube.kinds import Secret
 from certwright.managed.declaration import SECRET_PREFIX
 from certwright.managed.deploying import OnProgress, Progress, silent
-from certwright.managed.following import follow
 from certwright.managed.readiness import deletion_blockers, readiness
 
 PATIENCE: Final = timedelta(minutes=5)
@@ -42,9 +42,10 @@ async def wait_until_healthy(
     try:
         async with (
             asyncio.timeout(patience.total_seconds()),
-            aclosing(follow(client, ManagedResource.resource, key)) as states,
+            aclosing(follow(client, ManagedResource.resource, _only(key))) as states,
         ):
-            async for state in states:
+            async for found in states:
+                state = found.get(key)
                 if state is None:
                     raise NotFound(f"ManagedResource {key} does not exist")
                 verdict = readiness(state, rolled_out=rolled_out)
@@ -93,15 +94,20 @@ async def _wait_until_gone(
     try:
         async with (
             asyncio.timeout(patience.total_seconds()),
-            aclosing(follow(client, ManagedResource.resource, key)) as states,
+            aclosing(follow(client, ManagedResource.resource, _only(key))) as states,
         ):
-            async for state in states:
+            async for found in states:
+                state = found.get(key)
                 if state is None or state["metadata"]["uid"] != uid:
                     return
                 if said != (said := deletion_blockers(state)):
                     on_progress(Progress("waiting", f"ManagedResource {key}", said))
     except TimeoutError:
         raise TimeoutError(_late(key, "gone", patience, said)) from None
+
+
+def _only(key: Key) -> Selection:
+    return Selection(key.namespace, fields=f"metadata.name={key.name}")
 
 
 async def _delete_secrets(client: Client, namespace: str, names: set[str]) -> None:

@@ -1,0 +1,140 @@
+"""`--wait`: the server tells when something changes, and nothing is asked for again and again."""
+
+import asyncio
+import io
+
+import pytest
+
+from certwright.apply import Action, ChangeSet, Direct, Entry, ObjectRef
+from certwright.cli.awaiting import until_gone, until_healthy
+from certwright.cli.errors import UsageError
+from certwright.cli.progress import Progress
+from certwright.client import Client
+from certwright.kube.kinds import ConfigMap, Deployment
+from certwright.testkit.builders import config_map, deployment
+from certwright.testkit.calls import CallLog, CountingTransport
+
+READY = {
+    "status": {
+        "observedGeneration": 1,
+        "replicas": 1,
+        "updatedReplicas": 1,
+        "readyReplicas": 1,
+        "availableReplicas": 1,
+        "conditions": [
+            {"type": "Available", "status": "True"},
+            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
+        ],
+    }
+}
+
+
+class Waiting:
+    """A client whose calls are counted, and what is told meanwhile."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.log = CallLog([])
+        transport = CountingTransport(cluster.client.transport, self.log)
+        self.client = Client(transport, clock=cluster.clock)
+        self.direct = Direct(self.client)
+        self.told = io.StringIO()
+        self.progress = Progress(0, self.told)
+
+    async def stored(self, *objects):
+        """Create objects; return how they are."""
+        states = {}
+        for obj in objects:
+            obj["metadata"]["namespace"] = self.cluster.namespace
+            await self.cluster.create(obj)
+            ref = ObjectRef.of(obj)
+            resource = await self.direct.resource(ref.gvk)
+            states[ref] = await self.direct.read(resource, ref.key)
+        self.log.mark()
+        return states
+
+    async def ready(self, *names):
+        for name in names:
+            await self.cluster.patch(Deployment, name, READY, subresource="status")
+
+    @property
+    def calls(self):
+        return self.log.since_mark()
+
+
+@pytest.fixture
+def waiting(embedded_cluster):
+    return Waiting(embedded_cluster)
+
+
+async def test_what_is_healthy_already_costs_no_call(waiting):
+    states = await waiting.stored(config_map("a"))
+    await until_healthy(waiting.client, states, 1, waiting.progress)
+    assert not waiting.calls
+
+
+async def test_ends_as_soon_as_all_is_healthy(waiting):
+    states = await waiting.stored(config_map("a"), deployment("x"), deployment("y"))
+    start = asyncio.get_running_loop().time()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(until_healthy(waiting.client, states, 600, waiting.progress))
+        for name in ("x", "y"):
+            await asyncio.sleep(100)
+            await waiting.ready(name)
+    assert asyncio.get_running_loop().time() - start < 201
+    assert waiting.calls.by_verb == {"list": 1, "watch": 1}
+    first, second = waiting.told.getvalue().splitlines()
+    assert first.startswith('waiting for 2 of 3: Deployment "default/x"')
+    assert second.startswith('waiting for 1 of 3: Deployment "default/y"')
+
+
+async def test_what_is_not_healthy_in_time_is_named_with_the_reason(waiting):
+    states = await waiting.stored(deployment("x"), deployment("y"))
+    async with asyncio.TaskGroup() as group:
+        waits = group.create_task(failing(waiting, states))
+        await waiting.ready("x")
+    message = waits.result()
+    assert message.startswith('not healthy after 30 s: Deployment "default/y"')
+    assert "default/x" not in message
+
+
+async def failing(waiting, states):
+    with pytest.raises(UsageError) as caught:
+        await until_healthy(waiting.client, states, 30, waiting.progress)
+    return str(caught.value)
+
+
+async def test_what_is_deleted_while_it_is_waited_for_is_missed(waiting):
+    states = await waiting.stored(deployment("x"))
+    async with asyncio.TaskGroup() as group:
+        waits = group.create_task(failing(waiting, states))
+        await asyncio.sleep(1)
+        await waiting.cluster.delete(Deployment, "x")
+    assert 'Required Deployment "x" in namespace "default" is missing' in waits.result()
+
+
+async def test_a_deletion_goes_on_when_something_has_gone(waiting):
+    [(ref, _)] = (await waiting.stored(config_map("a"))).items()
+    asked = []
+
+    async def delete():
+        asked.append(asyncio.get_running_loop().time())
+        there = await waiting.cluster.find(ConfigMap, "a") is not None
+        return ChangeSet.of([Entry(ref, Action.BLOCKED if there else Action.DELETED, "it is held")])
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
+        await asyncio.sleep(2)
+        await waiting.cluster.delete(ConfigMap, "a")
+    assert len(asked) == 2
+    assert 2 <= asked[1] - asked[0] < 3
+
+
+async def test_what_does_not_go_in_time_is_named(waiting):
+    [(ref, _)] = (await waiting.stored(config_map("a"))).items()
+
+    async def delete():
+        return ChangeSet.of([Entry(ref, Action.BLOCKED, "it is held by x")])
+
+    with pytest.raises(UsageError, match=r"not gone after 12 s: .*default/a.* it is held by x"):
+        await until_gone(waiting.client, delete, 12, waiting.progress)
