@@ -48,7 +48,12 @@ THIRD_PARTY = {
     "prometheus_client": {"certwright.runtime.metrics"},
     "pytest": {"certwright.testkit.plugin"},
     "pytest_asyncio": {"certwright.testkit.plugin"},
-    "structlog": {"certwright.issuers.acme.issuer", "certwright.runtime.", "certwright.cli."},
+    "structlog": {
+        "certwright.issuer.threads",
+        "certwright.issuers.acme.issuer",
+        "certwright.runtime.",
+        "certwright.cli.",
+    },
     "typer": {"certwright.cli."},
     "uvloop": {"certwright.runtime.loops"},
     "yaml": {

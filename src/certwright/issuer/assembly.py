@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from certwright.api.certificates import CertificateSigningRequest
@@ -27,11 +28,11 @@ from certwright.issuer.signingrequests import SigningRequests
 from certwright.issuer.signingstatus import SigningScribe
 from certwright.issuer.slimming import Slim
 from certwright.issuer.spec import SpecType
+from certwright.issuer.threads import Threads
 from certwright.kube import Object, Resource
 from certwright.kube.kinds import Secret
 from certwright.runtime import (
     Controller,
-    CpuPool,
     Entry,
     Mapper,
     Part,
@@ -55,19 +56,19 @@ class Lifetime:
 
     author: Author[Any]
     memory: Memory
-    pool: CpuPool
+    threads: Threads
 
     async def run(self) -> None:
         """Start up, wait for the end, and shut down."""
         try:
             for hook in self.author.startup:
-                await call(hook, limit=HOOK_LIMIT, threads=self.pool.run)
+                await call(hook, limit=HOOK_LIMIT, threads=self.threads.run)
             self.memory.started.set()
             await asyncio.Event().wait()
         finally:
             for hook in self.author.shutdown:
-                await call(hook, limit=HOOK_LIMIT, threads=self.pool.run)
-            self.pool.close()
+                await call(hook, limit=HOOK_LIMIT, threads=self.threads.run)
+            self.threads.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +108,16 @@ def build(
     """Return the controllers of an app, with a memory of their own."""
     memory, metrics = Memory(kinds), IssuerMetrics(site.metrics)
     backoff = replace(settings.backoff, rng=site.rng)
-    pool = CpuPool(settings.workers)
+    threads = Threads(settings.workers, partial(metrics.overdue, kinds[0].kind))
     namespace = settings.cluster_resource_namespace
     reader = IssuerReader(spec, SecretReader(), memory, author.issuer_type, namespace)
-    signer = Signer(author, reader, settings, metrics, pool.run)
+    signer = Signer(author, reader, settings, metrics, threads.run)
     secrets = _secrets(kinds, spec, namespace)
     triggers = Triggers.of(author, settings.compat)
-    yield Lifetime(author, memory, pool)
+    yield Lifetime(author, memory, threads)
     for kind in kinds:
         loop = IssuerLoop(
-            kind, author, reader, settings, memory, metrics, pool.run, backoff, site.rng
+            kind, author, reader, settings, memory, metrics, threads.run, backoff, site.rng
         )
         yield Controller(
             kind,

@@ -62,7 +62,7 @@ async def call(
     """Call a function of the author's; one that is not async runs in a thread.
 
     Raises:
-        TimedOut: it did not return within *limit*. A thread goes on regardless.
+        TimedOut: it did not return within *limit*; its thread goes on (see `Threads`).
     """
     try:
         async with asyncio.timeout(limit.total_seconds()) as scope:

@@ -21,6 +21,16 @@ class IssuerMetrics:
             "certwright_issuer_ready", "1 while an issuer is ready", ["kind", "namespace", "name"]
         )
 
+        self._overdue = metrics.gauge(
+            "certwright_issuer_overdue_calls",
+            "Threads held by calls of an author's functions that did not return in time",
+            ["kind"],
+        )
+
+    def overdue(self, kind: str, count: int) -> None:
+        """Note how many threads of an app are held by calls given up on."""
+        self._overdue.labels(kind).set(count)
+
     def signed(self, kind: str, result: Result, seconds: float) -> None:
         """Count a call of sign."""
         self._signs.labels(kind, result.value).inc()

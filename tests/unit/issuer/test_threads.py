@@ -1,0 +1,107 @@
+"""Calls that do not return in time hold a thread, are counted, and are too late."""
+
+import asyncio
+import threading
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from certwright.issuer.calls import TimedOut, call
+from certwright.issuer.threads import NoThread, Threads
+
+AT_ONCE = timedelta(milliseconds=20)
+
+
+class Told(list[int]):
+    """What the threads told of those that are held."""
+
+    @property
+    def last(self):
+        return self[-1]
+
+
+@pytest.fixture
+def overdue():
+    return Told()
+
+
+@pytest.fixture
+def threads(overdue):
+    threads = Threads(2, overdue.append)
+    yield threads
+    threads.close()
+
+
+async def until(condition):
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+class Slow:
+    """A function of an author's that returns when it is told to."""
+
+    def __init__(self):
+        self.started, self.told, self.calls = threading.Event(), threading.Event(), 0
+
+    def sign(self):
+        self.calls += 1
+        self.started.set()
+        self.told.wait(10)
+        return "too late"
+
+
+@pytest.fixture
+def slow():
+    slow = Slow()
+    yield slow
+    slow.told.set()
+
+
+async def test_what_returns_in_time_is_nobodys_business(threads, overdue):
+    with capture_logs() as logs:
+        assert await call(lambda: 7, limit=timedelta(seconds=5), threads=threads.run) == 7
+        with pytest.raises(ZeroDivisionError):
+            await call(lambda: 1 / 0, limit=timedelta(seconds=5), threads=threads.run)
+    assert (overdue.last, logs) == (0, [])
+
+
+async def test_a_late_call_is_counted_until_it_returns(threads, overdue, slow):
+    with capture_logs() as logs:
+        with pytest.raises(TimedOut, match="timed out"):
+            await call(slow.sign, limit=AT_ONCE, threads=threads.run)
+        assert overdue.last == 1
+        slow.told.set()
+        await until(lambda: overdue.last == 0)
+    assert [(one["event"], one["function"]) for one in logs] == [
+        ("a call goes on in its thread although its time is up", "Slow.sign"),
+        ("a call returned late, its answer is dropped", "Slow.sign"),
+    ]
+
+
+async def test_others_are_refused_at_once_while_late_calls_hold_all_threads(threads, overdue, slow):
+    for _ in range(2):
+        with pytest.raises(TimedOut):
+            await call(slow.sign, limit=AT_ONCE, threads=threads.run)
+    assert overdue.last == 2
+    with pytest.raises(NoThread, match="all 2 threads are held"):
+        await call(slow.sign, limit=timedelta(seconds=5), threads=threads.run)
+    assert slow.calls == 2, "nothing waits to be called"
+    slow.told.set()
+    await until(lambda: overdue.last == 0)
+    assert await call(lambda: 7, limit=timedelta(seconds=5), threads=threads.run) == 7
+
+
+async def test_a_call_that_never_got_a_thread_never_happens(overdue, slow):
+    threads, calls = Threads(1, overdue.append), []
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(call(slow.sign, limit=timedelta(5), threads=threads.run))
+        await until(slow.started.is_set)
+        with pytest.raises(TimedOut):
+            await call(lambda: calls.append(1), limit=AT_ONCE, threads=threads.run)
+        assert overdue.last == 0, "it holds no thread"
+        slow.told.set()
+    assert first.result() == "too late"
+    assert await threads.run(lambda: calls) == []
+    threads.close()
