@@ -15,7 +15,7 @@ chain of causes is looked at (``raise … from …``, exception groups), so verb
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 from certwright.issuer.carried import check_carried
 from certwright.kube import ConditionStatus
@@ -86,6 +86,9 @@ class WithCondition(SignOutcome):
 
     The condition's message is the cause's text; it stays until another one of the same type
     replaces it.
+
+    Raises:
+        ValueError: no API server takes such a condition.
     """
 
     def __init__(
@@ -96,6 +99,14 @@ class WithCondition(SignOutcome):
         cause: BaseException,
     ) -> None:
         super().__init__(str(cause))
+        if status not in get_args(ConditionStatus):
+            problem = f"the status {status!r}; it must be True, False or Unknown, as a text"
+        elif not (type and reason):
+            problem = f"the type {type!r} and the reason {reason!r}; neither may be empty"
+        else:
+            problem = ""
+        if problem:
+            raise ValueError(f"WithCondition got {problem} (to tell: {cause})") from cause
         self.type = type
         self.status: ConditionStatus = status
         self.reason = reason

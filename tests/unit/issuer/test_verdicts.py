@@ -94,6 +94,26 @@ def test_a_forbidden_condition_is_the_authors_mistake():
     assert "must not set the condition Ready" in verdict.text
 
 
+@pytest.mark.parametrize(
+    ("type_", "status", "reason", "problem"),
+    [
+        ("QuotaOk", "Maybe", "TooMany", "the status 'Maybe'; it must be True, False or Unknown"),
+        ("QuotaOk", "", "TooMany", "the status ''"),
+        ("QuotaOk", False, "TooMany", "the status False"),
+        ("", "False", "TooMany", "the type '' and the reason 'TooMany'; neither may be empty"),
+        ("QuotaOk", "False", "", "the type 'QuotaOk' and the reason ''"),
+    ],
+)
+def test_a_condition_that_no_server_takes_is_refused_at_once(type_, status, reason, problem):
+    with pytest.raises(ValueError, match="WithCondition got") as refused:
+        WithCondition(type_, status, reason, Permanent("over quota"))
+    assert problem in str(refused.value)
+    verdict = classify(refused.value, is_window_open=True)
+    assert verdict.result is Result.FAILED, "the cause decides all the same"
+    assert verdict.condition is None
+    assert "over quota" in verdict.text
+
+
 def test_chains_that_bite_their_tail_end():
     one, two = ValueError("one"), ValueError("two")
     one.__cause__, two.__cause__ = two, one
