@@ -114,10 +114,9 @@ def _rest(obj: JsonObject) -> JsonObject:
     """Return an object without what `_conditions` has found."""
     if not _conditions(obj):
         return obj
-    return {
-        **obj,
-        "status": {name: value for name, value in obj["status"].items() if name != "conditions"},
-    }
+    status = {name: value for name, value in obj["status"].items() if name != "conditions"}
+    others = {name: value for name, value in obj.items() if name != "status"}
+    return {**others, "status": status} if status else others
 
 
 def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:

@@ -12,8 +12,10 @@ from certwright.cli.errors import UsageError
 from certwright.runtime import Controller, Declared, Operator
 
 
-def load_controllers(targets: Sequence[str]) -> list[Declared]:
+def load_controllers(targets: Sequence[str], *, issuers: bool = False) -> list[Declared]:
     """Return the controllers and operators named by *targets*, each once.
+
+    With *issuers*, those of `IssuerApp` objects too; without, these have a command of their own.
 
     A target is ``path/to/file.py``, ``package.module``, or either of them with ``:name`` for one
     of them; without a name all that the module has are meant. As Python does for what
@@ -28,18 +30,26 @@ def load_controllers(targets: Sequence[str]) -> list[Declared]:
         place, _, name = target.partition(":")
         if place not in modules:
             modules[place] = _load(place)
-        for controller in _controllers(modules[place], place, name):
+        for controller in _controllers(modules[place], place, name, issuers=issuers):
             if controller not in found:
                 found.append(controller)
     return found
 
 
-def _controllers(module: ModuleType, place: str, name: str) -> list[Declared]:
+def _controllers(module: ModuleType, place: str, name: str, *, issuers: bool) -> list[Declared]:
     named: dict[str, Declared] = {
         key: value
         for key, value in vars(module).items()
         if isinstance(value, Controller | Operator)
     }
+    apps = _issuers(module)
+    if issuers:
+        named |= apps
+    elif apps and not named:
+        start = f"python {place}" if place.endswith(".py") else f"python -m {place}"
+        raise UsageError(
+            f"{place} has an issuer, which is a command of its own: {start} run | crds | rbac"
+        )
     if not named:
         raise UsageError(
             f"{place} has no Controller at module level; write: controller = Controller(...)"
@@ -47,6 +57,17 @@ def _controllers(module: ModuleType, place: str, name: str) -> list[Declared]:
     if name and name not in named:
         raise UsageError(f"{place} has no Controller called {name}; it has {', '.join(named)}")
     return [named[name]] if name else list(named.values())
+
+
+def _issuers(module: ModuleType) -> dict[str, Declared]:
+    """Return the operators of issuers; whoever has one has imported their library."""
+    if "certwright.issuer" not in sys.modules:
+        return {}
+    from certwright.issuer import IssuerApp
+
+    return {
+        key: value.operator for key, value in vars(module).items() if isinstance(value, IssuerApp)
+    }
 
 
 def _load(place: str) -> ModuleType:

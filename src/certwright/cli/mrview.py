@@ -93,10 +93,11 @@ def _worst(found: dict[str, JsonObject]) -> str:
 
 
 def _counts(status: JsonObject) -> str:
+    """Say how many objects are healthy, of how many; only how many while that is not known."""
     summary = _part(status, "summary")
     total = summary.get("total", len(_list(status, "resources")))
-    good = summary.get("healthy", summary.get("applied"))
-    return f"{good}/{total}" if isinstance(good, int) else str(total)
+    judged = _condition(status, "ResourcesHealthy").get("status") in {"True", "False"}
+    return f"{summary.get('healthy') or 0}/{total}" if summary and judged else str(total)
 
 
 def _facts(
@@ -156,8 +157,9 @@ def _sign(type_: str, status: str) -> str:
 def _troubles(status: JsonObject) -> Iterator[str]:
     for one in _list(status, "objects"):
         state = one.get("action") or one.get("health") or ""
-        why = one.get("message") or one.get("reason") or ""
-        yield f"{_named(one)} {state}: {one_line(str(why), 300)}"
+        why = str(one.get("message") or one.get("reason") or "")
+        quoted = f'{one.get("kind")} "{_named(one).partition(" ")[2]}" is {str(state).lower()}: '
+        yield f"{_named(one)} {state}: {one_line(why.removeprefix(quoted), 300)}"
         if writer := one.get("lastWriter"):
             yield f"    last written by {writer}"
 

@@ -57,7 +57,7 @@ class Plan:
 
 def run_up(plan: Plan) -> None:
     """Run until Ctrl-C, then leave nothing behind."""
-    controllers = load_controllers(plan.targets)
+    controllers = load_controllers(plan.targets, issuers=True)
     samples = [manifest.obj for manifest in read_manifests(plan.samples)] if plan.samples else []
     configure_logs(level="warning", as_json=False)  # people look at this
     run_to_end(_up(plan, controllers, samples))

@@ -1,5 +1,6 @@
 """Whether a ManagedResource has arrived where it should, and if not, what is in the way."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,14 +44,15 @@ def readiness(managed_resource: JsonObject, *, rolled_out: bool = False) -> Read
     if rolled_out:
         blockers += _unless(status, PROGRESSING, "False")
     if blockers:
-        blockers += _objects(status)
+        blockers += _objects(status, blockers)
     return Readiness(tuple(blockers))
 
 
 def deletion_blockers(managed_resource: JsonObject) -> str:
     """Say what keeps a ManagedResource from going."""
     status = managed_resource.get("status") or {}
-    said = _unless(status, APPLIED, "True") + _objects(status)
+    said = _unless(status, APPLIED, "True")
+    said += _objects(status, said)
     finalizers = (managed_resource.get("metadata") or {}).get("finalizers") or []
     if finalizers:
         said.append(f"finalizers: {', '.join(finalizers)}")
@@ -73,11 +75,13 @@ def _condition(status: JsonObject, type_: str) -> JsonObject | None:
     return next((one for one in conditions if one.get("type") == type_), None)
 
 
-def _objects(status: JsonObject) -> list[str]:
-    """Name the objects that are not as they should be, as far as the status lists them."""
-    found = [
-        f"{one.get('kind')} {one.get('namespace') or ''}{'/' if one.get('namespace') else ''}"
-        f"{one.get('name')}: {one.get('message') or one.get('reason') or one.get('health') or ''}"
-        for one in status.get("objects") or []
-    ]
+def _objects(status: JsonObject, said: Iterable[str]) -> list[str]:
+    """Name the objects that are not as they should be, and of which nothing is said yet."""
+    told = "; ".join(said)
+    found = []
+    for one in status.get("objects") or []:
+        where = f"{one['namespace']}/" if one.get("namespace") else ""
+        why = one.get("message") or one.get("reason") or one.get("health") or ""
+        if not why or why.removesuffix(".") not in told:
+            found.append(f"{one.get('kind')} {where}{one.get('name')}: {why}")
     return found[:_SHOWN]

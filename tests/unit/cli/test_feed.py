@@ -60,6 +60,10 @@ def test_conditions_are_named_by_their_type_and_come_first():
     ]
 
 
+def test_the_first_conditions_are_all_that_is_new():
+    assert changes({}, status(("Ready", "True", "So", ""))) == ["Ready: True (So)"]
+
+
 def test_a_condition_of_which_only_the_words_change_is_quoted():
     old = status(("Ready", "False", "Pending", "waits for a"))
     new = status(("Ready", "False", "Pending", "waits for b"))

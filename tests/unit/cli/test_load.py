@@ -5,6 +5,7 @@ import pytest
 from certwright.cli.errors import UsageError
 from certwright.cli.load import load_controllers
 from certwright.cli.manifests import controllers_of
+from certwright.issuer import IssuerApp
 
 TWO = """
 from certwright.kube.kinds import ConfigMap, Secret
@@ -131,3 +132,28 @@ def test_operators_are_found_beside_controllers(tmp_path):
     found = load_controllers([str(tmp_path / "both.py")])
     assert [one.name for one in found] == ["config-map", "several"]
     assert [one.name for one in controllers_of(found[1:])] == ["config-map"]
+
+
+ISSUER = """
+from dataclasses import dataclass
+from certwright.issuer import IssuerApp
+
+@dataclass(frozen=True)
+class Spec:
+    pass
+
+app = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=Spec)
+
+@app.sign
+async def sign(request, issuer):
+    raise NotImplementedError
+"""
+
+
+def test_an_issuer_is_loaded_where_that_makes_sense(write):
+    path = write("my_issuer.py", ISSUER)
+    [operator] = load_controllers([path], issuers=True)
+    assert isinstance(sys.modules["my_issuer"].app, IssuerApp)
+    assert operator is sys.modules["my_issuer"].app.operator
+    with pytest.raises(UsageError, match=r"python .*my_issuer\.py run \| crds \| rbac"):
+        load_controllers([path])

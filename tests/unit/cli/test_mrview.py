@@ -65,6 +65,11 @@ def test_one_that_nobody_looked_at_yet():
 def test_numbers_come_from_the_summary():
     summary = {"summary": {"total": 5, "applied": 4, "healthy": 3}}
     assert "3/5" in list_table([resource("a", status=summary)], NOW, namespaces=False)
+    del summary["summary"]["healthy"]  # the number is not written when it is zero
+    sick = resource("a", healthy="False", status=summary)
+    assert "0/5" in list_table([sick], NOW, namespaces=False)
+    unknown = resource("a", healthy="Unknown", status=summary)
+    assert "/" not in list_table([unknown], NOW, namespaces=False)
 
 
 def test_a_good_one_is_explained_in_a_few_lines():
@@ -163,3 +168,10 @@ def test_what_a_condition_has_told_the_next_does_not_repeat():
     text = explanation(resource("a", status={"conditions": conditions}), [], NOW)
     assert text.count("it was refused") == 1
     assert "      Health is judged later.\n" in text
+
+
+def test_an_object_in_trouble_is_named_once():
+    told = {"kind": "Pod", "namespace": "x", "name": "a", "health": "Unhealthy"}
+    told["message"] = 'Pod "x/a" is unhealthy: it does not run'
+    text = explanation(resource("a", status={"objects": [told]}), [], NOW)
+    assert "  Pod x/a Unhealthy: it does not run\n" in text

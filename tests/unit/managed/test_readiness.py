@@ -65,6 +65,19 @@ def test_objects_that_are_not_as_they_should_be_are_named():
     assert readiness(managed(objects=objects)).ready
 
 
+def test_what_a_condition_tells_about_an_object_is_not_told_again():
+    state = managed({"ResourcesHealthy": "False"})
+    state["status"]["conditions"][1] |= {"message": "Pod x is unhealthy: so."}
+    state["status"]["objects"] = [
+        {"kind": "Pod", "name": "x", "message": "Pod x is unhealthy: so."}
+    ]
+    assert str(readiness(state)).count("Pod x is unhealthy") == 1
+
+
+def test_that_all_is_applied_keeps_nothing_from_going():
+    assert deletion_blockers(managed()) == ""
+
+
 @pytest.mark.parametrize("reason", ["DeletionPending", "DeletionFailed"])
 def test_a_deletion_that_hangs_names_what_it_waits_for(reason):
     state = {
