@@ -10,14 +10,18 @@ import sys
 import orjson
 
 from certwright.api.certmanager import CertificateRequest
+from certwright.api.resources import ManagedResource
 from certwright.cli.certfindings import Horizon, findings_in
 from certwright.cli.certmaterial import of_certificate_request
 from certwright.cli.certtable import drawn
 from certwright.cli.issuersample import issuer_sample
+from certwright.cli.managedsample import managed_sample
 from certwright.client import Request
 from certwright.issuers.ca import app
 from certwright.kube import Invalid, ObjectMeta
-from certwright.kube.kinds import ConfigMap
+from certwright.kube.kinds import ConfigMap, StatefulSet
+from certwright.managed import readiness
+from certwright.operators.resources import Configuration, resource_operator
 from certwright.runtime import configure_logs
 from certwright.testkit import (
     Calls,
@@ -28,7 +32,7 @@ from certwright.testkit import (
     stale_restart,
     survives,
 )
-from certwright.testkit.actors import approver
+from certwright.testkit.actors import approver, workload_controllers
 from greeting import Greeting, GreetingSpec, controller
 
 TABLE = (("accept", "application/json;as=Table;g=meta.k8s.io;v=v1"),)
@@ -136,9 +140,34 @@ def torture() -> None:
     expect(f"{runs} runs, each with a fault at another point, and one end state", holds=runs > 20)
 
 
+async def keep() -> None:
+    async with EmbeddedCluster() as cluster:
+        step(10, "A ManagedResource that keeps a ConfigMap and a StatefulSet")
+        await cluster.serve(ManagedResource)
+        for manifest in managed_sample():
+            await cluster.create(manifest)
+        await cluster.settle(resource_operator(Configuration()), *workload_controllers())
+        await show_table(cluster, "/apis/resources.gardener.cloud/v1alpha1/managedresources")
+        state = readiness(await cluster.get(ManagedResource.resource, "sample"))
+        expect("both are there, and healthy", holds=state.ready)
+
+        step(11, "Somebody edits one of its objects, and deletes the other")
+        await cluster.patch(ConfigMap, "sample-settings", {"data": {"color": "red"}})
+        calls = await cluster.settle()
+        color = (await cluster.get(ConfigMap, "sample-settings"))["data"]["color"]
+        show(f"sample-settings has the color: {color}")
+        expect("put right with one write", holds=(color, calls.by_kind["ConfigMap"]) == ("blue", 1))
+        await cluster.delete(StatefulSet, "sample-web")
+        await cluster.settle()
+        expect("it is back", holds="sample-web" in await cluster.names(StatefulSet))
+        calls = await cluster.restart()
+        tell(calls)
+        expect("after a restart nothing is written", holds=calls.writes == 0)
+
+
 async def issue() -> None:
     async with EmbeddedCluster() as cluster:
-        step(10, "A certificate authority, and a request to it that cert-manager would make")
+        step(12, "A certificate authority, and a request to it that cert-manager would make")
         await cluster.serve(CertificateRequest, *app.kinds)
         for manifest in issuer_sample(cluster.clock.now()):
             await cluster.create(manifest)
@@ -172,6 +201,7 @@ if __name__ == "__main__":
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(tour())
     torture()
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(issue())
+    for part in (keep, issue):
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(part())
     print("\nNext: `make up`, then kubectl; README.md shows the forty lines behind this.")
