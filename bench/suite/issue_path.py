@@ -14,7 +14,7 @@ from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Bundle
 from certwright.issuer.certificaterequests import CertificateRequests
-from certwright.issuer.desk import Asked, Circumstances
+from certwright.issuer.desk import Asked, Circumstances, request_of
 from certwright.issuer.matching import IssuerAt
 from certwright.issuer.requeststatus import RequestScribe, Said
 from certwright.issuer.validation import accepted, request_refusal
@@ -72,7 +72,7 @@ class Steps:
 
     def take(self) -> None:
         """Take all of them once."""
-        request_ = self._desk.request(self._asked, self._at, self._around)
+        request_ = request_of(self._desk, self._asked, self._at, self._around)
         assert request_refusal(request_) is None
         accepted(_finished(request_.sign_with(self._authority)), request_, NOW)
 

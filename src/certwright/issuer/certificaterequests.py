@@ -9,12 +9,11 @@ from typing import ClassVar
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer.conditions import FORBIDDEN_ON_REQUESTS, READY
-from certwright.issuer.desk import Asked, Circumstances, TermsError, own_conditions
+from certwright.issuer.desk import Asked, TermsError, own_conditions
 from certwright.issuer.gates import Gate, gate_request, is_settled
 from certwright.issuer.matching import IssuerAt, match_reference
 from certwright.issuer.outcomes import Change, Compat, Waiting
-from certwright.issuer.request import Request
-from certwright.issuer.requeststatus import RequestScribe, Said, state_of
+from certwright.issuer.requeststatus import RequestScribe, Said
 from certwright.issuer.verdicts import Verdict
 from certwright.kube import Resource, find_condition, parse_duration
 from certwright.runtime import Entry
@@ -59,34 +58,6 @@ class CertificateRequests:
     def terms(self, asked: Asked) -> pki.RequestTerms:
         """Read lifetime, usages and whether an authority is asked for."""
         return request_terms(asked.typed)
-
-    def request(self, asked: Asked, at: IssuerAt, around: Circumstances) -> Request:
-        """Return what authors get."""
-        metadata, spec = asked.metadata, asked.typed.spec
-        return Request(
-            kind="CertificateRequest",
-            name=metadata.name,
-            namespace=metadata.namespace,
-            uid=metadata.uid,
-            created=asked.created,
-            labels=metadata.labels,
-            annotations=metadata.annotations,
-            conditions=asked.conditions,
-            issuer_kind=at.kind.kind,
-            issuer_name=at.key.name,
-            issuer_namespace=at.key.namespace,
-            username=spec.username,
-            user_uid=spec.uid,
-            groups=tuple(spec.groups),
-            extra={name: tuple(values) for name, values in spec.extra.items()},
-            csr_pem=spec.request.decode("latin-1"),
-            attempt=around.attempt,
-            state=state_of(asked.conditions),
-            now=around.now,
-            read_terms=lambda: self.terms(asked),
-            read_secret=around.read_secret,
-            offload=around.offload,
-        )
 
     def initialize(self, asked: Asked, now: datetime) -> Change:
         """Say that it was seen."""

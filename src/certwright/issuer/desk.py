@@ -8,13 +8,15 @@ from typing import Any, Protocol
 import orjson
 
 from certwright import pki
+from certwright.issuer.carried import carried
+from certwright.issuer.conditions import STATE
 from certwright.issuer.gates import Gate
 from certwright.issuer.matching import IssuerAt
 from certwright.issuer.outcomes import Change, Waiting
 from certwright.issuer.request import Offload, Request
 from certwright.issuer.secrets import SecretData
 from certwright.issuer.verdicts import Verdict
-from certwright.kube import Condition, JsonObject, Key, ObjectMeta, Resource
+from certwright.kube import Condition, JsonObject, Key, ObjectMeta, Resource, find_condition
 from certwright.runtime import Entry
 
 
@@ -84,10 +86,6 @@ class Desk(Protocol):
         """Whether it has a certificate."""
         ...
 
-    def request(self, asked: Asked, at: IssuerAt, around: Circumstances) -> Request:
-        """Return what authors get."""
-        ...
-
     def terms(self, asked: Asked) -> pki.RequestTerms:
         """Read what is asked for beside the signing request; `TermsError` or `PkiError`."""
         ...
@@ -115,6 +113,36 @@ class TermsError(ValueError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def request_of(desk: Desk, asked: Asked, at: IssuerAt, around: Circumstances) -> Request:
+    """Return a request as authors get it: both kinds have the same to say, but for their terms."""
+    metadata, spec = asked.metadata, asked.typed.spec
+    held = find_condition(asked.conditions, STATE)
+    return Request(
+        kind=asked.typed.resource.kind,
+        name=metadata.name,
+        namespace=metadata.namespace,
+        uid=metadata.uid,
+        created=asked.created,
+        labels=metadata.labels,
+        annotations=metadata.annotations,
+        conditions=asked.conditions,
+        issuer_kind=at.kind.kind,
+        issuer_name=at.key.name,
+        issuer_namespace=at.key.namespace,
+        username=spec.username,
+        user_uid=spec.uid,
+        groups=tuple(spec.groups),
+        extra={name: tuple(values) for name, values in spec.extra.items()},
+        csr_pem=spec.request.decode("latin-1"),
+        attempt=around.attempt,
+        state=carried(held.message) if held is not None else {},
+        now=around.now,
+        read_terms=lambda: desk.terms(asked),
+        read_secret=around.read_secret,
+        offload=around.offload,
+    )
 
 
 def own_conditions(entry: Entry, field_owner: str) -> frozenset[str]:

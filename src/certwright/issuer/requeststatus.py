@@ -5,17 +5,16 @@ status repeats every condition of ours that is to stay. What is said already is 
 """
 
 from base64 import b64encode
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from msgspec import to_builtins
 
-from certwright.issuer.carried import carried, carried_condition
+from certwright.issuer.carried import carried_condition
 from certwright.issuer.conditions import READY, STATE, put_condition, transitioned
 from certwright.issuer.outcomes import Change, Compat, Next, Notice, Waiting, pending_text
 from certwright.issuer.verdicts import Result, Verdict
-from certwright.kube import Condition, ConditionStatus, JsonObject, find_condition, format_time
+from certwright.kube import Condition, ConditionStatus, JsonObject, format_time
 
 _KIND = "CertificateRequest"
 
@@ -131,12 +130,6 @@ class RequestScribe:
         )
         moved = transitioned(said.conditions, custom)
         return put_condition(said.conditions, patch, custom, now), moved
-
-
-def state_of(conditions: Sequence[Condition]) -> JsonObject:
-    """Return what the last `Pending` carried; nothing if it cannot be read."""
-    held = find_condition(conditions, STATE)
-    return carried(held.message) if held is not None else {}
 
 
 def _ready(status: ConditionStatus, reason: str, message: str) -> Condition:

@@ -7,7 +7,7 @@ from certwright.client import TransportError
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.calls import Author, call, refuse_answer
 from certwright.issuer.conditions import INVALID_REQUEST
-from certwright.issuer.desk import Asked, Circumstances, Desk
+from certwright.issuer.desk import Asked, Circumstances, Desk, request_of
 from certwright.issuer.discretion import discreet_verdict
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.matching import IssuerAt
@@ -58,7 +58,7 @@ class Signer(Generic[S]):
             read_secret=lambda name: read_secret(ctx, Key(namespace, name)),
             offload=ctx.cpu,
         )
-        return desk.request(asked, at, around)
+        return request_of(desk, asked, at, around)
 
     async def prepare(
         self, ctx: Context, request: Request, at: IssuerAt, record: IssuerRecord

@@ -12,19 +12,16 @@ from certwright.api.certificates import (
     SHORTEST_SECONDS,
     CertificateSigningRequest,
 )
-from certwright.issuer.carried import carried
 from certwright.issuer.certificaterequests import DEFAULT_LIFETIME
 from certwright.issuer.conditions import (
     DENIED,
     FAILED,
     FORBIDDEN_ON_SIGNING_REQUESTS,
-    STATE,
 )
-from certwright.issuer.desk import Asked, Circumstances, TermsError, own_conditions
+from certwright.issuer.desk import Asked, TermsError, own_conditions
 from certwright.issuer.gates import Gate, gate_signing_request
 from certwright.issuer.matching import IssuerAt, match_signer
 from certwright.issuer.outcomes import Change, Waiting
-from certwright.issuer.request import Request
 from certwright.issuer.signingstatus import SigningSaid, SigningScribe
 from certwright.issuer.verdicts import Verdict
 from certwright.kube import Condition, Resource, parse_duration
@@ -84,35 +81,6 @@ class SigningRequests:
     def terms(self, asked: Asked) -> pki.RequestTerms:
         """Read lifetime, usages and whether an authority is asked for."""
         return signing_terms(asked.typed)
-
-    def request(self, asked: Asked, at: IssuerAt, around: Circumstances) -> Request:
-        """Return what authors get."""
-        metadata, spec = asked.metadata, asked.typed.spec
-        held = next((one for one in asked.conditions if one.type == STATE), None)
-        return Request(
-            kind="CertificateSigningRequest",
-            name=metadata.name,
-            namespace="",
-            uid=metadata.uid,
-            created=asked.created,
-            labels=metadata.labels,
-            annotations=metadata.annotations,
-            conditions=asked.conditions,
-            issuer_kind=at.kind.kind,
-            issuer_name=at.key.name,
-            issuer_namespace=at.key.namespace,
-            username=spec.username,
-            user_uid=spec.uid,
-            groups=tuple(spec.groups),
-            extra={name: tuple(values) for name, values in spec.extra.items()},
-            csr_pem=spec.request.decode("latin-1"),
-            attempt=around.attempt,
-            state=carried(held.message) if held is not None else {},
-            now=around.now,
-            read_terms=lambda: self.terms(asked),
-            read_secret=around.read_secret,
-            offload=around.offload,
-        )
 
     def initialize(self, asked: Asked, now: datetime) -> Change:  # noqa: ARG002
         """Say nothing: these requests have no Ready condition."""
