@@ -15,7 +15,7 @@ What the test does goes through `Cluster.client`; what the controllers do is cou
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from functools import cache
 from types import TracebackType
@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar, overload
 
 import msgspec
 
-from certwright.client import Client, Transport, until_served
+from certwright.client import Client, Selection, Transport, until_served
 from certwright.clock import Clock
 from certwright.kube import (
     MERGE_PATCH,
@@ -173,8 +173,7 @@ class Cluster(ABC):
 
     async def serve(self, *kinds: type[Object]) -> None:
         """Install the CRDs of kinds declared in Python, unless that was done already."""
-        for kind in kinds:
-            await self._install_declared(kind)
+        await self._install_declared(*kinds)
 
     def key(self, kind: type[Object] | Resource, name: str) -> Key:
         """Return where an object lives whose name was given with or without namespace."""
@@ -203,8 +202,7 @@ class Cluster(ABC):
         """
         running = [one for process in self._processes for one in process.controllers]
         if new := [one for one in controllers if not any(one is other for other in running)]:
-            for kind in [kind for one in new for kind in _kinds(one)]:
-                await self._install_declared(kind)
+            await self._install_declared(*(kind for one in new for kind in _kinds(one)))
             self._start(new)
         await self._rest()
         calls = self._log.since_mark()
@@ -243,7 +241,14 @@ class Cluster(ABC):
 
     async def _restless(self) -> Sequence[str]:
         """Return what still moves, in words; nothing when all controllers rest."""
-        return [why for process in self._processes for why in await process.restless(self.client)]
+        return [why for process in self._processes for why in await process.restless(self._held)]
+
+    async def _held(self, kind: Resource, selection: Selection) -> Iterable[JsonObject]:
+        """Return the objects the server holds."""
+        listing = await self.client.list(
+            kind, selection.namespace, labels=selection.labels, fields=selection.fields
+        )
+        return listing.items
 
     async def _placed(self, obj: T | JsonObject) -> T | JsonObject:
         """Return the object with `namespace` filled in where its kind needs one."""
@@ -260,13 +265,17 @@ class Cluster(ABC):
             return obj
         return {**obj, "metadata": {**named, "namespace": self.namespace}}
 
-    async def _install_declared(self, kind: type[Object] | Resource) -> None:
-        """Install the CRD of a kind declared with `custom_resource`, the first time it is used."""
-        if isinstance(kind, Resource) or not hasattr(kind, "definition"):
-            return
-        if kind not in self._installed:
-            self._installed.add(kind)
-            await self.install(self._definition(kind))
+    async def _install_declared(self, *kinds: type[Object] | Resource) -> None:
+        """Install the CRDs of kinds declared with `custom_resource` when first used."""
+        missing: list[type[Object]] = []
+        for kind in kinds:
+            if isinstance(kind, Resource) or not hasattr(kind, "definition"):
+                continue
+            if kind not in self._installed:
+                self._installed.add(kind)
+                missing.append(kind)
+        if missing:
+            await self.install(*map(self._definition, missing))
 
     def _definition(self, kind: type[Object]) -> JsonObject:
         """Return the CRD of a kind declared with `custom_resource`."""

@@ -1,13 +1,14 @@
 """The embedded half of `Cluster`: a server in this process, and time that costs nothing."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import cache
 from random import Random
 
-from certwright.client import Client, Request, Response, Stream, Transport
+from certwright.client import Client, Request, Response, Selection, Stream, Transport
+from certwright.kube import JsonObject, Resource
 from certwright.runtime import Declared, new_rng
 from certwright.testkit.apiserver.builtins import served_kinds
 from certwright.testkit.apiserver.kinds import ServedKind
@@ -78,6 +79,21 @@ class EmbeddedCluster(Cluster):
         )
         return await self.settle()
 
+    async def install(self, *manifests: JsonObject) -> None:
+        """Create cluster-wide objects such as CRDs; return when the kinds they add are served.
+
+        Before any controller runs, definitions are in place at once: simulated clusters begin
+        with the same ones by the thousand.
+        """
+        early = not self._processes and all(
+            manifest["kind"] == "CustomResourceDefinition" for manifest in manifests
+        )
+        if early and self.server.define(manifests, "test"):
+            self._run_background()
+            self.client.discovery.invalidate()
+        else:
+            await super().install(*manifests)
+
     @property
     def crashes(self) -> int:
         """How often processes crashed so far."""
@@ -94,9 +110,14 @@ class EmbeddedCluster(Cluster):
 
     def _run_background(self) -> None:
         self._background_timer = None
-        self.server.background.paused = False
-        self.server.background.run()
-        self.server.background.paused = True
+        background = self.server.background
+        paused, background.paused = background.paused, False
+        background.run()
+        background.paused = paused
+
+    async def _held(self, kind: Resource, selection: Selection) -> Iterable[JsonObject]:
+        """Return the objects the server holds, without asking it as clients do."""
+        return self.server.held(kind, selection)
 
     def _connect(self) -> tuple[Transport, asyncio.Event]:
         counted = CountingTransport(self._transport(), self._log)

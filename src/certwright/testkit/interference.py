@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import orjson
+from msgspec import Struct, field
+from msgspec.json import Decoder
 
 from certwright.client import ConnectFailed, ConnectionLost
 from certwright.client.transport import Request, Response, Stream, Transport
@@ -22,6 +24,27 @@ from certwright.testkit.trace import Trace
 from certwright.testkit.watchfaults import DROPPED, HELD, FaultyStream, RefusedStream, refusal
 
 _SELECTORS = ("labelSelector", "fieldSelector")
+
+
+class _Metadata(Struct, rename="camel"):
+    namespace: str = ""
+    name: str = ""
+    resource_version: str = ""
+
+
+class _Object(Struct):
+    kind: str = ""
+    metadata: _Metadata = field(default_factory=_Metadata)
+
+
+class _Event(Struct):
+    """As much of a watch event as is told of it."""
+
+    type: str
+    object: _Object
+
+
+_EVENT = Decoder(_Event)
 
 
 class Interference:
@@ -84,16 +107,16 @@ class Interference:
     def on_event(self, line: bytes) -> faults.EventFault | None:
         """Number an event and ask the plan about it."""
         self.events += 1
-        event = orjson.loads(line)
-        metadata = event["object"].get("metadata") or {}
+        event = _EVENT.decode(line)
+        metadata = event.object.metadata
         fault = self.plan.on_event(self.events)
         self.event_faults += fault is not None
         self.note(
-            f"event {self.events} {event['type']} {event['object'].get('kind')} "
-            f"{metadata.get('namespace', '')}/{metadata.get('name')} "
-            f"at {metadata.get('resourceVersion')}{f': {fault}' if fault else ''}"
+            f"event {self.events} {event.type} {event.object.kind} "
+            f"{metadata.namespace}/{metadata.name} "
+            f"at {metadata.resource_version}{f': {fault}' if fault else ''}"
         )
-        self.revisions.append(metadata.get("resourceVersion", ""))
+        self.revisions.append(metadata.resource_version)
         return fault
 
     def miss(self, place: str, why: str, heal_seconds: float) -> None:

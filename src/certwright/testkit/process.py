@@ -2,14 +2,18 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeAlias
 
 import orjson
 
-from certwright.client import Client, Transport
+from certwright.client import Client, Selection, Transport
 from certwright.clock import Clock
-from certwright.kube import Forbidden, JsonObject, NotFound, key_of
+from certwright.kube import Forbidden, JsonObject, NotFound, Resource, key_of
 from certwright.runtime import Declared, Feed, Manager, Rng
+
+Witness: TypeAlias = Callable[[Resource, Selection], Awaitable[Iterable[JsonObject]]]
+"""Tells which objects a server holds. They are not to be changed."""
 
 RESTART_SECONDS = 1.0
 """How long a crashed process takes to come back."""
@@ -81,7 +85,7 @@ class Process:
             self._manager = None
         return died.is_set()
 
-    async def restless(self, witness: Client) -> list[str]:
+    async def restless(self, witness: Witness) -> list[str]:
         """Return what still moves, in words. *witness* sees the server as it is.
 
         Of other clusters than that of the manager nobody knows how far they are.
@@ -119,22 +123,17 @@ def _moving(manager: Manager) -> list[str]:
     return found
 
 
-async def _behind(feed: Feed, witness: Client) -> list[str]:
+async def _behind(feed: Feed, witness: Witness) -> list[str]:
     """Say which objects a store does not hold as the server does."""
     view = feed.view
     try:
-        listing = await witness.list(
-            view.resource,
-            view.selection.namespace,
-            labels=view.selection.labels,
-            fields=view.selection.fields,
-        )
+        held = await witness(view.resource, view.selection)
     except (NotFound, Forbidden):
         return []  # the kind is not there, or not for this process: nothing to catch up with
     stored = {(e.uid, e.meta.resource_version) for e in feed.store.items()}
     actual = {
         (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
-        for obj in listing.items
+        for obj in held
         if _is_wanted(feed, obj)
     }
     if stored == actual:

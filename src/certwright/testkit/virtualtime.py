@@ -70,12 +70,10 @@ class _Task(asyncio.Task[Any]):
     with the default hash that is the order of memory addresses, which no seed controls.
     """
 
-    def __init__(self, *args: Any, number: int, **kwargs: Any) -> None:
-        self._number = number
-        super().__init__(*args, **kwargs)
+    number: int
 
     def __hash__(self) -> int:
-        return self._number
+        return self.number
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -146,7 +144,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Make a task, numbered in the order of creation."""
         number = next(self._numbers)
         name = f"task-{number}" if name is None else str(name)
-        return _Task(coro, loop=self, name=name, context=context, number=number, **kwargs)
+        task = _Task.__new__(_Task)
+        task.number = number  # before anybody asks for the hash, as the initializer does
+        task.__init__(coro, loop=self, name=name, context=context, **kwargs)  # type: ignore[misc]
+        return task
 
     def run_in_executor(  # type: ignore[override]
         self, _executor: object, func: Callable[..., T], *args: Any
@@ -159,10 +160,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._let_time_pass()
         while self._scheduled and self._scheduled[0].when() <= self._now:
             self._ready.append(self._drop_timer())
+        take = self._ready.popleft if self._picks is None else self._take
         for _ in range(len(self._ready)):
-            handle = self._take()
-            if not handle.cancelled():
-                handle._run()  # noqa: SLF001 - what a loop does
+            handle = take()
+            if not handle._cancelled:  # noqa: SLF001 - what a loop does
+                handle._run()  # noqa: SLF001
         self._spins += 1
         if self._spins > SPIN_LIMIT:
             self._spins = 0

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
-
-import orjson
+from typing import Any, Final
 
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.backend import Backend
@@ -33,49 +31,73 @@ def serves_beginning(backend: Backend) -> bool:
     return all(backend.registry.find(group, "v1", plural) for group, plural in kinds)
 
 
+_Path = tuple[str | int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One of the writes that make a new cluster, to be repeated for others."""
+    """One of the writes that bring a server to where others begin, to be repeated there."""
 
     group: str
     version: str
     plural: str
     key: str
-    raw: bytes
-    uid: bytes
-    time: bytes
+    obj: JsonObject
+    uid: str
+    times: tuple[_Path, ...]
+    """Where the object tells when it was written, uid aside all that differs elsewhere."""
 
     @classmethod
     def of(cls, change: Change) -> "Written":
-        """Note a change."""
+        """Note a change by which an object came about at one instant."""
         record, resource = change.record, change.record.kind.resource
-        metadata = record.metadata
+        uid, time = record.uid, record.metadata["creationTimestamp"]
         return cls(
             resource.group,
             resource.version,
             resource.plural,
             record.key,
-            orjson.dumps(record.obj),
-            metadata["uid"].encode(),
-            metadata["creationTimestamp"].encode(),
+            record.obj,
+            uid,
+            tuple(_places(record.obj, time)),
         )
 
 
 def repeat(backend: Backend, beginning: Iterable[Written]) -> None:
-    """Store what another new cluster got, with uids and times of this one.
+    """Store what another server got, with uids and times of this one.
 
-    Simulations make thousands of clusters; judging the same roles anew would take longer
-    than most of their scenarios.
+    Simulations make thousands of clusters; judging the same roles and definitions anew would
+    take longer than most of their scenarios. All that is the same is shared, as nobody changes
+    what is stored.
     """
-    uids: dict[bytes, bytes] = {}
-    now = backend.now().encode()
+    uids: dict[str, str] = {}
+    now = backend.now()
     for write in beginning:
         if write.uid not in uids:
-            uids[write.uid] = backend.new_uid().encode()
+            uids[write.uid] = backend.new_uid()
         kind = backend.registry.find(write.group, write.version, write.plural)
         assert kind is not None, "the same kinds are served"
-        raw = write.raw.replace(write.uid, uids[write.uid]).replace(write.time, now)
-        backend.storage.put(backend.registry.collection(kind), write.key, kind, orjson.loads(raw))
+        obj = _changed(write.obj, ("metadata", "uid"), uids[write.uid])
+        for path in write.times:
+            obj = _changed(obj, path, now)
+        backend.storage.put(backend.registry.collection(kind), write.key, kind, obj)
+
+
+def _places(value: Any, wanted: str, path: _Path = ()) -> Iterator[_Path]:
+    """Yield where a text occurs in a document."""
+    if value == wanted:
+        yield path
+    elif isinstance(value, dict | list):
+        for step, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _places(child, wanted, (*path, step))
+
+
+def _changed(value: Any, path: _Path, text: str) -> Any:
+    """Return a document with another text at a place; the original and the rest are shared."""
+    step, *rest = path
+    changed = value.copy()
+    changed[step] = _changed(value[step], tuple(rest), text) if rest else text
+    return changed
 
 
 def _objects() -> Iterator[tuple[str, JsonObject]]:

@@ -38,7 +38,9 @@ class Address:
 
 def parse_path(path: str) -> Address | None:
     """Read the path of a resource; None for discovery, health and other paths."""
-    parts = [unquote(part) for part in path.strip("/").split("/")]
+    parts = path.strip("/").split("/")
+    if "%" in path:
+        parts = [unquote(part) for part in parts]
     if parts[0] == "api" and len(parts) >= 3:
         group, version, rest = "", parts[1], parts[2:]
     elif parts[0] == "apis" and len(parts) >= 4:

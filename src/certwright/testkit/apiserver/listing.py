@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -70,18 +71,31 @@ def selection_of(call: Call) -> Selection:
     Raises:
         BadRequest: one is malformed, or names a field this kind cannot be selected by.
     """
+    labels = call.query.get("labelSelector", "")
+    fields = f"metadata.name={call.name}" if call.name else call.query.get("fieldSelector", "")
+    return selection(call.kind, call.namespace, labels, fields)
+
+
+def selection(kind: ServedKind, namespace: str, labels: str, fields: str) -> Selection:
+    """Return which objects a namespace and two selectors select; empty ones select all.
+
+    Raises:
+        BadRequest: a selector is malformed, or names a field this kind cannot be selected by.
+    """
     try:
-        labels = LabelSelector.parse(call.query.get("labelSelector", ""))
-        fields = FieldSelector.parse(call.query.get("fieldSelector", ""))
-        if call.name:
-            fields = FieldSelector.parse(f"metadata.name={call.name}")
+        chosen = Selection(kind, namespace, _read_labels(labels), _read_fields(fields))
     except ValueError as error:
         raise BadRequest(str(error)) from None
-    known = {"metadata.name", "metadata.namespace", *call.kind.selectable_fields}
-    for requirement in fields.requirements:
+    for requirement in chosen.fields.requirements:
+        known = {"metadata.name", "metadata.namespace", *kind.selectable_fields}
         if requirement.field not in known:
-            raise BadRequest(_unknown_field(call.kind, requirement.field))
-    return Selection(call.kind, call.namespace, labels, fields)
+            raise BadRequest(_unknown_field(kind, requirement.field))
+    return chosen
+
+
+# Clients ask with the same few selectors again and again
+_read_labels = lru_cache(maxsize=128)(LabelSelector.parse)
+_read_fields = lru_cache(maxsize=128)(FieldSelector.parse)
 
 
 def _unknown_field(kind: ServedKind, field: str) -> str:

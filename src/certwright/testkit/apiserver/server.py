@@ -1,13 +1,19 @@
 """The embedded API server: one object that answers requests like a kube-apiserver."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, lru_cache
 from random import Random
 
+import orjson
+
+from certwright.client.request import Selection, WriteOptions, apply
 from certwright.client.transport import Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock
 from certwright.kube.errors import ApiError
+from certwright.kube.identity import Resource
+from certwright.kube.kinds import CustomResourceDefinition
 from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver.access import Attributes, Authorizer
 from certwright.testkit.apiserver.answers import refusal_response
@@ -21,18 +27,22 @@ from certwright.testkit.apiserver.bootstrap import (
 )
 from certwright.testkit.apiserver.builtins import served_kinds
 from certwright.testkit.apiserver.calls import Call, attributes_of, parse_call, parse_path
+from certwright.testkit.apiserver.customresources import DEFINITIONS
 from certwright.testkit.apiserver.deletion import Deletion
 from certwright.testkit.apiserver.dispatch import Dispatch
 from certwright.testkit.apiserver.escalation import GuardedWrites
 from certwright.testkit.apiserver.front import Endpoint, Front
 from certwright.testkit.apiserver.impersonation import effective_user
 from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.testkit.apiserver.listing import selection
 from certwright.testkit.apiserver.memory import MemoryTransport, RefusedStream
 from certwright.testkit.apiserver.paths import Paths
+from certwright.testkit.apiserver.refusals import KindNotServed
 from certwright.testkit.apiserver.registry import Registry
 from certwright.testkit.apiserver.storage import Change, ChangeType, Storage
 from certwright.testkit.apiserver.tokens import Tokens
 from certwright.testkit.apiserver.users import ADMIN, AUTHENTICATED, MASTERS, User
+from certwright.testkit.apiserver.versions import view
 from certwright.testkit.apiserver.watches import WatchStream
 from certwright.testkit.apiserver.writes import Writes
 
@@ -140,6 +150,32 @@ class ApiServer:
             for record in collection.records():
                 yield record.obj
 
+    def held(self, resource: Resource, chosen: Selection) -> list[JsonObject]:
+        """Return what a list would show, as it is stored; not to be changed.
+
+        Raises:
+            NotFound: the kind is not served.
+        """
+        kind = self._backend.registry.find(resource.group, resource.version, resource.plural)
+        if kind is None:
+            raise KindNotServed
+        wanted = selection(kind, chosen.namespace, chosen.labels, chosen.fields)
+        records = self._backend.registry.collection(kind).records(wanted.prefix)
+        return [view(record, kind) for record in records if wanted.matches(record)]
+
+    def define(self, definitions: Sequence[JsonObject], manager: str) -> bool:
+        """Store CustomResourceDefinitions as if *manager* had applied them to a new server.
+
+        What another server made of them is not worked out again. Returns False, and does
+        nothing, where there are others in their groups, whose names they would have to spare.
+        """
+        groups = {definition["spec"]["group"] for definition in definitions}
+        existing = self._backend.storage.collection(*DEFINITIONS).records()
+        if any(record.obj["spec"]["group"] in groups for record in existing):
+            return False
+        repeat(self._backend, _defined(orjson.dumps(definitions), manager))
+        return True
+
     def on_change(self, listener: Callable[[JsonObject | None, JsonObject | None], None]) -> None:
         """Tell a listener each object before and after every write; not to be changed.
 
@@ -176,11 +212,26 @@ class ApiServer:
         return self._paths.answer(request)
 
 
+class _Instant:
+    """A clock that stands still."""
+
+    def now(self) -> datetime:
+        """Return the one instant."""
+        return datetime(2000, 1, 1, tzinfo=UTC)
+
+    def monotonic(self) -> float:
+        """Return no time at all."""
+        return 0.0
+
+
 class _First(ApiServer):
-    """A server that notes how it began."""
+    """A server that notes how it began, and what was written since."""
+
+    def __init__(self) -> None:
+        self.written: list[Written] = []
+        super().__init__(clock=_Instant(), rng=Random(0))
 
     def _begin(self, writes: Writes) -> None:
-        self.written: list[Written] = []
         storage = self._backend.storage
         storage.on_change(self.background.observe)
         storage.on_change(lambda change: self.written.append(Written.of(change)))
@@ -190,4 +241,21 @@ class _First(ApiServer):
 @cache
 def _beginning() -> tuple[Written, ...]:
     """Return the writes that make a new cluster."""
-    return tuple(_First(rng=Random(0)).written)
+    return tuple(_First().written)
+
+
+@lru_cache(maxsize=128)
+def _defined(definitions: bytes, manager: str) -> tuple[Written, ...]:
+    """Return the writes that follow when definitions are applied to a new server.
+
+    Raises:
+        ApiError: it refuses one.
+    """
+    server = _First()
+    server.written.clear()
+    options = WriteOptions(field_manager=manager)
+    for definition in orjson.loads(definitions):
+        response = server.handle(apply(CustomResourceDefinition, definition, options))
+        if response.status >= 300:
+            raise ApiError.from_status(response.status, orjson.loads(response.body))
+    return tuple(server.written)
