@@ -55,6 +55,10 @@ Recreate = Annotated[
 TakeOver = Annotated[
     bool, typer.Option("--take-over", help="Take objects that belong to another inventory.")
 ]
+NoAdopt = Annotated[
+    bool,
+    typer.Option("--no-adopt", help="Refuse objects that exist and belong to no inventory."),
+]
 
 
 @commands.command(
@@ -75,6 +79,7 @@ def apply(
     timeout: Timeout = "5m",
     recreate: Recreate = False,
     take_over: TakeOver = False,
+    no_adopt: NoAdopt = False,
     yes: Yes = False,
     output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
@@ -95,7 +100,7 @@ def apply(
     from certwright.cli.reading import read_given
 
     patience = seconds_of(timeout, "--timeout") if wait else None
-    choices = Choices(output, dry_run, prune, recreate, take_over, yes, patience)
+    choices = Choices(output, dry_run, prune, recreate, take_over, not no_adopt, yes, patience)
     given = read_given(filename, recursive=recursive)
     where = Place(inventory, namespace, kubeconfig, context)
     run_once(apply_manifests(where, given, choices))
@@ -115,6 +120,7 @@ def diff(
     prune: Prune = False,
     recreate: Recreate = False,
     take_over: TakeOver = False,
+    no_adopt: NoAdopt = False,
     output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -129,7 +135,9 @@ def diff(
     from certwright.cli.connection import run_once
     from certwright.cli.reading import read_given
 
-    choices = Choices(output, prune=prune, recreate=recreate, take_over=take_over)
+    choices = Choices(
+        output, prune=prune, recreate=recreate, take_over=take_over, adopt=not no_adopt
+    )
     given = read_given(filename, recursive=recursive)
     where = Place(inventory, namespace, kubeconfig, context)
     run_once(diff_manifests(where, given, choices))

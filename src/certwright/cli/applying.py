@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from certwright.apply import (
+    Adopt,
     Bundle,
     ChangeSet,
     Direct,
@@ -58,6 +59,7 @@ class Choices:
     prune: bool = False
     recreate: bool = False
     take_over: bool = False
+    adopt: bool = True
     yes: bool = False
     wait_seconds: float | None = None
     """None: do not wait."""
@@ -173,7 +175,8 @@ async def _wanted(to: Connection, manifests: Sequence[Manifest], choices: Choice
     objects: list[JsonObject] = place(
         manifests, await known_scope(to.client, manifests), to.namespace
     )
-    rules = Rules(recreate=choices.recreate, take_over=choices.take_over)
+    adopt = Adopt.ALWAYS if choices.adopt else Adopt.NEVER
+    rules = Rules(recreate=choices.recreate, take_over=choices.take_over, adopt=adopt)
     return [Wanted(obj, rules) for obj in objects]
 
 

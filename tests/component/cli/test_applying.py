@@ -139,6 +139,17 @@ def test_another_inventorys_objects_are_refused_unless_taken(cli, write):
     assert cli("apply", "-f", path, "-i", "other", "--take-over").code == 0
 
 
+def test_what_is_there_already_is_adopted_unless_told_otherwise(cli, write, ask):
+    path = write(config_map("a", {"k": "new"}))
+    ask(lambda client: client.create({**config_map("a", {"k": "old"}, namespace="default")}))
+    refused = apply(cli, path, "--no-adopt")
+    assert refused.code == 2
+    assert "it exists already and is not ours" in refused.out
+    assert cli("diff", "-f", path, "-i", "app", "--no-adopt").code == 2
+    assert apply(cli, path).code == 0
+    assert "1 unchanged" in apply(cli, path, "--no-adopt").out
+
+
 def test_definitions_come_with_their_objects(cli, write):
     group = "demo.example.com"
     crd = {

@@ -28,6 +28,9 @@ IGNORE: Final = f"{GROUP}/ignore"
 """Truthy. A ManagedResource is left alone; an object is created once and never updated."""
 TAKE_OVER: Final = f"{_OURS}/take-over"
 """Literal. Objects that belong to another ManagedResource become ours."""
+ADOPT: Final = f"{_OURS}/adopt"
+"""What happens to an object that is there and belongs to nobody: `apply.Adopt`. An object's
+annotation counts more than that of its ManagedResource."""
 
 # On objects, in the manifest
 

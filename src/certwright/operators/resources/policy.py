@@ -1,12 +1,12 @@
 """From annotations and specs to the rules of the apply engine, which knows neither."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from certwright.api.resources import ManagedResource, ManagedResourceSpec, ObjectReference
-from certwright.apply import DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
+from certwright.apply import Adopt, DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
 from certwright.kube import Key, parse_duration, parse_time
 from certwright.managed import COLLECTABLE
 from certwright.operators.resources import keys
@@ -56,12 +56,14 @@ def plan(
 ) -> Plan:
     """Return the objects to apply, each with its rules, and those that cannot be applied."""
     labels = labels_for_all(resource.spec.inject_labels, managed_by)
-    take_over = keys.literally(resource.metadata.annotations.get(keys.TAKE_OVER))
+    whole = resource.metadata.annotations
+    take_over = keys.literally(whole.get(keys.TAKE_OVER))
     wanted, inventory, refused = [], [], list(desired.refused)
     for item in desired.objects:
         annotations = keys.annotations_of(item.obj)
         try:
             rules = rules_for(item, resource.spec, scaled=item.ref in scaled, take_over=take_over)
+            rules = adopting(rules, annotations.get(keys.ADOPT, whole.get(keys.ADOPT)), managed_by)
         except ValueError as error:
             refused.append(Refusal(item.ref, str(error)))
             continue
@@ -95,6 +97,25 @@ def rules_for(
         recreate=keys.truthy(annotations.get(keys.DELETE_ON_INVALID_UPDATE)),
         recreate_propagation=recreate_propagation(item.ref, annotations),
     )
+
+
+def adopting(rules: Rules, policy: str | None, managed_by: str) -> Rules:
+    """Return rules for objects that are there and belong to nobody; all are adopted by default.
+
+    With ``IfLabelled`` it takes our label: who puts it on an object hands it over.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    if policy is None or policy == Adopt.ALWAYS:
+        return rules
+    if policy not in tuple(Adopt):
+        raise ValueError(
+            f'invalid annotation {keys.ADOPT}: "{policy}" is invalid, supported values: '
+            f"[{' '.join(Adopt)}]"
+        )
+    labels = {keys.MANAGED_BY: managed_by} if policy == Adopt.IF_LABELLED else {}
+    return replace(rules, adopt=Adopt(policy), adopt_labels=labels)
 
 
 def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:
@@ -151,14 +172,16 @@ def delete_rules(
     """
     forced = keys.literally(resource.metadata.annotations.get(keys.FORCE_DELETE))
     created = resource.metadata.creation_timestamp
-    fall_backs = {
+    adopt = resource.metadata.annotations.get(keys.ADOPT)
+    respected = {
         ref_of(entry).identity
         for entry in inventory
         if entry.annotations.get(keys.MODE) == Mode.FALL_BACK.value
+        or entry.annotations.get(keys.ADOPT, adopt) not in {None, Adopt.ALWAYS}
     }
 
     def keep(ref: ObjectRef, live: Live) -> str:
-        if is_foreign(live, created, fall_back=ref.identity in fall_backs):
+        if is_foreign(live, created, respected=ref.identity in respected):
             return "it was never ours"
         return kept_because(ref, live, garbage_collected=garbage_collected)
 
@@ -172,17 +195,17 @@ def delete_rules(
     )
 
 
-def is_foreign(live: Live, since: datetime | None, *, fall_back: bool) -> bool:
+def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
     """Say whether an object was never ours, though it was wanted: none of us ever wrote it.
 
     So it is with one that somebody else provides, and with one that refused to be changed. What
     appeared *since* we want it may be the work of an earlier version that left no trace, unless
-    it is wanted as a *fall_back* only.
+    objects of others are *respected*: it is a fall-back only, or not to be adopted.
     """
     signed = any(_is_signature(writer.manager) for writer in live.writers())
     if signed or live.annotations.get(keys.ORIGIN):
         return False
-    if fall_back:
+    if respected:
         return True
     created = str(live.metadata.get("creationTimestamp") or "")
     return bool(created) and since is not None and parse_time(created) <= since

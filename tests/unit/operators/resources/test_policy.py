@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from certwright.apply import Live, ObjectRef, Rules
+from certwright.apply import Adopt, Live, ObjectRef, Rules
 from certwright.kube import Key
 from certwright.operators.resources.desired import Desired, decode_secret, desired_objects
 from certwright.operators.resources.equivalences import Equivalences
@@ -107,6 +107,37 @@ def test_taking_over_is_asked_for_on_the_object_or_on_the_whole(make) -> None:
     assert rules_of(make, obj).take_over
     assert rules_of(make, deployment(), annotations={TAKE_OVER: "true"}).take_over
     assert not rules_of(make, deployment(), annotations={TAKE_OVER: "1"}).take_over
+
+
+ADOPT = "resources.certwright.dev/adopt"
+
+
+@pytest.mark.parametrize(
+    ("whole", "own", "expected", "labels"),
+    [
+        (None, None, Adopt.ALWAYS, {}),
+        ("Never", None, Adopt.NEVER, {}),
+        ("Never", "Always", Adopt.ALWAYS, {}),
+        (None, "Never", Adopt.NEVER, {}),
+        ("IfLabelled", None, Adopt.IF_LABELLED, {"resources.gardener.cloud/managed-by": "gardener"}),
+    ],
+)  # fmt: skip
+def test_what_exists_and_belongs_to_nobody_is_adopted_as_said(
+    make, whole: str | None, own: str | None, expected: Adopt, labels: dict
+) -> None:
+    obj = deployment()
+    if own:
+        obj["metadata"]["annotations"][ADOPT] = own
+    rules = rules_of(make, obj, annotations={ADOPT: whole} if whole else {})
+    assert (rules.adopt, rules.adopt_labels) == (expected, labels)
+
+
+@pytest.mark.parametrize("value", ["never", ""])
+def test_an_unknown_way_to_adopt_is_refused(make, value: str) -> None:
+    obj = deployment()
+    obj["metadata"]["annotations"][ADOPT] = value
+    (refusal,) = plan(make(), desire(obj), ORIGIN, "gardener", scaled()).refused
+    assert "supported values: [Always IfLabelled Never]" in str(refusal)
 
 
 def test_what_an_autoscaler_scales_keeps_its_replicas(make) -> None:
