@@ -12,7 +12,7 @@ import structlog
 import yaml
 
 from certwright.api.resources import ManagedResource
-from certwright.cli.errors import UsageError
+from certwright.cli.errors import UsageError, told
 from certwright.cli.loops import run_to_end
 from certwright.cli.managerflags import Given
 from certwright.client import Client, Config, HttpTransport, load_config
@@ -203,7 +203,7 @@ class _Serving:
                 await asyncio.Event().wait()
         except OSError as error:
             raise UsageError(
-                f"cannot listen on {self._address.host}:{self._address.port}: {error}; choose"
+                f"cannot listen on {self._address.host}:{self._address.port}: {told(error)}; choose"
                 " another with --health-bind-address and --metrics-bind-address, port 0 for none"
             ) from error
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from certwright.cli.errors import UsageError
+from certwright.cli.errors import UsageError, told
 from certwright.cli.load import load_controllers
 from certwright.cli.loops import run_to_end
 from certwright.client import Client, Config, HttpTransport, load_config
@@ -81,7 +81,8 @@ async def _run(
             except OSError as error:
                 if address is None or error.errno is None:
                     raise
-                raise UsageError(f"--probes {address.host}:{address.port}: {error}") from error
+                where = f"{address.host}:{address.port}"
+                raise UsageError(f"--probes {where}: {told(error)}; choose another") from error
 
 
 def _election(text: str | None) -> LeaderElection | None:

@@ -1,6 +1,7 @@
 """The command an issuer is: run, crds, rbac, deploy, conformance and doctor."""
 
 import asyncio
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
@@ -153,7 +154,13 @@ def _run(app: "IssuerApp[Any]", options: Namespace) -> int:
         installation=_in_cluster(options),
     )
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(serve(app, chosen))
+        try:
+            runner.run(serve(app, chosen))
+        except OSError as error:
+            if chosen.probes is None or not error.errno:
+                raise
+            problem = os.strerror(error.errno)
+            raise ValueError(f"--probes {options.probes}: {problem}; choose another") from error
     return 0
 
 

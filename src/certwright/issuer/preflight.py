@@ -6,6 +6,7 @@ Every finding names what to add, in the words of a role.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from certwright.api.certmanager import GROUP
 from certwright.client import Client
 from certwright.issuer.manifests import Installation, Rule, approve_rule
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource
@@ -31,7 +32,8 @@ async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Findi
             client.discovery.invalidate()
             await client.discovery.resource_for(kind.gvk)
         except NotFound:
-            problem = f"the cluster does not serve {kind.qualified}: install its CRD"
+            remedy = "cert-manager" if kind.group == GROUP else "what the command crds prints"
+            problem = f"the cluster does not serve {kind.qualified}: install {remedy}"
         findings.append(Finding(f"kind {kind.qualified}", problem))
     return findings
 

@@ -142,7 +142,7 @@ async def test_an_address_in_use_is_named(start, client, unused_tcp_port):
         address = f"127.0.0.1:{unused_tcp_port}"
         run = await start(*WORDS, "--health-bind-address", address)
         assert await run.end() == 2
-    assert f"error: cannot listen on {address}: " in run.text
+    assert f"error: cannot listen on {address}: Address already in use; choose" in run.text
 
 
 async def test_the_definition_is_printed(start):

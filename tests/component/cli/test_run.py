@@ -177,7 +177,7 @@ async def test_an_address_in_use_is_named(start, operator, server):
         run = await start("run", operator("return DONE"), *words)
         assert await run.end() == 2
     assert run.lines[-1].startswith(f"error: --probes {address}: ")
-    assert "address already in use" in run.lines[-1]
+    assert "Address already in use; choose another" in run.lines[-1]
     assert "Traceback" not in run.text
 
 

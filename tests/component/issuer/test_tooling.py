@@ -116,7 +116,9 @@ async def test_what_is_missing_is_found(virtual):
         await cluster.delete(CustomResourceDefinition, f"testissuers.{GROUP}")
         findings = await examine(cluster.client, w.app, WHERE)
         problems = [one.problem for one in findings if one.problem]
-    assert problems[0] == f"the cluster does not serve testissuers.{GROUP}: install its CRD"
+    assert problems[0] == (
+        f"the cluster does not serve testissuers.{GROUP}: install what the command crds prints"
+    )
     assert "system:serviceaccount:cert-manager:cert-manager may not approve" in problems[1]
     assert (
         f'resourceNames: ["testissuers.{GROUP}/*", "testclusterissuers.{GROUP}/*"]' in problems[1]
