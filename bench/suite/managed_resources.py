@@ -38,6 +38,8 @@ EDITS = 1_000
 NAMESPACES = {"bare loop": "bare", "certwright": "keep"}
 SUBJECTS = {"bare loop": "bare_resources", "certwright": "certwright_resources"}
 MIB = 2**20
+OTHERS = ("leases", "services")
+"""What is not counted: leases are renewed, and the server itself lists Services now and then."""
 
 
 @dataclass
@@ -72,7 +74,7 @@ class Stopwatch:
 
     async def start(self) -> None:
         """Begin a phase."""
-        self._server = await usage(self._client, but=["leases"])
+        self._server = await usage(self._client, but=OTHERS)
         self._etcd_cpu, self._cpu = cpu_of(self._etcd), self._program.cpu()
         self._began = asyncio.get_running_loop().time()
 
@@ -80,7 +82,7 @@ class Stopwatch:
         """End the phase."""
         seconds = asyncio.get_running_loop().time() - self._began
         own, etcd = self._program.cpu() - self._cpu, cpu_of(self._etcd) - self._etcd_cpu
-        server = await usage(self._client, but=["leases"])
+        server = await usage(self._client, but=OTHERS)
         return Phase(seconds, own, server.since(self._server), etcd)
 
 
@@ -236,7 +238,7 @@ def _result(lives: dict[str, list[Life]], runs: int) -> Result:
         "finalizer, three applies, status; later three deletions and the finalizer, while the API "
         "server is asked to delete the ManagedResources, for both alike. Each has servers of its "
         "own. Idle, drift and memory are from one run. Calls are the API server's count, leases "
-        "aside.",
+        "aside, and Services, which it lists itself every three minutes.",
         {name: _figures(of) for name, of in lives.items()},
         _bars(lives),
         runs,
