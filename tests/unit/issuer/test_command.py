@@ -28,7 +28,7 @@ def kubeconfig(tmp_path):
 
 def test_an_address_in_use_is_named(kubeconfig, capsys):
     app = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=Spec)
-    app.sign(lambda request, issuer: None)
+    app.sign(lambda _request, _issuer: None)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
