@@ -44,7 +44,13 @@ Prune = Annotated[
     bool,
     typer.Option("--prune", help="Delete what was applied before and is not in the files now."),
 ]
-Wait = Annotated[bool, typer.Option("--wait", help="End when everything is done, or --timeout.")]
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--wait",
+        help="End when all is healthy and rolled out, or gone; say what is not after --timeout.",
+    ),
+]
 Timeout = Annotated[
     str, typer.Option(metavar="DURATION", help="How long --wait waits, e.g. 90s or 5m.")
 ]

@@ -34,9 +34,13 @@ from certwright.cli.placing import known_scope, place
 from certwright.cli.progress import Progress
 from certwright.cli.reading import Given
 from certwright.cli.results import code_of_apply, code_of_diff, differences, rendered
-from certwright.kube import JsonObject, dns_label_problems
+from certwright.kube import JsonObject, NotFound, dns_label_problems
 
 FIELD_MANAGER: Final = "certwright-cli"
+WHICH_THERE_ARE: Final = (
+    "which there are tells: kubectl get configmaps -A -L certwright.dev/inventory"
+    " -l certwright.dev/inventory"
+)
 _LISTED: Final = 20
 
 
@@ -70,7 +74,6 @@ class Site:
     """A cluster, and the inventory in it."""
 
     to: Connection
-    cluster: Direct
     bundle: Bundle
 
 
@@ -79,7 +82,8 @@ async def site(where: Place) -> AsyncIterator[Site]:
     """Connect, and find the inventory.
 
     Raises:
-        UsageError: it cannot have this name, or what is stored under it cannot be read.
+        UsageError: it cannot have this name, its namespace does not exist, or what is stored
+            under it cannot be read.
     """
     if problems := dns_label_problems(where.inventory):
         raise UsageError(f"--inventory {where.inventory}: {'; '.join(problems)}")
@@ -87,10 +91,17 @@ async def site(where: Place) -> AsyncIterator[Site]:
         cluster = Direct(to.client, field_manager=FIELD_MANAGER)
         inventories = Inventories(cluster, to.namespace)
         try:
-            yield Site(to, cluster, Bundle(Engine(cluster), inventories, where.inventory))
+            yield Site(to, Bundle(Engine(cluster), inventories, where.inventory))
         except InventoryError as error:
             raise UsageError(
                 f"{error}; nothing was deleted. Restore the ConfigMap, or delete it to start over"
+            ) from error
+        except NotFound as error:
+            if error.message != f'namespaces "{to.namespace}" not found':
+                raise
+            raise UsageError(
+                f"namespace {to.namespace}, where the inventory would be, does not exist; create"
+                f" it with: kubectl create namespace {to.namespace}"
             ) from error
 
 
@@ -103,7 +114,7 @@ async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
         wanted = await _wanted(here.to, given.manifests, choices)
         if choices.prune and not choices.dry_run and not given.problems:
             await _agree_to_prune(here.bundle, wanted, yes=choices.yes)
-        progress = Progress(len(wanted))
+        progress = Progress(len(wanted), dry_run=choices.dry_run)
         states: dict[ObjectRef, Live | None] = {one.ref: None for one in wanted}
 
         def note(entry: Entry, live: Live | None) -> None:
@@ -115,11 +126,14 @@ async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
             wanted, options=_pruning(given, choices), dry_run=choices.dry_run, on_entry=note
         )
         progress.end()
-        print(rendered(changes, choices.output, given.problems), flush=True)
+        told = rendered(changes, choices.output, given.problems, dry_run=choices.dry_run)
+        print(told, flush=True)
         _tell(given.problems)
         code = 2 if given.problems else code_of_apply(changes)
         if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
-            await until_healthy(here.to.client, states, choices.wait_seconds, progress)
+            more = f"certwright tree -i {where.inventory} -n {here.to.namespace}"
+            patience = choices.wait_seconds
+            await until_healthy(here.to.client, states, patience, progress, look_with=more)
             progress.end()
     return code
 
@@ -153,11 +167,11 @@ async def delete_inventory(
         if not going:
             raise UsageError(
                 f"inventory {where.inventory} in namespace {here.to.namespace} lists nothing to"
-                " delete; look with: kubectl get configmaps -A -l certwright.dev/inventory"
+                f" delete; {WHICH_THERE_ARE}"
             )
         if is_mass_deletion(len(listed), len(going)) and not choices.dry_run:
             confirm(_consequences(going, len(listed)), yes=choices.yes)
-        progress = Progress(len(going))
+        progress = Progress(len(going), dry_run=choices.dry_run)
 
         async def delete() -> ChangeSet:
             return await here.bundle.delete(only=only, dry_run=choices.dry_run, on_entry=progress)
@@ -167,7 +181,7 @@ async def delete_inventory(
         else:
             changes = await until_gone(here.to.client, delete, choices.wait_seconds, progress)
         progress.end()
-    print(rendered(changes, choices.output))
+    print(rendered(changes, choices.output, dry_run=choices.dry_run))
     return code_of_apply(changes)
 
 

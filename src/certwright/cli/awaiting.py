@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
-from certwright.apply import Action, ChangeSet, Live, ObjectRef, follow
+from certwright.apply import Action, ChangeSet, Entry, Live, ObjectRef, follow
 from certwright.apply.health import Verdict, check_health, check_progress, missing
 from certwright.cli.errors import UsageError
 from certwright.cli.progress import Progress
@@ -18,9 +18,16 @@ _NAMED: Final = 10
 
 
 async def until_healthy(
-    client: Client, states: Mapping[ObjectRef, Live | None], seconds: float, progress: Progress
+    client: Client,
+    states: Mapping[ObjectRef, Live | None],
+    seconds: float,
+    progress: Progress,
+    *,
+    look_with: str,
 ) -> None:
     """Return when all objects are healthy and rolled out; *states* is how they are now.
+
+    *look_with* is the command that shows more.
 
     Raises:
         UsageError: they are not within so many seconds; says which, and why.
@@ -45,27 +52,41 @@ async def until_healthy(
     if waiting and not await _told(client, [*waiting], look, healthy, seconds):
         told = "; ".join(verdict.message for verdict in [*waiting.values()][:_NAMED])
         more = f"; and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
-        raise UsageError(f"not healthy after {seconds:g} s: {told}{more}")
+        raise UsageError(
+            f"not healthy after {seconds:g} s: {told}{more}; look closer with: {look_with}"
+        )
 
 
 async def until_gone(
     client: Client, delete: Callable[[], Awaitable[ChangeSet]], seconds: float, progress: Progress
 ) -> ChangeSet:
-    """Delete, and again when something has gone, until nothing waits; return how it ended.
+    """Delete, and again when something has gone, until nothing waits; return what became of all.
 
     Raises:
         UsageError: it takes longer than so many seconds; says what is still there, and why.
     """
     now = asyncio.get_running_loop().time
     end = now() + seconds
-    while not (done := await delete()).complete:
+    done = await delete()
+    while not done.complete:
         unfinished = [str(e) for e in done.with_action(Action.BLOCKED, Action.FAILED)]
         progress.say(f"waiting for {len(unfinished)}: {unfinished[0]}")
         rest = end - now()
         if rest <= 0:
             raise UsageError(f"not gone after {seconds:g} s: {'; '.join(unfinished[:_NAMED])}")
         await _one_gone(client, done, min(rest, AGAIN_SECONDS))
+        done = _together(done, await delete())
     return done
+
+
+def _together(before: ChangeSet, now: ChangeSet) -> ChangeSet:
+    """Return what became of objects in two rounds: what went in between was deleted as well."""
+    last = {entry.ref: entry for entry in before.entries}
+    for entry in now.entries:
+        known = last.get(entry.ref, entry)
+        went = entry.action is Action.UNCHANGED and known.action is not Action.UNCHANGED
+        last[entry.ref] = Entry(entry.ref, Action.DELETED) if went else entry
+    return ChangeSet.of(last.values())
 
 
 async def _one_gone(client: Client, done: ChangeSet, seconds: float) -> None:

@@ -51,6 +51,8 @@ def gc(
     at. What an annotation, a pod template, a ManagedResource or another reference uses stays.
     An unused object is first noted as such and deleted by a later pass; one pass is enough with
     --minimum-lifetime 0.
+
+    Ends with 0, or with 2 when something could not be read or deleted.
     """
     from certwright.cli.collecting import collect_garbage, settings_of
     from certwright.cli.connection import run_once

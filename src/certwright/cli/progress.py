@@ -3,7 +3,7 @@
 import sys
 from typing import TextIO
 
-from certwright.apply import Entry, Live
+from certwright.apply import Entry, Live, ObjectRef
 from certwright.cli.printing import one_line
 
 _WIDTH = 100
@@ -13,9 +13,10 @@ _CLEAR = "\r\x1b[K"
 class Progress:
     """Tells how far a command is. Pass it to the engine as *on_entry*."""
 
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+    def __init__(self, total: int, stream: TextIO | None = None, *, dry_run: bool = False) -> None:
         self._total = total
-        self._done = 0
+        self._done: set[ObjectRef] = set()
+        self._remark = " (dry run)" if dry_run else ""
         self._stream = stream or sys.stderr
         self._moving = self._stream.isatty()
         self._last = ""
@@ -23,8 +24,9 @@ class Progress:
     def __call__(self, entry: Entry, live: Live | None) -> None:
         """Note that one object is done."""
         del live
-        self._done += 1
-        self.say(f"[{self._done}/{max(self._total, self._done)}] {entry}")
+        self._done.add(entry.ref)
+        done = len(self._done)
+        self.say(f"[{done}/{max(self._total, done)}] {entry}{self._remark}")
 
     def say(self, text: str) -> None:
         """Tell something, unless it is what was told last."""

@@ -10,13 +10,16 @@ from certwright.cli.printing import document, one_line, table
 _QUIET: Final = frozenset({Action.UNCHANGED})
 
 
-def rendered(changes: ChangeSet, output: Output, problems: Sequence[str] = ()) -> str:
+def rendered(
+    changes: ChangeSet, output: Output, problems: Sequence[str] = (), *, dry_run: bool = False
+) -> str:
     """Return all objects with what became of them; programs get the *problems* here, too."""
     if output is not Output.TABLE:
         whole = {**changes.to_json(), "summary": changes.summary(), "problems": [*problems]}
         return document(whole, output)
     rows = [_row(entry) for entry in changes.entries]
-    return f"{table(('KIND', 'NAME', 'ACTION', 'WHY'), rows)}\n{changes.summary()}"
+    remark = " (dry run: nothing was changed)" if dry_run else ""
+    return f"{table(('KIND', 'NAME', 'ACTION', 'WHY'), rows)}\n{changes.summary()}{remark}"
 
 
 def differences(changes: ChangeSet, output: Output, problems: Sequence[str] = ()) -> str:

@@ -7,7 +7,9 @@ from typing import Final
 
 from certwright.apply import Direct, Inventories, Live, Manifest, ObjectRef, UnknownKind
 from certwright.apply.health import Health, Verdict, check_health, check_progress, missing
+from certwright.cli.applying import WHICH_THERE_ARE
 from certwright.cli.connection import connected
+from certwright.cli.errors import UsageError
 from certwright.cli.options import Output
 from certwright.cli.placing import known_scope, place
 from certwright.cli.printing import document, one_line
@@ -69,10 +71,15 @@ async def show_tree(roots: Roots, output: Output) -> int:
         else:
             found = await Inventories(cluster, to.namespace).load(roots.inventory or "")
             refs = found.refs
+            if not refs:
+                raise UsageError(
+                    f"inventory {roots.inventory} in namespace {to.namespace} lists nothing;"
+                    f" {WHICH_THERE_ARE}"
+                )
         owned: dict[tuple[Resource, str], Sequence[Live]] = {}
         nodes = [await _grow(cluster, ref, owned) for ref in refs]
     if output is Output.TABLE:
-        print("\n".join(lines(nodes)) or "the inventory is empty")
+        print("\n".join(lines(nodes)))
     else:
         print(document({"objects": [node.to_json() for node in nodes]}, output))
     return 0 if all(node.verdict for node in nodes) else 1

@@ -266,6 +266,27 @@ def test_names_and_times_that_are_none(cli, write):
     assert (missing.code, "No such file" in missing.err) == (2, True)
 
 
+def test_places_that_do_not_exist_are_named_with_what_to_do(cli, write):
+    path = write(config_map("a"))
+    nowhere = apply(cli, path, "-n", "nowhere")
+    assert nowhere.code == 2
+    assert nowhere.err.endswith("create it with: kubectl create namespace nowhere\n")
+    unknown = cli("tree", "-i", "unknown")
+    assert unknown.code == 2
+    assert "inventory unknown in namespace default lists nothing; which there are" in unknown.err
+
+
+def test_dry_runs_say_so(cli, write):
+    path = write(config_map("a"))
+    tried = apply(cli, path, "--dry-run")
+    assert "[1/1] ConfigMap default/a created (dry run)" in tried.err
+    assert tried.out.endswith("1 created (dry run: nothing was changed)\n")
+    apply(cli, path)
+    tried = cli("delete", "-i", "app", "--dry-run")
+    assert "[1/1] ConfigMap default/a deleted (dry run)" in tried.err
+    assert tried.out.endswith("1 deleted (dry run: nothing was changed)\n")
+
+
 def test_an_inventory_that_cannot_be_read_deletes_nothing(cli, write, ask):
     path = write(config_map("a"), config_map("b"))
     apply(cli, path)

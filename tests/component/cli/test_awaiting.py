@@ -53,6 +53,10 @@ class Waiting:
         self.log.mark()
         return states
 
+    async def until_healthy(self, states, seconds):
+        more = "certwright tree -i app"
+        await until_healthy(self.client, states, seconds, self.progress, look_with=more)
+
     async def ready(self, *names):
         for name in names:
             await self.cluster.patch(Deployment, name, READY, subresource="status")
@@ -69,7 +73,7 @@ def waiting(embedded_cluster):
 
 async def test_what_is_healthy_already_costs_no_call(waiting):
     states = await waiting.stored(config_map("a"))
-    await until_healthy(waiting.client, states, 1, waiting.progress)
+    await waiting.until_healthy(states, 1)
     assert not waiting.calls
 
 
@@ -77,7 +81,7 @@ async def test_ends_as_soon_as_all_is_healthy(waiting):
     states = await waiting.stored(config_map("a"), deployment("x"), deployment("y"))
     start = asyncio.get_running_loop().time()
     async with asyncio.TaskGroup() as group:
-        group.create_task(until_healthy(waiting.client, states, 600, waiting.progress))
+        group.create_task(waiting.until_healthy(states, 600))
         for name in ("x", "y"):
             await asyncio.sleep(100)
             await waiting.ready(name)
@@ -96,11 +100,12 @@ async def test_what_is_not_healthy_in_time_is_named_with_the_reason(waiting):
     message = waits.result()
     assert message.startswith('not healthy after 30 s: Deployment "default/y"')
     assert "default/x" not in message
+    assert message.endswith("; look closer with: certwright tree -i app")
 
 
 async def failing(waiting, states):
     with pytest.raises(UsageError) as caught:
-        await until_healthy(waiting.client, states, 30, waiting.progress)
+        await waiting.until_healthy(states, 30)
     return str(caught.value)
 
 
@@ -114,18 +119,22 @@ async def test_what_is_deleted_while_it_is_waited_for_is_missed(waiting):
 
 
 async def test_a_deletion_goes_on_when_something_has_gone(waiting):
-    [(ref, _)] = (await waiting.stored(config_map("a"))).items()
+    held, free, gone = await waiting.stored(config_map("held"), config_map("free"), config_map("x"))
     asked = []
 
     async def delete():
         asked.append(asyncio.get_running_loop().time())
-        there = await waiting.cluster.find(ConfigMap, "a") is not None
-        return ChangeSet.of([Entry(ref, Action.BLOCKED if there else Action.DELETED, "it is held")])
+        if await waiting.cluster.find(ConfigMap, "held") is None:
+            return ChangeSet.of([Entry(held, Action.UNCHANGED), Entry(gone, Action.UNCHANGED)])
+        blocked = Entry(held, Action.BLOCKED, "it is held")
+        return ChangeSet.of([blocked, Entry(free, Action.DELETED), Entry(gone, Action.UNCHANGED)])
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
+        waits = group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
         await asyncio.sleep(2)
-        await waiting.cluster.delete(ConfigMap, "a")
+        await waiting.cluster.delete(ConfigMap, "held")
+    told = {entry.ref.name: entry.action for entry in waits.result().entries}
+    assert told == {"held": "deleted", "free": "deleted", "x": "unchanged"}
     assert len(asked) == 2
     assert 2 <= asked[1] - asked[0] < 3
 
