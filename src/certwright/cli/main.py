@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -218,12 +218,13 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; do not fail again when Python flushes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     except Exception as error:
-        mistakes = list(_mistakes(error))
+        parts = list(_parts(error))
+        if any(isinstance(part, BrokenPipeError) for part in parts):
+            # Whoever read our output has seen enough; do not fail again when Python flushes it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        mistakes = _mistakes(parts)
         if not mistakes:
             raise
         for mistake in mistakes:
@@ -231,13 +232,19 @@ def main() -> None:
         sys.exit(2)
 
 
-def _mistakes(error: BaseException) -> Iterator[BaseException]:
-    """Yield what the user can mend, also from inside a group."""
+def _parts(error: BaseException) -> Iterator[BaseException]:
+    """Yield what went wrong, also from inside a group."""
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _parts(part)
+    else:
+        yield error
+
+
+def _mistakes(errors: Iterable[BaseException]) -> list[BaseException]:
+    """Return what the user can mend."""
     from certwright.client import ConfigError, TransportError
     from certwright.testkit.controlplane import ControlPlaneError
 
-    if isinstance(error, BaseExceptionGroup):
-        for part in error.exceptions:
-            yield from _mistakes(part)
-    elif isinstance(error, UsageError | ConfigError | TransportError | ControlPlaneError):
-        yield error
+    mendable = UsageError | ConfigError | TransportError | ControlPlaneError
+    return [error for error in errors if isinstance(error, mendable)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import signal
 import stat
 import sys
@@ -243,3 +244,16 @@ async def test_without_issuers_if_asked_for(start, tmp_path):
             await client.list(CertificateRequest)
     assert await up.end(signal.SIGINT) == 0
     assert "certificate authority" not in up.text
+
+
+async def test_whoever_reads_no_further_sees_no_traceback(tmp_path):
+    words = [sys.executable, "-c", "from certwright.cli.main import main; main()", "up"]
+    process = await asyncio.create_subprocess_shell(
+        f"{shlex.join(words)} | head -1",
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert out.startswith(b"embedded API server at ")
+    assert b"Traceback" not in err

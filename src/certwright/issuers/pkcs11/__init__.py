@@ -3,6 +3,12 @@
 Needs ``pip install 'certwright[pkcs11]'``.
 """
 
+try:
+    import pkcs11 as _installed  # noqa: F401
+except ModuleNotFoundError as error:
+    needed = "this issuer has a dependency of its own: pip install 'certwright[pkcs11]'"
+    raise ModuleNotFoundError(needed, name=error.name) from None
+
 from certwright.issuers.pkcs11.issuer import Spec, app, pkcs11_issuer
 from certwright.issuers.pkcs11.keys import KeyStaysInside, check_inside, key_inside
 from certwright.issuers.pkcs11.module import HsmError, KeyPlace, Module
