@@ -71,7 +71,9 @@ def compare(old: JsonObject | None, new: JsonObject | None, *, limit: int = MAX_
     secret = any(side is not None and is_secret(side) for side in (old, new))
     kept: list[FieldChange] = []
     omitted = 0
-    for path, before, after in _compare(old or {}, new or {}, ()):
+    if old is None or new is None:  # then metadata is shown as a whole
+        old, new = _without_bookkeeping(old or {}), _without_bookkeeping(new or {})
+    for path, before, after in _compare(old, new, ()):
         if len(kept) >= limit:
             omitted += 1
             continue
@@ -92,6 +94,14 @@ def render(difference: Diff, *, lines: int = MAX_LINES) -> str:
     if omitted:
         printed.append(f"… {omitted} more fields differ")
     return "\n".join(printed)
+
+
+def _without_bookkeeping(obj: JsonObject) -> JsonObject:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        return obj
+    kept = {name: v for name, v in metadata.items() if ("metadata", name) not in _BOOKKEEPING}
+    return {**obj, "metadata": kept}
 
 
 def _compare(old: Any, new: Any, path: Path) -> Iterator[tuple[Path, Any, Any]]:

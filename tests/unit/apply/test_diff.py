@@ -41,6 +41,8 @@ def changes(old, new, **options):
             [],
         ),
         (None, {"a": 1}, [("a", ABSENT, 1)]),
+        (None, {"metadata": {"name": "x", "uid": "u", "generation": 1}}, [("metadata", ABSENT, {"name": "x"})]),
+        ({"metadata": {"name": "x", "resourceVersion": "1"}}, None, [("metadata", {"name": "x"}, ABSENT)]),
         ({"a": 1}, None, [("a", 1, ABSENT)]),
     ],
 )  # fmt: skip
