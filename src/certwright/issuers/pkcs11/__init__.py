@@ -3,11 +3,10 @@
 Needs ``pip install 'certwright[pkcs11]'``.
 """
 
-try:
-    import pkcs11 as _installed  # noqa: F401
-except ModuleNotFoundError as error:
-    needed = "this issuer has a dependency of its own: pip install 'certwright[pkcs11]'"
-    raise ModuleNotFoundError(needed, name=error.name) from None
+from importlib.util import find_spec
+
+if find_spec("pkcs11") is None:
+    raise ModuleNotFoundError("this issuer has a dependency of its own: certwright[pkcs11]")
 
 from certwright.issuers.pkcs11.issuer import Spec, app, pkcs11_issuer
 from certwright.issuers.pkcs11.keys import KeyStaysInside, check_inside, key_inside
