@@ -91,6 +91,6 @@ def test_managed_resources_are_explained_and_compared(
     code, out = run("mr", "diff", "web")
     assert (code, f"ConfigMap {namespace}/kept created" in out) == (1, True)
     code, out = run("mr", "explain", "web")
-    assert (code, "✓ web: 1 objects under o.yaml" in out) == (0, True)
+    assert (code, "✓ web: 1 object under o.yaml" in out) == (0, True)
     assert "web" in run("mr", "list")[1]
     assert run("gc", "--dry-run")[0] == 0
