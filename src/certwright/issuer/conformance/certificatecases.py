@@ -13,8 +13,8 @@ from certwright.issuer.conformance.features import Feature
 from certwright.pki import AlternativeNames, other_name
 
 USER_PRINCIPAL_NAME: Final = "1.3.6.1.4.1.311.20.2.3"
-LONG_LABEL: Final = "a" * 63
-SPIFFE: Final = "spiffe://cluster.local/ns/sandbox/sa/foo"
+_LONG_LABEL: Final = "a" * 63
+_SPIFFE: Final = "spiffe://cluster.local/ns/sandbox/sa/foo"
 
 _DNS = AlternativeNames(dns=("one.example.com",))
 _IP = ip_address("192.0.2.7")
@@ -91,7 +91,7 @@ CERTIFICATE_CASES: Final[tuple[Case, ...]] = (
         Feature.URI_SANS,
         Feature.COMMON_NAME,
         common_name="common.example.com",
-        names=AlternativeNames(uris=(SPIFFE,)),
+        names=AlternativeNames(uris=(_SPIFFE,)),
     ),
     _case(
         "two DNS names, one also the common name",
@@ -118,7 +118,7 @@ CERTIFICATE_CASES: Final[tuple[Case, ...]] = (
         Feature.ONLY_SAN,
         names=AlternativeNames(dns=("*.wild.example.com",)),
     ),
-    _case("a URI", Feature.URI_SANS, Feature.ONLY_SAN, names=AlternativeNames(uris=(SPIFFE,))),
+    _case("a URI", Feature.URI_SANS, Feature.ONLY_SAN, names=AlternativeNames(uris=(_SPIFFE,))),
     _case(
         "four usages",
         Feature.KEY_USAGES,
@@ -130,7 +130,7 @@ CERTIFICATE_CASES: Final[tuple[Case, ...]] = (
         "a label of 63 characters",
         Feature.LONG_DOMAIN,
         Feature.ONLY_SAN,
-        names=AlternativeNames(dns=(f"{LONG_LABEL}.example.com",)),
+        names=AlternativeNames(dns=(f"{_LONG_LABEL}.example.com",)),
     ),
     _case(
         "a wildcard and its parent",

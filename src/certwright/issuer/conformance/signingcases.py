@@ -1,21 +1,43 @@
-"""The cases of Kubernetes' own CertificateSigningRequests."""
+"""The cases of Kubernetes' own CertificateSigningRequests: many are those of Certificates."""
 
+from dataclasses import replace
 from datetime import timedelta
-from ipaddress import ip_address
 from typing import Any, Final
 
 from certwright.issuer.conformance.cases import ECDSA, ED25519, RSA, Case
-from certwright.issuer.conformance.certificatecases import LONG_LABEL, SPIFFE
+from certwright.issuer.conformance.certificatecases import CERTIFICATE_CASES
 from certwright.issuer.conformance.features import Feature
 from certwright.pki import AlternativeNames, KeySpec
 
 _DNS = AlternativeNames(dns=("one.example.com",))
-_IP = ip_address("192.0.2.7")
 _KEYS: tuple[tuple[str, KeySpec, tuple[Feature, ...]], ...] = (
     ("RSA", RSA, ()),
     ("ECDSA", ECDSA, (Feature.ECDSA,)),
     ("Ed25519", ED25519, (Feature.ED25519,)),
 )
+_SHARED: Final = (
+    "a common name and an IP address",
+    "an IP address",
+    "a DNS name and an IP address",
+    "a certificate authority",
+    "a common name and a URI",
+    "two DNS names, one also the common name",
+    "a DNS name and another common name",
+    "a wildcard",
+    "a wildcard and its parent",
+    "a URI",
+    "a label of 63 characters",
+)
+"""What is asked of both kinds of requests in the same way."""
+
+
+def _shared() -> list[Case]:
+    known = {case.name: case for case in CERTIFICATE_CASES}
+    csrs = frozenset({Feature.KUBERNETES_CSRS})
+    return [
+        replace(known[name], suite="CertificateSigningRequest", needs=known[name].needs | csrs)
+        for name in _SHARED
+    ]
 
 
 def _case(name: str, *needs: Feature, **asked: Any) -> Case:
@@ -41,47 +63,12 @@ def _cases_per_key() -> list[Case]:
 
 SIGNING_CASES: Final[tuple[Case, ...]] = (
     *_cases_per_key(),
-    _case(
-        "a common name and an IP address",
-        Feature.IP_ADDRESSES,
-        Feature.COMMON_NAME,
-        common_name="common.example.com",
-        names=AlternativeNames(ips=(_IP,)),
-    ),
-    _case(
-        "an IP address", Feature.IP_ADDRESSES, Feature.ONLY_SAN, names=AlternativeNames(ips=(_IP,))
-    ),
-    _case(
-        "a DNS name and an IP address",
-        Feature.IP_ADDRESSES,
-        Feature.ONLY_SAN,
-        names=AlternativeNames(dns=_DNS.dns, ips=(_IP,)),
-    ),
-    _case("a certificate authority", Feature.ISSUE_CA, Feature.ONLY_SAN, names=_DNS, is_ca=True),
+    *_shared(),
     _case(
         "two e-mail addresses",
         Feature.EMAIL_SANS,
         Feature.ONLY_SAN,
         names=AlternativeNames(emails=("first@example.com", "second@example.com")),
-    ),
-    _case(
-        "a common name and a URI",
-        Feature.URI_SANS,
-        Feature.COMMON_NAME,
-        common_name="common.example.com",
-        names=AlternativeNames(uris=(SPIFFE,)),
-    ),
-    _case(
-        "two DNS names, one also the common name",
-        Feature.COMMON_NAME,
-        common_name="one.example.com",
-        names=AlternativeNames(dns=("one.example.com", "two.example.com")),
-    ),
-    _case(
-        "a DNS name and another common name",
-        Feature.COMMON_NAME,
-        common_name="common.example.com",
-        names=_DNS,
     ),
     _case(
         "a common name and a lifetime by annotation",
@@ -115,19 +102,6 @@ SIGNING_CASES: Final[tuple[Case, ...]] = (
         expiration_seconds=3333,
     ),
     _case(
-        "a wildcard",
-        Feature.WILDCARDS,
-        Feature.ONLY_SAN,
-        names=AlternativeNames(dns=("*.wild.example.com",)),
-    ),
-    _case(
-        "a wildcard and its parent",
-        Feature.WILDCARDS,
-        Feature.ONLY_SAN,
-        names=AlternativeNames(dns=("*.wild.example.com", "wild.example.com")),
-    ),
-    _case("a URI", Feature.URI_SANS, Feature.ONLY_SAN, names=AlternativeNames(uris=(SPIFFE,))),
-    _case(
         "four usages",
         Feature.KEY_USAGES,
         Feature.COMMON_NAME,
@@ -144,11 +118,5 @@ SIGNING_CASES: Final[tuple[Case, ...]] = (
         usages=("digital signature", "key encipherment", "cert sign"),
         lifetime=timedelta(hours=10_000),
         is_ca=True,
-    ),
-    _case(
-        "a label of 63 characters",
-        Feature.LONG_DOMAIN,
-        Feature.ONLY_SAN,
-        names=AlternativeNames(dns=(f"{LONG_LABEL}.example.com",)),
     ),
 )
