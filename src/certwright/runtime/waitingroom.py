@@ -10,11 +10,15 @@ from typing import Final
 from certwright.kube.identity import Key
 from certwright.runtime.entry import Entry
 
-ROOM_BYTES: Final = 4 * 2**20
+ROOM_BYTES: Final = 2**20
+"""Hundreds of ordinary objects: enough for the moment between two watches."""
 
 
 class WaitingRoom:
-    """The most recent refused entries, up to *limit* bytes of objects and their field sets."""
+    """The most recent refused entries, up to *limit* bytes of objects and their field sets.
+
+    The very last one stays however large it is, unless there is no room at all.
+    """
 
     def __init__(self, limit: int = ROOM_BYTES) -> None:
         self.limit = limit
@@ -24,9 +28,11 @@ class WaitingRoom:
     def put(self, entry: Entry) -> None:
         """Keep an entry instead of any older version; whoever came first goes first."""
         self.take(entry.key)
+        if not self.limit:
+            return
         self._entries[entry.key] = entry
         self._size += _size(entry)
-        while self._size > self.limit:
+        while self._size > self.limit and len(self._entries) > 1:
             _, oldest = self._entries.popitem(last=False)
             self._size -= _size(oldest)
 

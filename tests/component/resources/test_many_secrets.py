@@ -18,7 +18,7 @@ from certwright.operators.resources.sources import SECRETS, Secrets, referenced_
 from certwright.runtime import Cache
 
 FOREIGN, RESOURCES = 75_000, 5_000
-ROOM_BYTES = 4 * 2**20
+ROOM_BYTES = 2**20
 PER_CHUNK = 1000
 
 SECRET = (

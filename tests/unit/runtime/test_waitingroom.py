@@ -27,10 +27,21 @@ def test_a_newer_version_replaces_the_older_one():
     assert taken.meta.resource_version == "2"
 
 
-def test_what_is_larger_than_the_room_does_not_enter():
+def test_what_is_larger_than_the_room_has_it_for_itself_until_the_next_comes():
     room = WaitingRoom(limit=100)
+    room.put(entry("a", 10))
     room.put(entry("huge", 101))
-    assert room.take(Key("shop", "huge")) is None
+    assert Key("shop", "a") not in room
+    assert Key("shop", "huge") in room
+    room.put(entry("b", 10))
+    assert Key("shop", "huge") not in room
+    assert Key("shop", "b") in room
+
+
+def test_where_there_is_no_room_nothing_stays():
+    room = WaitingRoom(limit=0)
+    room.put(entry("a", 0))
+    assert Key("shop", "a") not in room
 
 
 def test_what_was_taken_makes_room():
