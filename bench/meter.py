@@ -11,6 +11,7 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,17 +92,20 @@ def _timed_collection() -> float:
 class Stalls:
     """The longest stretch in which the event loop did not come round.
 
-    *cpu_ms* is what this thread itself computed in such a stretch, *wall_ms* includes the time
-    other processes took the core away.
+    *cpu_ms* is what was computed in such a stretch: by this thread itself, or by whatever *used*
+    counts. *wall_ms* includes the time other processes took the core away.
     """
 
-    def __init__(self) -> None:
-        self.cpu_ms = 0.0
-        self.wall_ms = 0.0
+    def __init__(self, used: Callable[[], float] = time.thread_time) -> None:
+        self._used = used
+        self.reset()
+
+    def reset(self) -> None:
+        self.cpu_ms = self.wall_ms = 0.0
 
     async def watch(self) -> None:
         while True:
-            cpu, wall = time.thread_time(), time.perf_counter()
+            cpu, wall = self._used(), time.perf_counter()
             await asyncio.sleep(0)
-            self.cpu_ms = max(self.cpu_ms, (time.thread_time() - cpu) * 1000)
+            self.cpu_ms = max(self.cpu_ms, (self._used() - cpu) * 1000)
             self.wall_ms = max(self.wall_ms, (time.perf_counter() - wall) * 1000)
