@@ -1,17 +1,14 @@
 """What is typed wrongly is told in one line."""
 
 import socket
-from dataclasses import dataclass
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
-from certwright.issuer import IssuerApp
-
-
-@dataclass(frozen=True)
-class Spec:
-    pass
+EXAMPLE = Path(__file__).parents[3] / "examples" / "issuer.py"
 
 
 @pytest.fixture
@@ -26,16 +23,18 @@ def kubeconfig(tmp_path):
     return path
 
 
-def test_an_address_in_use_is_named(kubeconfig, capsys):
-    app = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=Spec)
-    app.sign(lambda _request, _issuer: None)
+def test_an_address_in_use_is_named(kubeconfig):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        words = ["--no-preflight", "--no-leader-elect", "--kubeconfig", str(kubeconfig)]
-        with pytest.raises(SystemExit) as ended:
-            app.main(["run", *words, "--probes", address])
-    assert ended.value.code == 2
-    told = capsys.readouterr().err.splitlines()[-1]
+        words = ["--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
+        done = subprocess.run(  # noqa: S603 - it configures logs, so it gets a process of its own
+            [sys.executable, EXAMPLE, "run", *words, "--probes", address],
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+    assert done.returncode == 2
+    told = done.stderr.splitlines()[-1]
     assert told == f"error: --probes {address}: Address already in use; choose another"
