@@ -36,7 +36,7 @@ from certwright.kube import (
     crd_manifest,
     resource_of,
 )
-from certwright.runtime import Declared, Operator, Rng
+from certwright.runtime import Declared, Metrics, Operator, Rng
 from certwright.testkit.calls import CallLog, Calls, CountingTransport
 from certwright.testkit.process import Process
 
@@ -63,8 +63,9 @@ class Cluster(ABC):
     """Where objects go that do not say where."""
     clock: Clock
 
-    def __init__(self, rng: Rng | None = None) -> None:
+    def __init__(self, rng: Rng | None = None, metrics: Metrics | None = None) -> None:
         self._rng = rng
+        self._metrics = metrics
         self._log = CallLog([])
         self._processes: list[Process] = []
         self._installed: set[type[Object]] = set()
@@ -223,7 +224,7 @@ class Cluster(ABC):
             await process.stop()
 
     def _start(self, controllers: Sequence[Declared]) -> None:
-        process = Process(controllers, self._connect, self.clock, self._rng)
+        process = Process(controllers, self._connect, self.clock, self._rng, self._metrics)
         self._processes.append(process)
         self._tasks.create_task(process.run())
 

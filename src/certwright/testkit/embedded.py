@@ -9,7 +9,7 @@ from random import Random
 
 from certwright.client import Client, Request, Response, Selection, Stream, Transport
 from certwright.kube import JsonObject, Resource
-from certwright.runtime import Declared, new_rng
+from certwright.runtime import Declared, Metrics, new_rng
 from certwright.testkit.apiserver.builtins import served_kinds
 from certwright.testkit.apiserver.kinds import ServedKind
 from certwright.testkit.apiserver.server import ApiServer
@@ -38,6 +38,7 @@ class EmbeddedCluster(Cluster):
     the controllers and the server, and the server's own controllers (garbage collection,
     namespaces) take their time; the test's own client is spared. With *rbac*, roles are
     enforced; tests and controllers alike are administrators unless they act as somebody else.
+    With *metrics*, the controllers count there instead of each process anew.
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class EmbeddedCluster(Cluster):
         interference: Interference | None = None,
         seed: int = 0,
         rbac: bool = False,
+        metrics: Metrics | None = None,
     ) -> None:
-        super().__init__(new_rng(seed))
+        super().__init__(new_rng(seed), metrics)
         loop = asyncio.get_running_loop()
         if not isinstance(loop, VirtualLoop):
             raise TypeError(

@@ -24,6 +24,7 @@ _VOLATILE: Final = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"}
 )
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_SHORTEST_INSTANT: Final = len("2030-01-01T00:00:00Z")
 
 
 def end_state(objects: Iterable[JsonObject], ignore: Sequence[str] = ()) -> dict[str, JsonObject]:
@@ -46,6 +47,8 @@ def end_state(objects: Iterable[JsonObject], ignore: Sequence[str] = ()) -> dict
 
 def differences(expected: Mapping[str, JsonObject], actual: Mapping[str, JsonObject]) -> list[str]:
     """Say in one line each what *actual* lacks, has too much, or has otherwise."""
+    if expected == actual:
+        return []
     return list(_compare("", dict(expected), dict(actual)))
 
 
@@ -80,7 +83,7 @@ class _Comparable:
         return {**result, "metadata": self._walk(metadata, ("metadata",))}
 
     def _walk(self, value: Any, path: tuple[str, ...]) -> Any:
-        if any(_matches(pattern, path) for pattern in self._ignored):
+        if self._ignored and any(_matches(pattern, path) for pattern in self._ignored):
             return "<ignored>"
         match value:
             case dict():
@@ -97,7 +100,7 @@ class _Comparable:
         return value
 
     def _text(self, text: str, path: tuple[str, ...]) -> str:
-        if _INSTANT.fullmatch(text):
+        if len(text) >= _SHORTEST_INSTANT and _INSTANT.fullmatch(text):
             return "<instant>"
         if text in self._names:
             return f"<uid of {self._names[text]}>"

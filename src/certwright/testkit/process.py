@@ -10,7 +10,7 @@ import orjson
 from certwright.client import Client, Selection, Transport
 from certwright.clock import Clock
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource, key_of
-from certwright.runtime import Declared, Feed, Manager, Rng
+from certwright.runtime import Declared, Feed, Manager, Metrics, Rng
 
 Witness: TypeAlias = Callable[[Resource, Selection], Awaitable[Iterable[JsonObject]]]
 """Tells which objects a server holds. They are not to be changed."""
@@ -25,6 +25,7 @@ class Process:
     *connect* is called at every start. It returns the transport of the new process and an
     event that, once set, kills it: the manager is cancelled, and as its transport is dead by
     then, nothing is left of it but what it wrote before. *rng* is its only source of chance.
+    It counts in *metrics*, or each time anew.
     """
 
     def __init__(
@@ -33,12 +34,14 @@ class Process:
         connect: Callable[[], tuple[Transport, asyncio.Event]],
         clock: Clock,
         rng: Rng | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.controllers = tuple(controllers)
         self.crashes = 0
         self._connect = connect
         self._clock = clock
         self._rng = rng
+        self._metrics = metrics
         self._manager: Manager | None = None
         self._stopping = asyncio.Event()
         self._ended = asyncio.Event()
@@ -65,7 +68,9 @@ class Process:
             return False
         transport, died = self._connect()
         client = Client(transport, clock=self._clock)
-        self._manager = Manager(client, self.controllers, clock=self._clock, rng=self._rng)
+        self._manager = Manager(
+            client, self.controllers, clock=self._clock, metrics=self._metrics, rng=self._rng
+        )
         try:
             async with asyncio.TaskGroup() as group:
                 life = group.create_task(self._manager.run(), name="manager")

@@ -11,13 +11,13 @@ interleavings and compares every end with that of a calm run.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
 from typing import TypeAlias
 
 from certwright.kube.objects import JsonObject
-from certwright.runtime import Declared
+from certwright.runtime import Declared, Metrics
 from certwright.testkit.embedded import EmbeddedCluster
 from certwright.testkit.endstate import differences, end_state
 from certwright.testkit.faults import CALM, Plan, Storm
@@ -47,6 +47,8 @@ class Play:
     controllers: tuple[Declared, ...]
     ignore: Sequence[str] = ()
     """Fields of the end state that may differ, as ``Kind.path.to.field``."""
+    metrics: Metrics = field(default_factory=Metrics, repr=False, compare=False)
+    """What all runs count together: nobody asks, and setting it up anew takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,9 @@ async def _play(play: Play, plan: Plan, seed: int) -> Run:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
     interference = Interference(plan, loop.trace, loop.clock.jump)
-    async with EmbeddedCluster(play.controllers, interference=interference, seed=seed) as cluster:
+    async with EmbeddedCluster(
+        play.controllers, interference=interference, seed=seed, metrics=play.metrics
+    ) as cluster:
         # A failure is part of the result: its trace is what people need to see.
         [failure] = await asyncio.gather(_act(play, cluster), return_exceptions=True)
         state = end_state(cluster.server.objects(), play.ignore)

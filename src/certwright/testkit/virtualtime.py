@@ -22,11 +22,12 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, TypeVarTuple, Unpack
 
 from certwright.testkit.trace import Trace
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 SPIN_LIMIT = 200_000
 """Rounds of callbacks without any time passing, after which the loop is said to spin."""
@@ -86,7 +87,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     # What BaseEventLoop keeps and its stubs leave out
     _ready: deque[asyncio.Handle]
-    _scheduled: list[asyncio.TimerHandle]
+    _closed: bool
     _stopping: bool
     _timer_cancelled_count: int
 
@@ -95,6 +96,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._now = 0.0
         self._picks = random.Random(f"schedule {seed}") if shuffle else None
         self._numbers = itertools.count(1)
+        # With their time and number in front, timers are compared without running their code
+        self._timer_numbers = itertools.count()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._idle_waiters: list[tuple[float, asyncio.Future[None]]] = []
         self._spins = 0
         self.trace = Trace()
@@ -110,12 +114,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def next_timer(self) -> float | None:
         """Return the loop time of the earliest timer, or None when no timer is set."""
         if self._timer_cancelled_count > 100 and (
-            self._timer_cancelled_count * 2 > len(self._scheduled)
+            self._timer_cancelled_count * 2 > len(self._timers)
         ):
             self._forget_cancelled_timers()
-        while self._scheduled and self._scheduled[0].cancelled():
+        while self._timers and self._timers[0][2].cancelled():
             self._drop_timer()
-        return self._scheduled[0].when() if self._scheduled else None
+        return self._timers[0][0] if self._timers else None
 
     async def idle(self, within: float = 0.0) -> None:
         """Return when nothing is ready and no timer is due in the next *within* seconds.
@@ -149,6 +153,39 @@ class VirtualLoop(asyncio.BaseEventLoop):
         task.__init__(coro, loop=self, name=name, context=context, **kwargs)  # type: ignore[misc]
         return task
 
+    def call_soon(
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.Handle:
+        """Run a callback in its turn."""
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Run a callback at a time; those of the same time run in the order they were set."""
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        timer._scheduled = True  # type: ignore[attr-defined]  # noqa: SLF001
+        heapq.heappush(self._timers, (when, next(self._timer_numbers), timer))
+        return timer
+
+    def close(self) -> None:
+        """Forget everything that was to be run."""
+        super().close()
+        self._timers.clear()
+
     def run_in_executor(  # type: ignore[override]
         self, _executor: object, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
@@ -158,7 +195,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         if not self._ready and not self._stopping:
             self._let_time_pass()
-        while self._scheduled and self._scheduled[0].when() <= self._now:
+        while self._timers and self._timers[0][0] <= self._now:
             self._ready.append(self._drop_timer())
         take = self._ready.popleft if self._picks is None else self._take
         for _ in range(len(self._ready)):
@@ -192,12 +229,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _forget_cancelled_timers(self) -> None:
         """Free what timeouts leave behind: most of them are cancelled long before they are due."""
-        self._scheduled = [timer for timer in self._scheduled if not timer.cancelled()]
-        heapq.heapify(self._scheduled)
+        self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
+        heapq.heapify(self._timers)
         self._timer_cancelled_count = 0
 
     def _drop_timer(self) -> asyncio.TimerHandle:
-        handle = heapq.heappop(self._scheduled)
+        handle = heapq.heappop(self._timers)[2]
         handle._scheduled = False  # type: ignore[attr-defined]  # noqa: SLF001
         if handle.cancelled():
             self._timer_cancelled_count -= 1

@@ -22,7 +22,7 @@ from certwright.testkit.apiserver.causes import (
     type_invalid,
     unsupported_value,
 )
-from certwright.testkit.apiserver.schema import ListType, Schema
+from certwright.testkit.apiserver.schema import CONTAINERS, ListType, Schema
 
 _ANYWHERE = "<nil>"
 """The API server reports combinations of schemas without saying where."""
@@ -220,13 +220,13 @@ def _list_types(value: Any, schema: Schema, path: str, old: Any) -> Iterator[Cau
     if isinstance(value, dict):
         for name, child in value.items():
             node = schema.properties.get(name, schema.additional)
-            if node is not None and isinstance(child, dict | list):
+            if node is not None and isinstance(child, CONTAINERS):
                 before = old.get(name, _NEW) if isinstance(old, dict) else _NEW
                 yield from _list_types(child, node, f"{path}.{name}" if path else name, before)
     elif isinstance(value, list):
         yield from _duplicates(value, schema, path)
         for index, item in enumerate(value if schema.items is not None else ()):
-            if isinstance(item, dict | list):
+            if isinstance(item, CONTAINERS):
                 yield from _list_types(item, schema.items or Schema(), f"{path}[{index}]", _NEW)
 
 

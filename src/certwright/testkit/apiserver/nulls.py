@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from certwright.testkit.apiserver.schema import UNSET, Schema
+from certwright.testkit.apiserver.schema import CONTAINERS, UNSET, Schema
 
 
 def drop_nulls(value: Any, schema: Schema) -> None:
@@ -19,9 +19,9 @@ def drop_nulls(value: Any, schema: Schema) -> None:
             if child is None:
                 if not node.nullable and node.default is UNSET:
                     del value[name]
-            elif isinstance(child, dict | list):
+            elif isinstance(child, CONTAINERS):
                 drop_nulls(child, node)
     elif isinstance(value, list) and schema.items is not None:
         for item in value:
-            if isinstance(item, dict | list):
+            if isinstance(item, CONTAINERS):
                 drop_nulls(item, schema.items)

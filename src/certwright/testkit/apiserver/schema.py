@@ -26,6 +26,9 @@ class _Unset:
 UNSET: Final = _Unset()
 """No default; distinct from a default of null."""
 
+CONTAINERS: Final = (dict, list)
+"""The types of values that have values inside. A tuple is checked faster than a union."""
+
 
 @dataclass(slots=True)
 class Rule:

@@ -7,7 +7,7 @@ Both walk the value, never the schema alone, so cyclic schemas are fine. `certwr
 import copy
 from typing import Any
 
-from certwright.testkit.apiserver.schema import UNSET, Schema
+from certwright.testkit.apiserver.schema import CONTAINERS, UNSET, Schema
 
 _EMBEDDED = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -27,13 +27,13 @@ def default(value: Any, schema: Schema) -> None:
         for index, item in enumerate(value):
             if item is None and items.default is not UNSET and not items.nullable:
                 value[index] = copy.deepcopy(items.default)
-            elif isinstance(item, dict | list):
+            elif isinstance(item, CONTAINERS):
                 default(item, items)
 
 
 def _default_children(value: dict[str, Any], schema: Schema) -> None:
     for name, child in value.items():
-        if child is not None and not isinstance(child, dict | list):
+        if child is not None and not isinstance(child, CONTAINERS):
             continue
         node = schema.properties.get(name, schema.additional)
         if node is None:
@@ -47,7 +47,7 @@ def _default_children(value: dict[str, Any], schema: Schema) -> None:
 def prune(value: Any, schema: Schema, path: str = "") -> list[str]:
     """Drop fields the schema does not know, in place; return their paths."""
     dropped: list[str] = []
-    if isinstance(value, dict | list):
+    if isinstance(value, CONTAINERS):
         _prune(value, schema, path, dropped)
     return dropped
 
@@ -60,14 +60,14 @@ def _prune(value: Any, schema: Schema, path: str, dropped: list[str]) -> None:
             if node is None:
                 if not _is_kept(name, schema):
                     unknown.append(name)
-            elif isinstance(child, dict | list):
+            elif isinstance(child, CONTAINERS):
                 _prune(child, node, f"{path}.{name}" if path else name, dropped)
         for name in unknown:
             del value[name]
             dropped.append(f"{path}.{name}" if path else name)
     elif schema.items is not None:
         for index, item in enumerate(value):
-            if isinstance(item, dict | list):
+            if isinstance(item, CONTAINERS):
                 _prune(item, schema.items, f"{path}[{index}]", dropped)
 
 

@@ -15,7 +15,7 @@ from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
 from certwright.kube.quantities import Quantity
 from certwright.kube.timestamps import format_micro_time, format_time, parse_time
-from certwright.testkit.apiserver.schema import Schema
+from certwright.testkit.apiserver.schema import CONTAINERS, Schema
 
 DEPTH_LIMIT = 200
 """Deeper objects than any kind has, and shallower than Python's stack."""
@@ -31,9 +31,19 @@ class Unreadable(ValueError):
 
 def decoder(schema: Schema, kind: str, version: str) -> Callable[[JsonObject], list[str]]:
     """Return the `decode` hook of a built-in kind."""
+    read = reader(schema, kind, version)
 
     def decode(obj: JsonObject) -> list[str]:
         check_depth(obj)
+        return read(obj)
+
+    return decode
+
+
+def reader(schema: Schema, kind: str, version: str) -> Callable[[JsonObject], list[str]]:
+    """Return what reads an object, or a part of one, that is known not to be too deep."""
+
+    def read(obj: JsonObject) -> list[str]:
         unknown: list[str] = []
         try:
             _struct(obj, schema, ("", ""), unknown)
@@ -43,7 +53,7 @@ def decoder(schema: Schema, kind: str, version: str) -> Callable[[JsonObject], l
             ) from None
         return unknown
 
-    return decode
+    return read
 
 
 def check_depth(value: Any) -> None:
@@ -54,13 +64,14 @@ def check_depth(value: Any) -> None:
     """
     level = [value]
     for _ in range(DEPTH_LIMIT):
-        below: list[Any] = []
-        for item in level:
-            children = item.values() if isinstance(item, dict) else item
-            below += [child for child in children if isinstance(child, dict | list)]
-        if not below:
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, CONTAINERS)
+        ]
+        if not level:
             return
-        level = below
     raise BadRequest("error decoding JSON: exceeded max depth")
 
 
@@ -81,16 +92,12 @@ def _struct(value: Any, schema: Schema, where: _Where, unknown: list[str]) -> No
         inner = (full, f"{fields}.{name}" if fields else name)
         decoded = _decode(value[name], node, inner, unknown, struct)
         if decoded is None or (
-            _is_empty(decoded) and not node.optional and name not in schema.required
+            not decoded and not node.optional and name not in schema.required
             and _left_out_when_empty(node)
         ):  # fmt: skip
             del value[name]
         else:
             value[name] = decoded
-
-
-def _is_empty(value: Any) -> bool:
-    return value in ("", 0, False) or (isinstance(value, dict | list) and not value)
 
 
 def _left_out_when_empty(node: Schema) -> bool:

@@ -15,7 +15,7 @@ from certwright.testkit.apiserver.causes import (
 from certwright.testkit.apiserver.cel.expressions import Expression, ExpressionError, result_type
 from certwright.testkit.apiserver.cel.values import needs_conversion, to_cel
 from certwright.testkit.apiserver.constraints import correlated
-from certwright.testkit.apiserver.schema import ListType, Rule, Schema
+from certwright.testkit.apiserver.schema import CONTAINERS, ListType, Rule, Schema
 
 COST_LIMIT: Final = 10_000_000
 """Steps a rule may take, judged by the size of the value and how deeply its loops nest."""
@@ -207,7 +207,7 @@ def _cause(rule: Rule, path: str, value: Any, message: str) -> Cause:
         return required(path, message)
     if rule.reason == "FieldValueDuplicate":
         return duplicate_value(path, value)
-    if isinstance(value, dict | list):
+    if isinstance(value, CONTAINERS):
         return Cause("FieldValueInvalid", f"Invalid value: {message}", path or "<nil>")
     return invalid_value(path, value, message)
 

@@ -12,7 +12,7 @@ from certwright.kube.objects import JsonObject
 from certwright.testkit.apiserver import cel
 from certwright.testkit.apiserver.bodies import go_type
 from certwright.testkit.apiserver.builtins.checks import name_causes
-from certwright.testkit.apiserver.builtins.decode import check_depth, decoder
+from certwright.testkit.apiserver.builtins.decode import check_depth, reader
 from certwright.testkit.apiserver.builtins.notation import META, definitions
 from certwright.testkit.apiserver.causes import invalid_value
 from certwright.testkit.apiserver.constraints import validate
@@ -130,7 +130,7 @@ class _Decoder:
     def __init__(self, schema: Schema, resource: Resource) -> None:
         self._schema = schema
         self._resource = resource
-        self._read_metadata = decoder(_object_meta(), resource.kind, resource.version)
+        self._read_metadata = reader(_object_meta(), resource.kind, resource.version)
 
     def __call__(self, obj: JsonObject) -> list[str]:
         check_depth(obj)
