@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import structlog
+
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client, HttpTransport, TransportError, load_config
@@ -24,6 +26,8 @@ from certwright.runtime import (
 
 if TYPE_CHECKING:
     from certwright.issuer.app import IssuerApp
+
+_log = structlog.get_logger()
 
 
 class NotReadyToRun(Exception):
@@ -75,6 +79,7 @@ async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTE
     config = load_config(options.kubeconfig, options.context)
     as_json = {"json": True, "text": False}.get(options.log_format)
     configure_logs(level=options.log_level, as_json=as_json)
+    _log.info("starting", issuer=app.name, server=config.server, configuration=config.source)
     metrics = Metrics(urlsplit(config.server).netloc)
     where = options.installation
     async with Client(HttpTransport(config), observers=[metrics]) as client:

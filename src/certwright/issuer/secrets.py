@@ -25,6 +25,13 @@ class SecretKey(str):
         return "SecretKey(…)"
 
 
+class NoSuchKey(KeyError):
+    """A Secret lacks a key. Unlike other such errors it reads as a sentence: statuses show it."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class SecretData(Mapping[str, bytes]):
     """The keys of one Secret, as they are. Its repr tells the keys only."""
 
@@ -33,7 +40,10 @@ class SecretData(Mapping[str, bytes]):
         self._data = dict(data)
 
     def __getitem__(self, key: str) -> bytes:
-        return self._data[key]
+        try:
+            return self._data[key]
+        except KeyError:
+            raise NoSuchKey(f'secret "{self.name}" has no key "{key}"') from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)

@@ -155,7 +155,7 @@ def text_of(error: BaseException) -> str:
     """
     if isinstance(error, BaseExceptionGroup):
         said = f"{error.message}: " + "; ".join(text_of(one) for one in error.exceptions[:8])
-    elif isinstance(error, KeyError):
+    elif type(error) is KeyError:  # its text is a name and no more
         said = f"KeyError: {error}"
     elif isinstance(error, pki.PkiError):
         said = named(error)

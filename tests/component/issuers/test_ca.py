@@ -151,7 +151,7 @@ SECRETS = {
     "expired": lambda now: held(root(now - 20 * DAY, lifetime=10 * DAY)),
 }
 REASONS = {
-    "nothing in it": "tls.crt",
+    "nothing in it": 'secret "ca" has no key "tls.crt"',
     "no PEM": "MalformedPem",
     "another key": "the private key does not belong to the certificate",
     "no authority": "not allowed to sign certificates",

@@ -29,7 +29,7 @@ def test_an_address_in_use_is_named(kubeconfig):
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         words = ["--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
-        done = subprocess.run(  # noqa: S603 - it configures logs, so it gets a process of its own
+        done = subprocess.run(  # it configures logs: a process of its own
             [sys.executable, EXAMPLE, "run", *words, "--probes", address],
             capture_output=True,
             check=False,

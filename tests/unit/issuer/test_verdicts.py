@@ -7,6 +7,7 @@ import pytest
 
 from certwright import pki
 from certwright.issuer.httperrors import http_verb
+from certwright.issuer.secrets import NoSuchKey
 from certwright.issuer.verbs import (
     IssuerUnavailable,
     Pending,
@@ -126,6 +127,7 @@ def test_chains_that_bite_their_tail_end():
         (ValueError("plain"), "plain"),
         (ValueError(), "ValueError"),
         (KeyError("a"), "KeyError: 'a'"),
+        (NoSuchKey('secret "ca" has no key "tls.crt"'), 'secret "ca" has no key "tls.crt"'),
         (ValueError("100%d {0} %s"), "100%d {0} %s"),
         (ValueError("a\x00b\x1bc\nd"), "a�b�c\nd"),
         (ExceptionGroup("both", [ValueError("a"), KeyError("b")]), "both: a; KeyError: 'b'"),
