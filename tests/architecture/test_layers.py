@@ -49,6 +49,7 @@ THIRD_PARTY = {
     "pytest": {"certwright.testkit.plugin"},
     "pytest_asyncio": {"certwright.testkit.plugin"},
     "structlog": {
+        "certwright.issuer.running",
         "certwright.issuer.threads",
         "certwright.issuers.acme.issuer",
         "certwright.runtime.",
