@@ -127,6 +127,24 @@ def test_diff_names_what_cannot_be_applied(cli, installed, create):
     assert "problem: Could not decode resource at index 0 in 'a.yaml'" in done.err
 
 
+def test_diff_tells_that_a_large_deletion_waits_to_be_confirmed(cli, installed, create, ask):
+    create(managed("many", "many"), secret("many", {"a.yaml": ""}))
+    kept = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": f"m{number}"}
+        for number in range(12)
+    ]
+    status = {"status": {"resources": kept, "conditions": []}}
+    ask(lambda client: client.patch(MR, Key("default", "many"), status, subresource="status"))
+    told = "nothing is deleted before that is confirmed: 12 of 12 objects"
+    assert told in cli("mr", "diff", "many").err
+    ask.patch(
+        MR,
+        "many",
+        {"metadata": {"annotations": {"resources.certwright.dev/confirm-prune": "true"}}},
+    )
+    assert told not in cli("mr", "diff", "many").err
+
+
 def test_force_delete_asks_first_and_tells_what_holds(cli, web, ask):
     refused = cli("mr", "force-delete", "web")
     assert refused.code == 2

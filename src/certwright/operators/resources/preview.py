@@ -23,6 +23,7 @@ from certwright.operators.resources.desired import (
     desired_objects,
 )
 from certwright.operators.resources.equivalences import Equivalences
+from certwright.operators.resources.guards import PruneGuard
 from certwright.operators.resources.inventory import compare, recorded, ref_of
 from certwright.operators.resources.origin import Origin
 from certwright.operators.resources.scaled import scale_targets
@@ -81,7 +82,8 @@ async def preview(
         rules = policy.delete_rules(resource, removed, garbage_collected=False)
         gone = map(ref_of, removed)
         changes |= await engine.delete(gone, owner=owner, rules=rules, dry_run=True)
-    return Preview(changes, problems, (*_notes(resource), *desired.remarks, *scaled.warnings))
+    notes = (*_notes(resource, len(inventory), len(removed)), *desired.remarks, *scaled.warnings)
+    return Preview(changes, problems, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +143,13 @@ async def _autoscalers(target: Client, desired: Desired) -> list[dict[str, objec
     return found
 
 
-def _notes(resource: ManagedResource) -> Iterable[str]:
+def _notes(resource: ManagedResource, before: int, removed: int) -> Iterable[str]:
     if resource.metadata.deletion_timestamp is not None:
         yield "the ManagedResource is being deleted: its objects go, whatever this says"
     if keys.truthy(resource.metadata.annotations.get(keys.IGNORE)):
         yield f"the ManagedResource is ignored ({keys.IGNORE}): none of this happens"
     if resource.spec.suspend:
         yield "the ManagedResource is suspended: none of this happens until it is resumed"
+    confirmed = resource.metadata.annotations.get(keys.CONFIRM_PRUNE)
+    if objection := PruneGuard().objection(before=before, removed=removed, confirmed=confirmed):
+        yield f"nothing is deleted before that is confirmed: {objection}"
