@@ -63,7 +63,8 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
     meta: Meta
     raw: bytes
     own_fields: bytes = b""
-    """JSON array of the managedFields entries of our own managers; empty if there are none."""
+    """JSON array of the managedFields entries of our own managers, without their times; empty if
+    there are none."""
     malformed: str = ""
     """What is wrong with the metadata, when the server delivered it in the wrong shape."""
 

@@ -27,6 +27,8 @@ _log = structlog.get_logger()
 
 SHARED_STRINGS = 1_000
 """How many label values are remembered for sharing; the rest is probably unique anyway."""
+SHARED_FIELDS = 100
+"""How many sets of fields are; a controller writes objects of few shapes."""
 
 
 class BrokenJson(ValueError):
@@ -57,6 +59,7 @@ class Intake:
         self._managers = frozenset(orjson.dumps(name) for name in field_managers)
         self._transform = transform
         self._shared: dict[str, str] = {}
+        self._shared_fields: dict[bytes, bytes] = {}
         # Lists of built-in kinds leave these two out of their items.
         kind = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
         self._type_prefix = kind[:-1] + b","
@@ -93,7 +96,7 @@ class Intake:
         own_fields = b""
         managed = found.managed_fields
         if memoryview(managed):
-            own_fields = own_entries(managed, self._managers)
+            own_fields = self._share_fields(own_entries(managed, self._managers))
             raw = _cut(raw, managed, *span)
         else:
             raw = raw[span[0] : span[1]]
@@ -140,6 +143,11 @@ class Intake:
             else:
                 pairs += (label, shared.get(value, value))
         return tuple(pairs)
+
+    def _share_fields(self, own: bytes) -> bytes:
+        """Return a set of fields, equal ones of many objects being one."""
+        shared = self._shared_fields
+        return shared.get(own, own) if len(shared) >= SHARED_FIELDS else shared.setdefault(own, own)
 
     def _unusual(self, raw: bytes) -> Entry:
         """Keep what can be read of an object whose metadata does not have the usual shape."""

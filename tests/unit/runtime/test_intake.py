@@ -76,6 +76,27 @@ def test_only_our_own_field_ownership_is_kept_and_apart_from_the_object() -> Non
     assert take_in(widget(managedFields=[theirs])).managed_fields == []
 
 
+def test_objects_of_one_shape_share_what_is_known_of_their_fields() -> None:
+    intake = Intake(WIDGETS, field_managers=["me"])
+    fields = {"f:spec": {'k:{"time":"now"}': {}}}
+    written = [
+        {"manager": "me", "apiVersion": "v1", "time": f"2026-01-01T00:00:0{second}Z", "x": fields}
+        for second in range(2)
+    ]
+    one, two = (take_in(widget(managedFields=[entry]), intake) for entry in written)
+    assert one.own_fields is two.own_fields
+    assert one.managed_fields == [{"manager": "me", "apiVersion": "v1", "x": fields}]
+
+
+def test_objects_of_many_shapes_are_not_remembered_for_ever(monkeypatch) -> None:
+    monkeypatch.setattr("certwright.runtime.intake.SHARED_FIELDS", 2)
+    intake = Intake(WIDGETS, field_managers=["me"])
+    for number in range(5):
+        entry = {"manager": "me", "fieldsV1": {f"f:{number}": {}}}
+        assert take_in(widget(managedFields=[entry]), intake).managed_fields == [entry]
+    assert len(intake._shared_fields) == 2
+
+
 def test_an_entry_does_not_hold_on_to_the_bytes_it_came_from() -> None:
     raw = json.dumps(widget(managedFields=[{"manager": "me", "x": "y" * 10_000}])).encode()
     entry = Intake(WIDGETS, field_managers=["they"]).entry(raw)
