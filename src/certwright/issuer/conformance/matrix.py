@@ -1,10 +1,14 @@
 """A report as text for a terminal, and as JUnit XML for a pipeline. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 from xml.etree import ElementTree as ET
 
 from certwright.issuer.conformance.features import Feature
 from certwright.issuer.conformance.results import Report, Result, Verdict
+
+_LISTED: Final = 3
+"""So many cases that were skipped for one reason are named."""
 
 
 def render(report: Report) -> str:
@@ -16,7 +20,7 @@ def render(report: Report) -> str:
         lines += [line for result in failed for line in _failure_lines(result)]
     if skipped := [one for one in report.results if one.verdict is Verdict.SKIPPED]:
         lines += ["", "skipped"]
-        lines += [f"  {one.suite}: {one.name} ({one.skipped})" for one in skipped]
+        lines += _skipped_lines(skipped)
     counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in Verdict)
     seconds = sum(result.seconds for result in report.results)
     return "\n".join([*lines, "", f"{counts}, {seconds:.1f} s of waiting for answers"]) + "\n"
@@ -69,6 +73,16 @@ def _failure_lines(result: Result) -> Iterator[str]:
     yield f"  {result.suite}: {result.name}"
     for violation in result.violations:
         yield f"    {violation}"
+
+
+def _skipped_lines(results: Iterable[Result]) -> Iterator[str]:
+    """Yield each case with why it was skipped; cases in plenty that share it are counted."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in results:
+        found.setdefault((one.suite, one.skipped), []).append(one.name)
+    for (suite, why), names in found.items():
+        told = names if len(names) <= _LISTED else [f"{len(names)} cases"]
+        yield from (f"  {suite}: {name} ({why})" for name in told)
 
 
 def _printable(text: str) -> str:

@@ -61,6 +61,17 @@ def test_the_authority_is_returned_by_every_certificate_request():
     assert Report("x", [only_csrs], {}).standing(Feature.SAVE_CA) == "not tried"
 
 
+def test_many_cases_that_are_skipped_for_one_reason_are_counted():
+    def skipped(number, why):
+        return Result("Behaviour", f"case {number}", frozenset(), skipped=why)
+
+    many = [skipped(number, "not here") for number in range(4)]
+    few = [skipped(number, "nor there") for number in range(3)]
+    text = render(Report("x", [*many, *few], {}))
+    assert "  Behaviour: 4 cases (not here)\n" in text
+    assert "  Behaviour: case 2 (nor there)\n" in text
+
+
 def test_failures_and_what_was_skipped_are_listed_by_name():
     text = render(REPORT)
     assert "  CertificateRequest: a wildcard\n    MissingName: names are missing" in text
