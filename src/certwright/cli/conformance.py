@@ -15,12 +15,13 @@ Issuer = Annotated[
     str, typer.Option(metavar="GROUP/KIND/NAME", help="Whom to test; it must exist and be served.")
 ]
 Namespace = Annotated[
-    str,
+    str | None,
     typer.Option(
         "-n",
         "--namespace",
         metavar="NAME",
-        help="Where requests are made, and the issuer if its kind has namespaces.",
+        help="Where requests are made, and the issuer if its kind has namespaces."
+        " Default: the one of the context, or default.",
     ),
 ]
 Unsupported = Annotated[
@@ -42,7 +43,7 @@ Unsupported = Annotated[
 )
 def conformance(
     issuer: Issuer,
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     unsupported: Unsupported = None,
     key_secrets: Annotated[
         bool,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from certwright.client import Client, ConfigError, TransportError, connect
+from certwright.client import Client, ConfigError, HttpTransport, TransportError, load_config
 from certwright.clock import SYSTEM
 from certwright.issuer.conformance.features import Feature
 from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import Report, Result, Verdict
 from certwright.issuer.conformance.runner import ITEMS, run
 from certwright.issuer.conformance.subject import PATIENCE, Subject
-from certwright.kube import ApiError, Key, Resource, parse_duration
+from certwright.kube import ApiError, Key, NotFound, Resource, parse_duration
 
 DESCRIPTION = (
     "Ask an issuer that runs in a cluster for certificates of every kind, check each answer,"
@@ -58,7 +58,8 @@ class Options:
     issuer: IssuerName
     kubeconfig: Path | None = None
     context: str | None = None
-    namespace: str = "default"
+    namespace: str | None = None
+    """None: that of the context."""
     unsupported: Sequence[Feature] = field(default=())
     junit: Path | None = None
     patience: timedelta = PATIENCE
@@ -76,8 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--context", help="which context of the kubeconfig")
     parser.add_argument(
         "--namespace",
-        default="default",
-        help="where requests are made, and the issuer if it has one",
+        help="where requests are made, and the issuer if it has one; default: as kubectl finds it",
     )
     parser.add_argument(
         "--unsupported",
@@ -132,19 +132,25 @@ def main(options: Options) -> int:
 
 
 async def _test(options: Options) -> Report:
-    async with connect(kubeconfig=options.kubeconfig, context=options.context) as client:
+    config = load_config(options.kubeconfig, options.context)
+    namespace = options.namespace or config.namespace or "default"
+    async with Client(HttpTransport(config)) as client:
         resource = await _resource_of(client, options.issuer)
         subject = Subject(
             client,
             SYSTEM,
-            Key(options.namespace if resource.namespaced else "", options.issuer.name),
+            Key(namespace if resource.namespaced else "", options.issuer.name),
             resource,
-            options.namespace,
+            namespace,
             dict.fromkeys(options.unsupported, "by --unsupported"),
             options.patience,
             key_secrets=options.key_secrets,
         )
-        await client.get(resource, subject.issuer)  # better said at once than fifty times
+        try:
+            await client.get(resource, subject.issuer)  # better said at once than fifty times
+        except NotFound as error:
+            where = f" in namespace {namespace}" if resource.namespaced else ""
+            raise NoSuchIssuer(f"{error}{where}") from error
         return await run(subject, ITEMS, progress=_show)
 
 

@@ -1,0 +1,37 @@
+"""`certwright conformance` against a cluster where there is nothing to test."""
+
+import pytest
+import yaml
+
+from certwright.client import Client, until_served
+from certwright.issuers.ca import app
+from certwright.testkit.apiserver import ApiServer
+
+
+@pytest.fixture
+async def tested(start, tmp_path):
+    """Run the command with the namespace ``shop`` in the context."""
+    api, kubeconfig = ApiServer(), tmp_path / "kubeconfig"
+
+    async def run(issuer, *words):
+        options = ("--issuer", f"issuers.certwright.dev/{issuer}", "--kubeconfig", kubeconfig)
+        running = await start("conformance", *options, *words)
+        return await running.end(), running.text
+
+    async with api.serve() as endpoint, Client(api.transport()) as client:
+        for definition in app.crds():
+            await client.apply(definition)
+            await until_served(client, definition)
+        endpoint.write_kubeconfig(kubeconfig)
+        config = yaml.safe_load(kubeconfig.read_text("utf-8"))
+        config["contexts"][0]["context"]["namespace"] = "shop"
+        kubeconfig.write_text(yaml.safe_dump(config), "utf-8")
+        yield run
+
+
+async def test_an_issuer_that_is_not_there_is_told_with_its_namespace(tested):
+    missing = 'error: caissuers.issuers.certwright.dev "no" not found in namespace'
+    assert await tested("CAIssuer/no") == (2, f"{missing} shop")
+    assert await tested("CAIssuer/no", "-n", "other") == (2, f"{missing} other")
+    code, text = await tested("CAClusterIssuer/no")
+    assert (code, "namespace" in text) == (2, False)
