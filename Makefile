@@ -42,6 +42,11 @@ up: $(READY) ## Start the embedded API server, the controllers and samples; Ctrl
 demo: $(READY) ## A scripted tour: each step with its result, then exit
 	@$(BIN)/python examples/tour.py
 
+# Tests start Python dozens of times: what one process compiled the others find, and nothing is
+# left beside the sources.
+test test-real sim: export PYTHONDONTWRITEBYTECODE :=
+test test-real sim: export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
+
 .PHONY: test
 test: $(READY) ## All tests that need no cluster
 	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
