@@ -229,6 +229,23 @@ def run_app(cert_manager: CertManager):
 
 
 @pytest.fixture
+def certified(cert_manager_cluster: RealCluster, run_app, make_certificate, until, ready, key_pair):
+    """Run an app and have cert-manager obtain a certificate of one of its issuers."""
+
+    async def obtain(app: IssuerApp, spec: JsonObject) -> tuple[pki.Chain, pki.PrivateKey, bytes]:
+        resource, metadata = app.namespaced_kind.resource, {"name": "tested"}
+        kind = {"apiVersion": resource.api_version, "kind": resource.kind}
+        async with run_app(app):
+            await cert_manager_cluster.serve(*app.kinds)
+            await cert_manager_cluster.create({**kind, "metadata": metadata, "spec": spec})
+            await make_certificate("web", IssuerRef("tested", resource.kind, resource.group))
+            await until(Certificate, "web", ready)
+        return await key_pair("web")
+
+    return obtain
+
+
+@pytest.fixture
 async def ca_issuer(ca_service: Service, cert_manager_cluster: RealCluster) -> IssuerRef:
     """An issuer in the test's namespace."""
     return await made_issuer(cert_manager_cluster, ca.namespaced_kind, "ca", ca_service)

@@ -1,5 +1,5 @@
 """Authorities of the folder above, and the real cert-manager."""
 
-from certmanager_world import key_pair, make_certificate, ready, run_app, until
+from certmanager_world import certified, key_pair, make_certificate, ready, run_app, until
 
-__all__ = ["key_pair", "make_certificate", "ready", "run_app", "until"]
+__all__ = ["certified", "key_pair", "make_certificate", "ready", "run_app", "until"]

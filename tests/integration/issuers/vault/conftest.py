@@ -8,8 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from aiohttp import web
+from certmanager_world import certified, key_pair, make_certificate, ready, run_app, until
 
 from certwright import pki
+
+__all__ = ["certified", "key_pair", "make_certificate", "ready", "run_app", "until"]
 
 
 def refused(status, *reasons):

@@ -1,0 +1,18 @@
+"""From a Certificate through cert-manager to a key that never leaves its token."""
+
+import pytest
+
+from certwright import pki
+from certwright.testkit import RealCluster
+
+pytestmark = pytest.mark.timeout(120)
+
+
+async def test_a_key_in_a_token_signs_a_certificate(
+    cert_manager_cluster: RealCluster, certified, hsm_app, hsm_spec, pin_secret
+):
+    await cert_manager_cluster.create(pin_secret())
+    spec = hsm_spec()
+    chain, key, authority = await certified(hsm_app, spec)
+    pki.check_key_pair(chain.leaf, key)
+    assert pki.read_bundle(authority) == pki.read_bundle(spec["certificates"].encode())
