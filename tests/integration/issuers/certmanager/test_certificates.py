@@ -5,6 +5,7 @@ import pytest
 from certwright import pki
 from certwright.issuers.acme import acme_issuer
 from certwright.issuers.cfssl import app as cfssl_app
+from certwright.issuers.selfsigned import app as selfsigned_app
 from certwright.testkit import RealCluster
 
 pytestmark = pytest.mark.timeout(120)
@@ -14,6 +15,12 @@ async def test_cfssl_signs_a_certificate(certified, cfssl):
     chain, key, authority = await certified(cfssl_app, {"url": cfssl.url})
     pki.check_key_pair(chain.leaf, key)
     assert pki.read_bundle(authority) == [cfssl.root.certificate]
+
+
+async def test_a_certificate_is_signed_with_its_own_key(certified):
+    chain, key, _ = await certified(selfsigned_app, {})
+    pki.check_key_pair(chain.leaf, key)
+    chain.leaf.verify_directly_issued_by(chain.leaf)
 
 
 async def test_acme_signs_a_certificate(
