@@ -7,10 +7,10 @@ from contextlib import aclosing, asynccontextmanager
 import orjson
 import pytest
 
+from certwright.apply.following import follow
 from certwright.client import Client, ConnectionLost, Request, Response
 from certwright.kube import Forbidden, Key
 from certwright.kube.kinds import ConfigMap
-from certwright.managed.following import follow
 from certwright.testkit import VirtualLoop
 
 
