@@ -1,4 +1,4 @@
-"""One object as it changes, over watches that break in every way."""
+"""Objects as they change, over watches that break in every way."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from certwright.apply.following import follow
-from certwright.client import Client, ConnectionLost, Request, Response
+from certwright.client import Client, ConnectionLost, Request, Response, Selection
 from certwright.kube import Forbidden, Key
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import VirtualLoop
@@ -75,8 +75,10 @@ def versions(script: Script, count: int) -> list[str | None]:
     async def told() -> list[str | None]:
         found = []
         client = Client(script)
-        async with aclosing(follow(client, ConfigMap, Key("ns", "c"))) as states:
-            async for state in states:
+        selection = Selection("ns", fields="metadata.name=c")
+        async with aclosing(follow(client, ConfigMap, selection)) as states:
+            async for objects in states:
+                state = objects.get(Key("ns", "c"))
                 found.append(state and state["metadata"]["resourceVersion"])
                 if len(found) == count:
                     return found
