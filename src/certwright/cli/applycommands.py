@@ -68,11 +68,12 @@ NoAdopt = Annotated[
 
 
 @commands.command(
+    short_help="Make the cluster hold the objects of these files.",
     epilog=examples(
         "certwright apply -f app/ -i my-app -n prod --prune --wait",
         "helm template my-app ./chart | certwright apply -f - -i my-app -n prod --prune",
         "certwright apply -f app.yaml -i my-app --dry-run -o json",
-    )
+    ),
 )
 def apply(
     filename: Files,
@@ -113,10 +114,11 @@ def apply(
 
 
 @commands.command(
+    short_help="Show what apply would change, field by field.",
     epilog=examples(
         "certwright diff -f app/ -i my-app -n prod --prune",
         "certwright diff -f app.yaml -i my-app && echo nothing to do",
-    )
+    ),
 )
 def diff(
     filename: Files,
@@ -150,11 +152,12 @@ def diff(
 
 
 @commands.command(
+    short_help="Delete the objects of an inventory, in order.",
     epilog=examples(
         "certwright delete -i my-app -n prod --dry-run",
         "certwright delete -i my-app -n prod --wait   # everything that was applied as my-app",
         "certwright delete -f old.yaml -i my-app -n prod",
-    )
+    ),
 )
 def delete(
     inventory: Inventory,
@@ -188,10 +191,11 @@ def delete(
 
 
 @commands.command(
+    short_help="Show objects, what they own, and how each of them is.",
     epilog=examples(
         "certwright tree -i my-app -n prod",
         "certwright tree -f app/ -n prod -o json",
-    )
+    ),
 )
 def tree(
     inventory: Annotated[

@@ -21,13 +21,14 @@ def _group() -> None:
 
 
 @cert.command(
+    short_help="Show certificates, and what is wrong with them.",
     epilog=examples(
         "certwright cert inspect tls.crt",
         "certwright cert inspect tls.crt --expires-within 168h  # for a cron job",
         "certwright cert inspect secret/web-tls -n shop         # chain, key match, trust",
         "certwright cert inspect cr/web-1 -n shop --lint        # does it fit what was asked for?",
         "certwright cert inspect - -o json < bundle.pem",
-    )
+    ),
 )
 def inspect(
     sources: Annotated[

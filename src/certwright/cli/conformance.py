@@ -35,11 +35,12 @@ Unsupported = Annotated[
 
 
 @commands.command(
+    short_help="Test which certificates an issuer signs.",
     epilog=examples(
         "certwright conformance --issuer pki.example.com/DemoIssuer/my-ca -n shop",
         "certwright conformance --issuer pki.example.com/DemoClusterIssuer/my-ca --junit out.xml",
         "certwright conformance --issuer … --unsupported Duration --unsupported IssueCA",
-    )
+    ),
 )
 def conformance(
     issuer: Issuer,

@@ -20,11 +20,12 @@ commands = typer.Typer(rich_markup_mode=None)
 
 
 @commands.command(
+    short_help="Collect immutable objects that nothing uses any more.",
     epilog=examples(
         "certwright gc --dry-run                     # what would go, and why the rest stays",
         "certwright gc -n garden --minimum-lifetime 1h",
         "certwright gc --dry-run -o json | jq '.objects[] | select(.verdict==\"collectable\")'",
-    )
+    ),
 )
 def gc(
     dry_run: Annotated[
@@ -67,10 +68,11 @@ def gc(
 
 
 @commands.command(
+    short_help="Name ConfigMaps and Secrets after their contents.",
     epilog=examples(
         "certwright unique -f app/ | kubectl apply -f -",
         "certwright unique -f config.yaml -f deployment.yaml -o json",
-    )
+    ),
 )
 def unique(
     filename: Files,

@@ -42,12 +42,13 @@ OptionalTargets = Annotated[
 
 
 @app.command(
+    short_help="Start an API server, controllers and samples.",
     epilog=examples(
         "certwright up                               # a cluster to play with",
         "certwright up examples/greeting.py          # with a controller and its samples",
         "certwright up --kubeconfig ./kubeconfig my_controllers.py",
         "certwright up --real my_controllers.py      # on etcd and kube-apiserver",
-    )
+    ),
 )
 def up(
     controllers: OptionalTargets = None,
@@ -110,11 +111,12 @@ def up(
 
 
 @app.command(
+    short_help="Run controllers against a cluster.",
     epilog=examples(
         "certwright run examples/greeting.py         # the current context, or the pod's account",
         "certwright run my_operator.main:controller --context staging",
         "certwright run my_operator --leader-elect my-namespace/my-operator --probes :8081",
-    )
+    ),
 )
 def run(
     controllers: Targets,
@@ -195,7 +197,7 @@ def rbac(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def resource_manager(context: typer.Context) -> None:
-    """Keep ManagedResources, collect garbage and renew tokens, in one process."""
+    """Keep ManagedResources, collect garbage, renew tokens."""
     from certwright.cli.managerflags import parse
     from certwright.cli.resourcemanager import run_resource_manager
 

@@ -21,6 +21,7 @@ from certwright.cli.options import (
 commands = typer.Typer(
     name="mr",
     help="Look at ManagedResources: which there are, what they say, what they would change.",
+    short_help="Look at ManagedResources.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -30,6 +31,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the ManagedRe
 
 @commands.command(
     "list",
+    short_help="List them, those first that need attention.",
     epilog=examples(
         "certwright mr list -n garden                # those that need attention come first",
         "certwright mr list -A -o json",
@@ -51,7 +53,8 @@ def list_(
 
 
 @commands.command(
-    epilog=examples("certwright mr explain my-app -n garden      # why is it not healthy?")
+    short_help="Explain the state of one.",
+    epilog=examples("certwright mr explain my-app -n garden      # why is it not healthy?"),
 )
 def explain(
     name: Name,
@@ -68,10 +71,11 @@ def explain(
 
 
 @commands.command(
+    short_help="Show what the next pass would change.",
     epilog=examples(
         "certwright mr diff my-app -n garden         # 0: nothing, 1: something, 2: an error",
         "certwright mr diff my-app -n shoot--x --target-kubeconfig ./shoot.yaml",
-    )
+    ),
 )
 def diff(
     name: Name,
@@ -109,6 +113,7 @@ def diff(
 
 @commands.command(
     "force-delete",
+    short_help="Delete one whose objects do not go.",
     epilog=examples(
         "certwright mr explain stuck -n garden       # first: what holds it?",
         "certwright mr force-delete stuck -n garden",

@@ -55,7 +55,7 @@ class EmbeddedCluster(Cluster):
         if not isinstance(loop, VirtualLoop):
             raise TypeError(
                 "an embedded cluster needs virtual time: run the test on a VirtualLoop, "
-                "as the fixtures of certwright's pytest plugin do"
+                "as the fixtures of certwright's pytest plugin do with asyncio_mode = auto"
             )
         self._loop = loop
         self._first = tuple(controllers)

@@ -52,6 +52,14 @@ def test_help_ends_with_examples_on_lines_of_their_own(certwright, command):
     assert any(f"certwright {command} " in line for line in examples)
 
 
+@pytest.mark.parametrize("group", ["", "mr", "cert"])
+def test_no_command_is_explained_by_half_a_sentence(certwright, group):
+    code, out, _ = certwright(*group.split(), "--help")
+    commands = out.partition("\nCommands:\n")[2].splitlines()
+    assert (code, commands != []) == (0, True)
+    assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
+
+
 def test_the_resource_manager_explains_itself(certwright):
     code, out, _ = certwright("resource-manager", "--help")
     assert code == 0
