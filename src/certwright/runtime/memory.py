@@ -20,7 +20,8 @@ from pathlib import Path
 from certwright.runtime.manager import Manager
 
 GROWN_BYTES = 2 * 2**20
-"""A process that has grown by less is left alone: it will need that again."""
+GROWN_SHARE = 1 / 32
+"""A process that has grown by less than both is left alone: it will need that again."""
 PERIOD_SECONDS = 10.0
 
 CYCLES_AFTER = 5_000
@@ -30,8 +31,9 @@ _STATM = Path("/proc/self/statm")
 
 
 class Settling:
-    """Gives memory back when every cache is complete, and whenever a process has grown since.
+    """Gives memory back when every cache is complete, and whenever a process has grown and rests.
 
+    At rest, because trimming holds up the event loop: for some milliseconds per hundred MiB.
     To be added to a manager.
     """
 
@@ -45,7 +47,8 @@ class Settling:
         settled = resident_bytes()
         while settled:
             await asyncio.sleep(PERIOD_SECONDS)
-            settled = trim_grown(settled)
+            if self._manager.idle():
+                settled = trim_grown(settled)
 
 
 def settle_memory() -> None:
@@ -63,9 +66,9 @@ def settle_memory() -> None:
 def trim_grown(settled: int) -> int:
     """Return free memory if this process has grown since it occupied *settled* bytes.
 
-    Returns what to compare with next time. Takes milliseconds at most.
+    Returns what to compare with next time.
     """
-    if resident_bytes() < settled + GROWN_BYTES:
+    if resident_bytes() < settled + max(GROWN_BYTES, settled * GROWN_SHARE):
         return settled
     _trim()
     return resident_bytes()

@@ -43,6 +43,13 @@ def test_a_process_that_has_hardly_grown_is_left_alone():
     assert trim_grown(now - GROWN_BYTES + MIB) == now - GROWN_BYTES + MIB
 
 
+def test_a_large_process_may_grow_by_more():
+    ballast = b"x" * (200 * MIB)
+    settled = resident_bytes() - 4 * MIB
+    assert trim_grown(settled) == settled
+    assert len(ballast) == 200 * MIB
+
+
 def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_than_told():
     told = gc.get_threshold()
     try:
