@@ -1,5 +1,6 @@
 """ManagedResources for people: one line each, or everything about one. Pure."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -19,6 +20,8 @@ _NARROWEST: Final = 120
 """Less room says nothing; then lines are wrapped."""
 _LONGEST_SAYING: Final = 300
 _HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS")
+_NAMING: Final = re.compile(r'^(error during apply of object "[^"]*"|\w+ "[^"]*" is \w+): ')
+"""How messages begin that name the object, which has been named already."""
 _NOTEWORTHY: Final = (
     ("resources.gardener.cloud/ignore", "it is ignored while it has this annotation"),
     ("gardener.cloud/operation", "an operation was asked for"),
@@ -158,8 +161,7 @@ def _troubles(status: JsonObject) -> Iterator[str]:
     for one in _list(status, "objects"):
         state = one.get("action") or one.get("health") or ""
         why = str(one.get("message") or one.get("reason") or "")
-        quoted = f'{one.get("kind")} "{_named(one).partition(" ")[2]}" is {str(state).lower()}: '
-        yield f"{_named(one)} {state}: {one_line(why.removeprefix(quoted), 300)}"
+        yield f"{_named(one)} {state}: {one_line(_NAMING.sub('', why), 300)}"
         if writer := one.get("lastWriter"):
             yield f"    last written by {writer}"
 

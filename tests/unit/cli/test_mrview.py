@@ -175,3 +175,6 @@ def test_an_object_in_trouble_is_named_once():
     told["message"] = 'Pod "x/a" is unhealthy: it does not run'
     text = explanation(resource("a", status={"objects": [told]}), [], NOW)
     assert "  Pod x/a Unhealthy: it does not run\n" in text
+    told |= {"action": "failed", "message": 'error during apply of object "v1/Pod/x/a": refused'}
+    text = explanation(resource("a", status={"objects": [told]}), [], NOW)
+    assert "  Pod x/a failed: refused\n" in text
