@@ -13,7 +13,7 @@ import pytest
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Bundle, Issuer, IssuerApp, Pending, Request
-from certwright.kube import JsonObject, crd_manifest
+from certwright.kube import JsonObject
 from certwright.testkit import (
     EmbeddedCluster,
     Play,
@@ -126,9 +126,6 @@ small_app = IssuerApp(
 small_app.check(every=timedelta(hours=12))(check)
 small_app.sign(sign)
 
-CRDS = (*app.crds(), crd_manifest(CertificateRequest))
-SMALL_CRDS = (*small_app.crds(), crd_manifest(CertificateRequest))
-
 
 async def issuer(cluster: EmbeddedCluster, name: str, kind: str = "FaultIssuer") -> None:
     await cluster.create(
@@ -177,7 +174,7 @@ async def signing_request(cluster: EmbeddedCluster, name: str) -> None:
 async def life(cluster: EmbeddedCluster) -> None:
     """Everything that happens to requests."""
     LEDGER.begin(cluster)
-    await cluster.install(*CRDS)
+    await cluster.serve(*app.kinds, CertificateRequest)
     await issuer(cluster, "ca")
     await request(cluster, "one")
     await cluster.settle()
@@ -198,7 +195,7 @@ async def life(cluster: EmbeddedCluster) -> None:
 async def short_life(cluster: EmbeddedCluster) -> None:
     """One request that is signed at once, one that takes a ticket."""
     LEDGER.begin(cluster)
-    await cluster.install(*SMALL_CRDS)
+    await cluster.serve(*small_app.kinds, CertificateRequest)
     await issuer(cluster, "ca")
     await request(cluster, "one")
     await cluster.settle()
@@ -277,7 +274,7 @@ class Outage:
 def test_outages_of_ten_minutes() -> None:
     async def patient_life(cluster: EmbeddedCluster) -> None:
         LEDGER.begin(cluster)
-        await cluster.install(*SMALL_CRDS)
+        await cluster.serve(*small_app.kinds, CertificateRequest)
         await issuer(cluster, "ca")
         await request(cluster, "one")
         await cluster.settle()

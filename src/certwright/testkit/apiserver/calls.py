@@ -1,6 +1,7 @@
 """A request, understood: which kind, which object, which verb, for whom."""
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -36,6 +37,7 @@ class Address:
     subresource: str = ""
 
 
+@lru_cache(maxsize=1024)
 def parse_path(path: str) -> Address | None:
     """Read the path of a resource; None for discovery, health and other paths."""
     parts = path.strip("/").split("/")
