@@ -131,7 +131,10 @@ def _parse(fields: Mapping[str, Any], depth: int) -> FieldSet:
         element = _canonical(key)
         if not isinstance(inner, Mapping):
             raise ValueError(f"managed fields: {key!r} holds no object")  # noqa: TRY004 - bad data
-        if not inner or "." in inner:
+        if not inner:
+            members.add(element)
+            continue
+        if "." in inner:
             members.add(element)
         if nested := _parse(inner, depth + 1):
             children[element] = nested
@@ -210,5 +213,7 @@ def _names_of(item: Any, position: int, keys: set[tuple[str, ...]]) -> Iterator[
 
 
 def _descend(value: Any, fields: FieldSet, gone: Any, element: str) -> Any:
-    inner = fields.children.get(element, _EMPTY)
+    inner = fields.children.get(element)
+    if inner is None:
+        return value  # owned whole
     return _project(value, inner, gone, member=element in fields.members)
