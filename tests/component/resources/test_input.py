@@ -46,6 +46,17 @@ async def test_a_secret_that_comes_late_is_picked_up(keeping, healthy):
     assert await keeping.exists(ConfigMap, "a") == {"a"}
 
 
+async def test_a_failure_is_an_event_and_only_when_it_is_new(keeping):
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle()
+    await keeping.rewrite("web", "{broken: [")
+    await keeping.settle()
+    await keeping.rewrite("web", "{broken: [", config_map("b"))
+    await keeping.settle()
+    (note,) = await keeping.events("DecodingFailed")
+    assert note == await keeping.message("web")
+
+
 @pytest.mark.scenario("MR-19")
 async def test_a_secret_that_disappears_deletes_nothing(keeping):
     await keeping.declare("web", config_map("a"))
@@ -54,7 +65,7 @@ async def test_a_secret_that_disappears_deletes_nothing(keeping):
     calls = await keeping.settle()
     assert await keeping.exists(ConfigMap, "a") == {"a"}
     assert (await keeping.conditions("web"))["Applied"] == "False/CannotReadSecret"
-    assert (calls.writes, calls.reads) == (1, 0)
+    assert (calls.writes, calls.reads) == (2, 0)  # the status and an event
 
 
 async def test_a_secret_is_found_without_a_read_whether_it_came_first_or_not(keeping):

@@ -221,7 +221,7 @@ class Look:
         return ready([*claims, *kept], hindrance)
 
     async def write(self, update: Update) -> None:
-        """Write the status, if anything in it changes.
+        """Write the status, if anything in it changes; a new failure is an event, too.
 
         Raises:
             Conflict: somebody else changed the ManagedResource meanwhile; look again.
@@ -234,6 +234,9 @@ class Look:
         if change:
             await self.ctx.patch(self.obj, {"status": change}, subresource="status")
             self.remembered.confirmed = True
+            for claim in update.claims:
+                if (claim.type, claim.status) == (APPLIED, "False") and claim != self.said(APPLIED):
+                    self.ctx.event(self.obj, "Warning", claim.reason, claim.message)
         self.obj = {**self.obj, "status": status}
 
 
