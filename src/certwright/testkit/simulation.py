@@ -79,7 +79,8 @@ class Run:
         found = [*self.blind_writes, *differences(calm.state, self.state)]
         if self.event_faults:  # a controller that sees old news may act on it again and again
             return found
-        allowed = calm.writes * (1 + self.stale_restarts) + EXTRA_WRITES_PER_FAULT * self.faults
+        extra = EXTRA_WRITES_PER_FAULT * max(self.faults, 1)  # another order alone may cost one
+        allowed = calm.writes * (1 + self.stale_restarts) + extra
         if self.writes > allowed:
             found.append(f"{self.writes} writes, where {calm.writes} do it in calm weather")
         return found
