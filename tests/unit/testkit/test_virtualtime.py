@@ -165,7 +165,7 @@ def test_cancelled_timers_do_not_pile_up() -> None:
         for _ in range(5000):
             async with asyncio.timeout(3600):
                 await asyncio.sleep(0.001)
-        return len(running()._scheduled)
+        return len(running()._timers)
 
     assert run(main) < 1000
 
@@ -247,3 +247,23 @@ def test_tasks_are_cancelled_in_the_same_order_every_time() -> None:
         return run(main)
 
     assert len({cancelled_order(shift) for shift in range(10)}) == 1
+
+
+def test_timers_of_one_time_run_in_the_order_they_were_set() -> None:
+    async def main() -> list[int]:
+        loop, seen = running(), list[int]()
+        for number in range(20):
+            loop.call_at(1.0, seen.append, number)
+        await asyncio.sleep(2)
+        return seen
+
+    assert run(main) == [*range(20)]
+
+
+def test_a_closed_loop_takes_nothing_more() -> None:
+    loop = VirtualLoop()
+    loop.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        loop.call_soon(print)
+    with pytest.raises(RuntimeError, match="closed"):
+        loop.call_later(1, print)
