@@ -196,6 +196,22 @@ async def test_nobody_comes_back_to_what_is_gone(world):
         assert seen == ["b"]
 
 
+async def test_nothing_stays_of_what_a_controller_does_not_want(world):
+    async def reconcile(_ctx, _key):
+        return DONE
+
+    await world.secrets("wanted", "other")
+    wanted = select(Secret, keep=lambda entry: entry.key.name == "wanted")
+    async with world.running(Controller(wanted, reconcile)) as manager:
+        await world.rest(1)
+        await world.secrets("late")
+        await world.rest(1)
+        [store] = [feed.store for feed in manager.feeds]
+        assert store.keys() == [Key("default", "wanted")]
+        assert not store.is_at_hand(Key("default", "other")), "it was listed"
+        assert not store.is_at_hand(Key("default", "late")), "it was watched"
+
+
 async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
     await world.secrets("a", "b")
     async with world.running(working([])) as manager:
