@@ -38,3 +38,24 @@ def test_an_address_in_use_is_named(kubeconfig):
     assert done.returncode == 2
     told = done.stderr.splitlines()[-1]
     assert told == f"error: --probes {address}: Address already in use; choose another"
+
+
+TELLS_ITS_LOOP = """
+import asyncio, os, signal, sys
+from certwright.issuers.selfsigned import app
+
+@app.on_startup
+async def tell():
+    print(type(asyncio.get_running_loop()).__module__, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+app.main(sys.argv[1:])
+"""
+
+
+def test_it_runs_on_uvloop_where_that_is_installed(kubeconfig):
+    words = ["run", "--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
+    done = subprocess.run(
+        [sys.executable, "-c", TELLS_ITS_LOOP, *words], capture_output=True, check=False, text=True
+    )
+    assert done.stdout.split() == ["uvloop"], done.stderr
