@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import subprocess
 import sys
 
 import pytest
@@ -62,3 +63,51 @@ def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_
     finally:
         gc.unfreeze()
         gc.set_threshold(*told)
+
+
+SETTLES = """
+import asyncio
+from certwright.client import Client
+from certwright.kube.kinds import Secret
+from certwright.runtime import DONE, Controller, Manager, Settling, configure_logs, memory
+from certwright.testkit.apiserver import ApiServer
+
+async def main():
+    configure_logs(level="error")
+    memory.PERIOD_SECONDS = 0.01
+    at_work, finish = asyncio.Event(), asyncio.Event()
+
+    async def reconcile(ctx, key):
+        at_work.set()
+        await finish.wait()
+        return DONE
+
+    client = Client(ApiServer().transport())
+    manager = Manager(client, [Controller(Secret, reconcile)])
+    manager.add(Settling(manager))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        await asyncio.sleep(0.1)
+        metadata = {"namespace": "default", "name": "work"}
+        await client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+        await at_work.wait()
+        before = memory.resident_bytes()
+        last = [bytes(8 * 1024) for _ in range(4 * 1024)][-1]
+        await asyncio.sleep(0.1)
+        grown = memory.resident_bytes() - before
+        finish.set()
+        await asyncio.sleep(0.2)
+        print(grown // 2**20, (memory.resident_bytes() - before) // 2**20)
+        manager.stop()
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_gives_memory_back_when_it_rests():
+    done = subprocess.run(  # what is frozen stays so: a process of its own
+        [sys.executable, "-c", SETTLES], capture_output=True, check=False, text=True
+    )
+    at_work, at_rest = map(int, done.stdout.split() or pytest.fail(done.stderr))
+    assert at_work > 24
+    assert at_rest < 8
