@@ -30,9 +30,10 @@ Scenario: TypeAlias = Callable[[EmbeddedCluster], Awaitable[None]]
 SHOWN_DIFFERENCES = 20
 SHOWN_STEPS = 60
 
-EXTRA_WRITES_PER_FAULT = 4
-"""A fault may cost a repeated write or two; what costs more is a controller that writes blindly.
-Only one that restarts into the past may do everything over."""
+EXTRA_WRITES_PER_FAULT = 6
+"""A fault may cost a repeated write or two, a status, and an event each when trouble begins and
+ends; what costs more is a controller that writes blindly. Only one that restarts into the past
+may do everything over."""
 
 
 class SimulationFailed(AssertionError):
