@@ -1,13 +1,15 @@
-"""What aiohttp raises, in our words: was anything sent, and what should a person do?"""
+"""What goes wrong with connections, in our words: was anything sent, and what can a person do?"""
 
+import os
+import socket
 import ssl
 from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-import aiohttp
-
+from certwright.client.answerparser import Cut, Garbage
 from certwright.client.config import Config
+from certwright.client.connection import Overdue
 from certwright.client.errors import (
     ConnectFailed,
     ConnectionLost,
@@ -17,12 +19,8 @@ from certwright.client.errors import (
     TransportError,
 )
 
-
-class CutAfterSending(Exception):
-    """The connection failed after it had been established."""
-
-
-CAUGHT = (aiohttp.ClientError, OSError, CutAfterSending)
+CAUGHT = (OSError, Cut, Garbage, Overdue)
+"""What comes out of a connection once it is established."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,95 +40,98 @@ class Peer:
         return cls(config.server, host, config.source, patience)
 
 
-async def send_once(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Keep aiohttp from sending PUT and DELETE again by itself on a lost connection.
-
-    Whether repeating is safe is decided in `certwright.client.retry`, by verb and
-    precondition; aiohttp only looks at the method.
-    """
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise CutAfterSending(str(error)) from error
-
-
-def explain(error: Exception, peer: Peer) -> TransportError:
-    """Return the transport error for a failure of aiohttp."""
-    server = peer.server
-    match error:
-        case aiohttp.ClientConnectorCertificateError():
-            return TlsFailed(
-                f"{server}: its certificate is not trusted "
-                f"({_verification(error.certificate_error)}); correct certificate-authority or "
-                f"tls-server-name of {peer.source}"
-            )
-        case aiohttp.ClientSSLError():
-            reason = getattr(error.os_error, "reason", None) or type(error.os_error).__name__
-            return TlsFailed(
-                f"{server}: the TLS handshake failed ({reason}); is this the right port, and "
-                f"does the server accept the client certificate of {peer.source}?"
-            )
-        case aiohttp.ClientProxyConnectionError():
-            return ConnectFailed(
-                f"{server}: its proxy {peer.proxy} cannot be reached ({_reason(error)}); "
-                f"correct proxy-url of {peer.source} or HTTPS_PROXY"
-            )
-        case aiohttp.ClientHttpProxyError():
-            return ConnectFailed(
-                f"{server}: its proxy {peer.proxy} refuses the connection with {error.status}; "
-                "check the proxy's rules and credentials"
-            )
-        case aiohttp.ClientConnectorDNSError():
-            return ConnectFailed(
-                f"{server}: the host name cannot be resolved; correct the server of "
-                f"{peer.source} or the name service"
-            )
-        case aiohttp.ClientConnectorError():
-            return ConnectFailed(
-                f"{server} cannot be reached ({_reason(error)}); is it running, and is the "
-                f"server of {peer.source} right?"
-            )
-        case aiohttp.ConnectionTimeoutError():
-            return ConnectFailed(
-                f"{server} cannot be reached (no connection in time); is a firewall in "
-                f"between, and is the server of {peer.source} right?"
-            )
-        case aiohttp.ClientResponseError():
-            return NotAnApiServer(
-                f"{server} does not speak HTTP as it should; correct host and port of the "
-                f"server of {peer.source}"
-            )
-        case TimeoutError():
-            return Timeout(
-                f"{server} did not answer within {peer.patience.total_seconds():g} s; "
-                "it may still execute the request"
-            )
-        case _:
-            return _cut(error, peer)
-
-
-def _cut(error: Exception, peer: Peer) -> TransportError:
-    cause = error.__cause__ if isinstance(error, CutAfterSending) else error
-    tls = next((e for e in (cause, cause and cause.__cause__) if isinstance(e, ssl.SSLError)), None)
-    if tls is not None and "ALERT" in (tls.reason or ""):
-        # In TLS 1.3 a server rejects the client's certificate after the handshake.
-        return TlsFailed(
-            f"{peer.server} rejects the TLS connection ({tls.reason}); "
-            f"check the client certificate of {peer.source}"
+def unreachable(error: OSError, peer: Peer) -> ConnectFailed:
+    """Explain that there is no way to the server, or to the proxy in front of it."""
+    if peer.proxy:
+        return no_proxy(_reason(error), peer)
+    if isinstance(error, socket.gaierror):
+        return ConnectFailed(
+            f"{peer.server}: the host name cannot be resolved; correct the server of "
+            f"{peer.source} or the name service"
         )
-    return ConnectionLost(
-        f"{peer.server} cut the connection ({type(cause).__name__}); "
-        "whether the request took effect is unknown"
+    if isinstance(error, TimeoutError):
+        return no_connection_in_time(peer)
+    return ConnectFailed(
+        f"{peer.server} cannot be reached ({_reason(error)}); is it running, and is the "
+        f"server of {peer.source} right?"
     )
 
 
-def _reason(error: aiohttp.ClientConnectorError) -> str:
-    return error.os_error.strerror or type(error.os_error).__name__
+def no_connection_in_time(peer: Peer) -> ConnectFailed:
+    """Explain that nobody answers at all."""
+    return ConnectFailed(
+        f"{peer.server} cannot be reached (no connection in time); is a firewall in "
+        f"between, and is the server of {peer.source} right?"
+    )
 
 
-def _verification(error: Exception) -> str:
-    return getattr(error, "verify_message", "") or type(error).__name__
+def no_proxy(reason: str, peer: Peer) -> ConnectFailed:
+    """Explain that the proxy is the problem."""
+    return ConnectFailed(
+        f"{peer.server}: its proxy {peer.proxy} cannot be reached ({reason}); "
+        f"correct proxy-url of {peer.source} or HTTPS_PROXY"
+    )
+
+
+def refused_by_proxy(status: int, peer: Peer) -> ConnectFailed:
+    """Explain that the proxy does not let us through."""
+    return ConnectFailed(
+        f"{peer.server}: its proxy {peer.proxy} refuses the connection with {status}; "
+        "check the proxy's rules and credentials"
+    )
+
+
+def no_handshake(error: Exception, peer: Peer) -> ConnectFailed:
+    """Explain that one side does not trust the other, or does not speak TLS."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return TlsFailed(
+                f"{peer.server}: its certificate is not trusted "
+                f"({error.verify_message or type(error).__name__}); correct "
+                f"certificate-authority or tls-server-name of {peer.source}"
+            )
+        case ssl.SSLError():
+            return TlsFailed(
+                f"{peer.server}: the TLS handshake failed ({error.reason or 'without a reason'}); "
+                "is this the right port, and does the server accept the client certificate of "
+                f"{peer.source}?"
+            )
+        case _:
+            return ConnectFailed(
+                f"{peer.server} cannot be reached (it hangs up when TLS is to begin); is it "
+                f"running, and is the server of {peer.source} right?"
+            )
+
+
+def explain(error: Exception, peer: Peer) -> TransportError:
+    """Return the transport error for what a connection raised after sending."""
+    match error:
+        case Garbage():
+            return NotAnApiServer(
+                f"{peer.server} does not speak HTTP as it should ({error}); correct host and "
+                f"port of the server of {peer.source}"
+            )
+        case Overdue():
+            return Timeout(
+                f"{peer.server} did not answer within {peer.patience.total_seconds():g} s; "
+                "it may still execute the request"
+            )
+        case ssl.SSLError() if "ALERT" in (error.reason or ""):
+            # In TLS 1.3 a server rejects the client's certificate after the handshake.
+            return TlsFailed(
+                f"{peer.server} rejects the TLS connection ({error.reason}); "
+                f"check the client certificate of {peer.source}"
+            )
+        case _:
+            why = str(error) if isinstance(error, Cut) else f"({_reason(error)})"
+            return ConnectionLost(
+                f"{peer.server} cut the connection {why}; "
+                "whether the request took effect is unknown"
+            )
+
+
+def _reason(error: Exception) -> str:
+    """Return the system's word for an error: event loops put addresses into theirs."""
+    number = getattr(error, "errno", None)
+    is_plain = isinstance(error, OSError) and not isinstance(error, (ssl.SSLError, socket.gaierror))
+    return os.strerror(number) if is_plain and number else type(error).__name__

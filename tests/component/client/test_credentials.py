@@ -252,6 +252,5 @@ async def test_a_watch_whose_login_cannot_be_renewed_gives_its_connection_back(
     with pytest.raises(CredentialError, match="the token is empty"):
         async with client.watch(ConfigMap):
             pass
-    _, watches = client.transport._sessions
-    assert not watches.connector._acquired
+    assert client.transport._watches.lent == 0
     gone.set()

@@ -1,0 +1,99 @@
+"""Connections kept for the next request, few enough and not for too long."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+
+from certwright.client.connection import Connection
+
+IDLE_SECONDS = 30.0
+"""How long a connection is kept for nothing: bursts are over by then, and servers keep theirs
+for at least a minute, so that ours is rarely the one that finds the door closed."""
+
+Dial = Callable[[ssl.SSLContext | None], Awaitable[Connection]]
+
+
+class Pool:
+    """Lends connections, at most *limit* at a time; who comes first is served first.
+
+    The connection used last is lent first, so that the others grow old and are closed.
+    """
+
+    def __init__(self, dial: Dial, limit: int) -> None:
+        self._dial = dial
+        self._slots = asyncio.Semaphore(limit)
+        self._lent: set[Connection] = set()
+        self._idle: list[Connection] = []
+        """The longest unused first."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    @property
+    def lent(self) -> int:
+        """How many connections are in use."""
+        return len(self._lent)
+
+    @property
+    def idle(self) -> int:
+        """How many connections are kept."""
+        return len(self._idle)
+
+    async def acquire(self, context: ssl.SSLContext | None) -> Connection:
+        """Return a connection that was made with this context and that nobody uses."""
+        await self._slots.acquire()
+        try:
+            connection = self._take(context) or await self._dial(context)
+            if self._is_closed:
+                connection.abort()
+                raise RuntimeError("the transport was closed while it was connecting")
+        except BaseException:
+            self._slots.release()
+            raise
+        self._lent.add(connection)
+        return connection
+
+    def release(self, connection: Connection) -> None:
+        """Take a connection back; one that is in the middle of something is closed."""
+        self._lent.remove(connection)
+        self._slots.release()
+        if self._is_closed or not connection.is_reusable:
+            connection.abort()
+            return
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        self._idle.append(connection)
+        if self._timer is None:
+            self._timer = loop.call_later(IDLE_SECONDS, self._close_idle)
+
+    def close(self) -> None:
+        """Give up every connection, whatever it is used for."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for connection in self._idle:
+            connection.close()
+        self._idle.clear()
+        for connection in self._lent:
+            connection.abort()
+
+    def _take(self, context: ssl.SSLContext | None) -> Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_reusable and connection.context is context:
+                return connection
+            connection.close()
+        return None
+
+    def _close_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        latest = loop.time() - IDLE_SECONDS
+        old = 0
+        for connection in self._idle:
+            if connection.idle_since > latest:
+                break
+            connection.close()
+            old += 1
+        del self._idle[:old]
+        self._timer = None
+        if self._idle:
+            self._timer = loop.call_at(self._idle[0].idle_since + IDLE_SECONDS, self._close_idle)
