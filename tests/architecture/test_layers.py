@@ -25,11 +25,9 @@ ALLOWED = {
 THIRD_PARTY = {
     # distribution's import name: the only places that may know it
     "aiohttp": {
-        "certwright.client.failures",
-        "certwright.client.http",
         "certwright.issuers.acme.responder",
         "certwright.issuers.web",
-        "certwright.runtime.probes",
+        "certwright.runtime.probeserver",
         "certwright.testkit.apiserver.front",
     },
     "brotli": {"certwright.apply.compression"},

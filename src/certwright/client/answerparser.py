@@ -7,7 +7,6 @@ guessed at: guesses are what smuggled answers live on.
 
 import re
 from collections.abc import Mapping
-from enum import Enum, auto
 
 HEAD_LIMIT = 64 * 1024
 """Bytes of status line and headers, interim answers included; likewise of trailers."""
@@ -16,7 +15,7 @@ _LINE_LIMIT = 4096
 
 _START = b"HTTP/1."
 _TEXT = r"[^\x00-\x08\x0a-\x1f\x7f]*"
-_status_line = re.compile(rf"HTTP/1\.([01]) ([1-9][0-9]{{2}})(?: {_TEXT})?\r\n").match
+_status_line = re.compile(rf"HTTP/1\.([01]) ([1-5][0-9]{{2}})(?: {_TEXT})?\r\n").match
 _fields = re.compile(rf"^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*({_TEXT})\r\n", re.MULTILINE).findall
 _length = re.compile(r"[0-9]{1,18}").fullmatch
 _chunk_line = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r").fullmatch
@@ -30,12 +29,6 @@ class Cut(Exception):
     """The answer ended before its end."""
 
 
-class _Body(Enum):
-    SIZED = auto()
-    CHUNKED = auto()
-    UNTIL_CLOSE = auto()
-
-
 class AnswerParser:
     """Reads one answer; *tunnel* if it is that of a proxy to CONNECT.
 
@@ -43,7 +36,7 @@ class AnswerParser:
     """
 
     __slots__ = (
-        "_body", "_budget", "_chunks", "_held", "_left", "_searched", "_tunnel",
+        "_budget", "_chunks", "_held", "_left", "_searched", "_tunnel",
         "has_excess", "headers", "is_complete", "keeps_alive", "length", "status",
     )  # fmt: skip
 
@@ -52,7 +45,7 @@ class AnswerParser:
         """Zero until the head is there; interim answers are passed over."""
         self.headers: Mapping[str, str] = {}
         self.length: int | None = None
-        """What the answer says of the size of its body."""
+        """The size of the body. None if that ends with its last chunk, or the connection."""
         self.is_complete = False
         self.keeps_alive = False
         self.has_excess = False
@@ -61,7 +54,6 @@ class AnswerParser:
         self._budget = HEAD_LIMIT
         self._held = bytearray()
         self._searched = 0
-        self._body = _Body.SIZED
         self._left = 0
         self._chunks: ChunkParser | None = None
 
@@ -78,7 +70,7 @@ class AnswerParser:
         if self.is_complete:
             self.has_excess = self.has_excess or bool(data)
             return b""
-        if self._body is _Body.SIZED:
+        if self.length is not None:
             return self._feed_sized(data)
         if self._chunks is None:
             return data
@@ -93,7 +85,7 @@ class AnswerParser:
         Raises:
             Cut: there should have been more.
         """
-        if self.status and self._body is _Body.UNTIL_CLOSE:
+        if self.status and self.length is None and self._chunks is None:
             self.is_complete = True
         if not self.is_complete:
             raise Cut("in the middle of its answer" if self.status else "instead of an answer")
@@ -144,39 +136,34 @@ class AnswerParser:
             return
         connection = headers.get("connection", "").lower()
         self.keeps_alive = "close" not in connection if minor == "1" else "keep-alive" in connection
+        self._frame(minor, status, headers)
         self.status, self.headers = status, headers
-        self._frame(minor, headers)
 
-    def _frame(self, minor: str, headers: Mapping[str, str]) -> None:
+    def _frame(self, minor: str, status: int, headers: Mapping[str, str]) -> None:
         """Find out where the body ends."""
         length, encoding = headers.get("content-length"), headers.get("transfer-encoding")
         if length is not None and (encoding is not None or not _length(length)):
             raise Garbage("it is unclear where its answer ends")
         if encoding is not None and (minor == "0" or encoding.lower() != "chunked"):
             raise Garbage("its answer is encoded in a way nobody asked for")
-        if self.status in {204, 304} or (self._tunnel and self.status < 300):
+        if status in {204, 304} or (self._tunnel and status < 300):
             self.is_complete = True
         elif encoding is not None:
-            self._body, self._chunks = _Body.CHUNKED, ChunkParser()
+            self._chunks = ChunkParser()
         elif length is not None:
             self.length = self._left = int(length)
             self.is_complete = self._left == 0
         else:
-            self._body, self.keeps_alive = _Body.UNTIL_CLOSE, False
+            self.keeps_alive = False
 
 
 class ChunkParser:
     """Takes the chunks of a body apart."""
 
     __slots__ = (
-        "_budget",
-        "_ends_chunk",
-        "_held",
-        "_in_trailers",
-        "_left",
-        "has_excess",
-        "is_complete",
-    )
+        "_budget", "_ends_chunk", "_held", "_in_trailers", "_left",
+        "has_excess", "is_complete",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.is_complete = False

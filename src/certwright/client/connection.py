@@ -52,13 +52,20 @@ class Answer:
         return self._parser.is_complete
 
     @property
+    def has_excess(self) -> bool:
+        """Whether more has arrived than the answer."""
+        return self._parser.has_excess
+
+    @property
     def allows_another(self) -> bool:
         """Whether the connection is as good as new after it."""
         parser = self._parser
         return parser.is_complete and parser.keeps_alive and not parser.has_excess
 
     async def head(self) -> None:
-        """Wait until status and headers are there."""
+        """Send the request to its end, then wait until status and headers are there."""
+        if not self._connection.is_sent:
+            await self._connection.upload(self)
         while not self._parser.status:
             await self._more()
 
@@ -143,7 +150,7 @@ class Connection(asyncio.Protocol):
         self._shaking: asyncio.Future[None] | None = None
         self._room: asyncio.Future[None] | None = None
         self._is_full = False
-        self._is_sent = True
+        self._unsent: memoryview | bytes = b""
         self._is_listening = True
         self._error: Exception | None = None
 
@@ -152,7 +159,7 @@ class Connection(asyncio.Protocol):
         """Whether another request can be sent."""
         return (
             self._error is None
-            and self._is_sent
+            and not self._unsent
             and self._is_listening
             and (self._answer is None or self._answer.allows_another)
         )
@@ -178,20 +185,42 @@ class Connection(asyncio.Protocol):
         self._send(head)
         await answer.head()
         self._answer = None
+        if answer.has_excess:
+            raise Garbage("it speaks before it is spoken to")
         return answer.status
 
-    async def ask(self, head: bytes, body: bytes) -> Answer:
-        """Send a request; the answer can be read from its first byte on."""
+    def ask(self, head: bytes, body: bytes) -> Answer:
+        """Send a request; what of it is large is sent by whoever waits for the answer."""
         answer = self._answer = Answer(self)
         if self._error is not None:
             answer.finish(self._error)
         elif len(body) <= _SMALL:
             self._send(head + body)
         else:
-            self._is_sent = False
             self._send(head)
-            await self._upload(memoryview(body), answer)
+            self._unsent = memoryview(body)
         return answer
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the server was given the whole request."""
+        return not self._unsent
+
+    async def upload(self, answer: Answer) -> None:
+        """Send the rest of a request as fast as the server takes it.
+
+        Ends early with the answer, if that comes early: the server does not want the rest.
+        """
+        while self._unsent and self._error is None and not answer.status:
+            if self._is_full:
+                self._room = asyncio.get_running_loop().create_future()
+                try:
+                    await self._room
+                finally:
+                    self._room = None
+            else:
+                self._send(bytes(self._unsent[:_SMALL]))
+                self._unsent = self._unsent[_SMALL:]
 
     def listen(self) -> None:
         """Go on reading, if there was too much to read."""
@@ -208,7 +237,7 @@ class Connection(asyncio.Protocol):
 
         Without a goodbye: with TLS that would mean to wait for the server's.
         """
-        self._give_up(Cut("because it was closed on this side"))
+        self._give_up(Cut("closed on this side"))
 
     def close(self) -> None:
         """End a connection that nobody uses, telling the server."""
@@ -216,7 +245,7 @@ class Connection(asyncio.Protocol):
             for pipe in reversed(self._pipes):
                 pipe.close()
             self._transport.close()
-            self._stop(Cut("because it was closed on this side"))
+            self._stop(Cut("closed on this side"))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the event loop."""
@@ -264,7 +293,7 @@ class Connection(asyncio.Protocol):
     def _take(self, data: bytes) -> None:
         answer = self._answer
         if answer is None or answer.is_complete:
-            self._give_up(Cut("after bytes nobody asked for"))
+            self._give_up(Cut("after bytes that nobody asked for"))
             return
         may_go_on = answer.feed(data)
         if self._room is not None and answer.status:
@@ -278,19 +307,6 @@ class Connection(asyncio.Protocol):
             self._write(data)
         except OSError as error:
             self._give_up(error)
-
-    async def _upload(self, body: memoryview, answer: Answer) -> None:
-        while body and self._error is None and not answer.status:
-            if self._is_full:
-                self._room = asyncio.get_running_loop().create_future()
-                try:
-                    await self._room
-                finally:
-                    self._room = None
-                continue
-            self._send(bytes(body[:_SMALL]))
-            body = body[_SMALL:]
-        self._is_sent = not body
 
     def _give_up(self, error: Exception) -> None:
         self._stop(error)

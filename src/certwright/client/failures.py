@@ -123,9 +123,9 @@ def explain(error: Exception, peer: Peer) -> TransportError:
                 f"check the client certificate of {peer.source}"
             )
         case _:
-            why = str(error) if isinstance(error, Cut) else f"({_reason(error)})"
+            why = str(error) if isinstance(error, Cut) else _reason(error)
             return ConnectionLost(
-                f"{peer.server} cut the connection {why}; "
+                f"{peer.server} cut the connection ({why}); "
                 "whether the request took effect is unknown"
             )
 

@@ -7,6 +7,7 @@ Nothing is decompressed: bodies are asked for as they are.
 
 import asyncio
 import os
+import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -80,9 +81,10 @@ class HttpTransport:
             ("user-agent", f"certwright/{__version__}"),
             *impersonation_headers(config.impersonate),
         )
-        dialer = self._dialer = Dialer(config, limits.connect, self._peer)
+        dialer = Dialer(config, limits.connect, self._peer)
         self._requests = Pool(dialer.dial, limits.connections + _FOR_LEASES)
         self._watches = Pool(dialer.dial, sys.maxsize)
+        self._needs_tls = dialer.needs_tls
         self._seconds = limits.answer.total_seconds()
         self._is_closed = False
 
@@ -126,10 +128,10 @@ class HttpTransport:
         await asyncio.sleep(0)  # event loops close sockets a moment later
 
     async def _exchange(self, request: Request, login: Login) -> Response:
-        connection = await self._connection(self._requests, login)
+        connection = await self._requests.acquire(self._context(login))
         timer = asyncio.get_running_loop().call_later(self._seconds, connection.expire)
         try:
-            answer = await connection.ask(*self._writer.write(request, login))
+            answer = connection.ask(*self._writer.write(request, login))
             await answer.head()
             self._check(request, answer)
             body = await answer.whole(self._limits.body)
@@ -149,10 +151,10 @@ class HttpTransport:
 
     async def _open(self, request: Request, login: Login) -> tuple[Connection, Answer]:
         """Start a watch, on a connection of its own that must be released."""
-        connection = await self._connection(self._watches, login)
+        connection = await self._watches.acquire(self._context(login))
         timer = asyncio.get_running_loop().call_later(self._seconds, connection.expire)
         try:
-            answer = await connection.ask(*self._writer.write(request, login))
+            answer = connection.ask(*self._writer.write(request, login))
             await answer.head()
             return connection, answer
         except BaseException as error:
@@ -164,10 +166,10 @@ class HttpTransport:
             timer.cancel()
         raise failure
 
-    async def _connection(self, pool: Pool, login: Login) -> Connection:
+    def _context(self, login: Login) -> ssl.SSLContext | None:
         if self._is_closed:
             raise RuntimeError(f"the transport to {self._base} is closed")
-        return await pool.acquire(self._tls.context(login) if self._dialer.needs_tls else None)
+        return self._tls.context(login) if self._needs_tls else None
 
     def _check(self, request: Request, answer: Answer) -> None:
         """Refuse answers no API server gives. Web pages with a 5xx come from proxies: retried."""

@@ -41,20 +41,27 @@ class Pool:
     async def acquire(self, context: ssl.SSLContext | None) -> Connection:
         """Return a connection that was made with this context and that nobody uses."""
         await self._slots.acquire()
-        try:
-            connection = self._take(context) or await self._dial(context)
-            if self._is_closed:
-                connection.abort()
-                raise RuntimeError("the transport was closed while it was connecting")
-        except BaseException:
-            self._slots.release()
-            raise
+        connection = self._take(context)
+        if connection is None:
+            try:
+                connection = await self._dial(context)
+            except BaseException:
+                self._slots.release()
+                raise
         self._lent.add(connection)
+        if self._is_closed:
+            self.release(connection)
+            raise RuntimeError("the transport was closed before the request was sent")
         return connection
 
     def release(self, connection: Connection) -> None:
-        """Take a connection back; one that is in the middle of something is closed."""
-        self._lent.remove(connection)
+        """Take a connection back; one that is in the middle of something is closed.
+
+        To give it back twice is harmless.
+        """
+        if connection not in self._lent:
+            return
+        self._lent.discard(connection)
         self._slots.release()
         if self._is_closed or not connection.is_reusable:
             connection.abort()

@@ -4,19 +4,11 @@
 reach the address, so they say what is watched and how old it is, and nothing of what is in it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from aiohttp import web
-
 from certwright.runtime.health import Check
-from certwright.runtime.metrics import CONTENT_TYPE
-
-IDLE_SECONDS = 10.0
-"""How long a connection may take to send a request, and may stay open after one."""
-MAX_HEADER_BYTES = 4096
-MAX_BODY_BYTES = 1024
 
 
 class Address(NamedTuple):
@@ -56,30 +48,15 @@ class Probes:
     def __init__(self, inspected: Inspected, address: Address) -> None:
         self._inspected = inspected
         self._address = address
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
-        app.router.add_get("/livez", self._livez)
-        app.router.add_get("/healthz", self._livez)
-        app.router.add_get("/readyz", self._readyz)
-        app.router.add_get("/metrics", self._metrics)
-        self._runner = web.AppRunner(
-            app,
-            access_log=None,
-            keepalive_timeout=IDLE_SECONDS,
-            lingering_time=1.0,
-            max_line_size=MAX_HEADER_BYTES,
-            max_field_size=MAX_HEADER_BYTES,
-            shutdown_timeout=1.0,
-        )
-
-    @property
-    def port(self) -> int:
+        self._end: Callable[[], Awaitable[None]] | None = None
+        self.port = address.port
         """The port in use, also when any free one was asked for."""
-        bound: int = self._runner.addresses[0][1]
-        return bound
 
     async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._address.host, self._address.port).start()
+        # Here, because a web server is several MiB that a process without probes does not need.
+        from certwright.runtime.probeserver import serve  # noqa: PLC0415
+
+        self.port, self._end = await serve(self._inspected, self._address)
         return self
 
     async def __aexit__(
@@ -88,29 +65,5 @@ class Probes:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._runner.cleanup()
-
-    async def _livez(self, request: web.Request) -> web.Response:
-        return _answer("livez", self._inspected.liveness(), verbose="verbose" in request.query)
-
-    async def _readyz(self, request: web.Request) -> web.Response:
-        return _answer("readyz", self._inspected.readiness(), verbose="verbose" in request.query)
-
-    async def _metrics(self, _request: web.Request) -> web.Response:
-        body = await self._inspected.exposition()
-        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
-
-
-def _answer(probe: str, checks: Iterable[Check], *, verbose: bool) -> web.Response:
-    found = list(checks)
-    failed = any(check.problem for check in found)
-    if not (verbose or failed):
-        return web.Response(text="ok")
-    lines = [
-        f"[-] {check.name}: {check.problem} ({check.detail})"
-        if check.problem
-        else f"[+] {check.name}: ok ({check.detail})"
-        for check in found
-    ]
-    lines.append(f"{probe} check {'failed' if failed else 'passed'}")
-    return web.Response(text="\n".join(lines) + "\n", status=503 if failed else 200)
+        if self._end is not None:
+            await self._end()
