@@ -1,0 +1,62 @@
+"""Connections without sockets, under virtual time for tests that ask for `virtual_loop`."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from certwright.client.connection import Connection
+from certwright.testkit.virtualtime import VirtualLoop
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]] | None:
+    if "virtual_loop" in getattr(item, "fixturenames", ()):
+        return {"virtual": VirtualLoop}
+    return None
+
+
+@pytest.fixture
+async def virtual_loop() -> VirtualLoop:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop
+
+
+class Line(asyncio.Transport):
+    """The event loop's side of a connection: notes what is sent and whether it still listens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connection = Connection()
+        self.sent = b""
+        self.end = ""
+        self.is_listening = True
+        self.connection.connection_made(self)
+
+    def write(self, data: bytes) -> None:
+        assert not self.end, "written to a connection that was ended"
+        self.sent += data
+
+    def pause_reading(self) -> None:
+        self.is_listening = False
+
+    def resume_reading(self) -> None:
+        self.is_listening = True
+
+    def close(self) -> None:
+        self.end = self.end or "closed"
+
+    def abort(self) -> None:
+        self.end = self.end or "aborted"
+
+
+@pytest.fixture(scope="session")
+def new_line() -> type[Line]:
+    return Line
+
+
+@pytest.fixture
+def line(virtual_loop) -> Line:
+    return Line()

@@ -1,0 +1,214 @@
+"""Answers however they are cut, and everything that is none."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certwright.client.answerparser import HEAD_LIMIT, AnswerParser, Cut, Garbage
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: now\r\n"
+
+ANSWERS = {
+    # what arrives: status, body, may the connection be used again
+    HEAD + b"Content-Length: 2\r\n\r\n{}": (200, b"{}", True),
+    HEAD + b"Content-Length: 0\r\n\r\n": (200, b"", True),
+    HEAD + b"Content-Length: 2\r\nConnection: close\r\n\r\n{}": (200, b"{}", False),
+    HEAD + b"content-length:2\r\nCONNECTION: Close\r\n\r\n{}": (200, b"{}", False),
+    HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n": (200, b"{}", True),
+    HEAD + b"Transfer-Encoding: Chunked\r\n\r\n1\r\n{\r\n00A\r\n\r\n\r\n\r\n\r\n\r\n\r\n0\r\n\r\n": (
+        200, b"{\r\n\r\n\r\n\r\n\r\n", True,
+    ),
+    HEAD + b'Transfer-Encoding: chunked\r\n\r\n2;a="b;c"\r\n{}\r\n1 ; x\r\n \r\n0;last\r\n'
+    b"Digest: abc\r\nMore: \r\n\r\n": (200, b"{} ", True),
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+    b"HTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx": (201, b"x", True),
+    b"HTTP/1.1 204 No Content\r\n\r\n": (204, b"", True),
+    b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n": (304, b"", True),
+    b"HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx": (200, b"x", True),
+    b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx": (200, b"x", False),
+    b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx": (200, b"x", True),
+    HEAD + b"\r\nuntil the end": (200, b"until the end", False),
+    b"HTTP/1.1 500 \xc3\xa4rgerlich\r\nWarning: \xff\r\n\r\n": (500, b"", False),
+}  # fmt: skip
+
+
+def read(pieces):
+    parser = AnswerParser()
+    body = b"".join(parser.feed(piece) for piece in pieces)
+    parser.finish()
+    return parser, body
+
+
+def outcome(parser, body):
+    reusable = parser.is_complete and parser.keeps_alive and not parser.has_excess
+    return parser.status, body, reusable
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_whole(answer):
+    assert outcome(*read([answer])) == ANSWERS[answer]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_byte_by_byte(answer):
+    assert outcome(*read([answer[n : n + 1] for n in range(len(answer))])) == ANSWERS[answer]
+
+
+@given(st.sampled_from(sorted(ANSWERS)), st.lists(st.integers(0, 200)))
+def test_it_does_not_matter_how_an_answer_is_cut(answer, cuts):
+    ends = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
+    pieces = [answer[start:end] for start, end in pairwise(ends)]
+    parser, body = read(pieces)
+    assert outcome(parser, body) == ANSWERS[answer]
+    assert parser.headers == read([answer])[0].headers
+
+
+def test_headers_have_lower_case_names_and_repeated_ones_are_joined():
+    parser, _ = read(
+        [b"HTTP/1.1 204 x\r\nWarning:  one \t\r\nX-A:\r\nwarning: two\r\nX_b: a:b\r\n\r\n"]
+    )
+    assert parser.headers == {"warning": "one, two", "x-a": "", "x_b": "a:b"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        HEAD + b"Content-Length: 2\r\n\r\n{}x",
+        HEAD + b"Content-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n\r\n",
+        b"HTTP/1.1 204 x\r\n\r\nbody",
+    ],
+)
+def test_what_follows_an_answer_spoils_the_connection(answer):
+    for pieces in ([answer], [answer[n : n + 1] for n in range(len(answer))]):
+        parser, _ = read(pieces)
+        assert parser.is_complete
+        assert parser.has_excess
+
+
+def test_a_tunnel_has_no_body():
+    parser = AnswerParser(tunnel=True)
+    assert parser.feed(b"HTTP/1.0 200 Connection established\r\n\r\n") == b""
+    assert parser.is_complete
+    refused = AnswerParser(tunnel=True)
+    assert refused.feed(b"HTTP/1.1 407 no\r\nContent-Length: 4\r\n\r\nno") == b"no"
+    assert not refused.is_complete
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"\x15\x03\x01\x00\x02\x02\x16",
+        b"<html>",
+        b"\r\nHTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/2.0 200 OK\r\n\r\n",
+        b"HTTP/1.2 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\n",
+        b"HTTP/1.1  200 OK\r\n\r\n",
+        b"HTTP/1.1 20 OK\r\n\r\n",
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1 999 OK\r\n\r\n",
+        b"HTTP/1.1 200 O\rK\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        HEAD + b"no colon\r\n\r\n",
+        HEAD + b": no name\r\n\r\n",
+        HEAD + b"A : space before the colon\r\n\r\n",
+        HEAD + b"A: a\r\n folded\r\n\r\n",
+        HEAD + b"A: a\nB: b\r\n\r\n",
+        HEAD + b"A: a\rB: b\r\n\r\n",
+        HEAD + b"A: \x00\r\n\r\n",
+        HEAD + "Ä: a\r\n\r\n".encode(),
+        HEAD + b"Content-Length: -1\r\n\r\n",
+        HEAD + b"Content-Length: +1\r\n\r\n",
+        HEAD + b"Content-Length: 1_0\r\n\r\n",
+        HEAD + b"Content-Length: 0x1\r\n\r\n",
+        HEAD + b"Content-Length: \r\n\r\n",
+        HEAD + "Content-Length: ²\r\n\r\n".encode(),
+        HEAD + b"Content-Length: 9999999999999999999\r\n\r\n",
+        HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n1_0\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nxx\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;\x00\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nno trailer\r\n",
+    ],
+)
+def test_garbage(garbage):
+    for pieces in ([garbage], [garbage[n : n + 1] for n in range(len(garbage))]):
+        with pytest.raises(Garbage):
+            read(pieces)
+
+
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "again"),
+    [
+        (HEAD + b"A: ", b"a" * 1000),
+        (HEAD, b"A: a\r\n"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (CHUNKED + b"1;", b"a" * 1000),
+        (CHUNKED + b"0\r\n", b"A: a\r\n"),
+        (CHUNKED + b"0\r\nA:", b"a" * 1000),
+    ],
+)
+def test_what_surrounds_a_body_is_bounded(start, again):
+    parser = AnswerParser()
+    parser.feed(start)
+
+    def flood():
+        for _ in range(2 * HEAD_LIMIT // len(again)):
+            parser.feed(again)
+
+    with pytest.raises(Garbage):
+        flood()
+
+
+def test_headers_that_arrive_at_once_are_bounded_too():
+    with pytest.raises(Garbage, match="exceed 65536 bytes"):
+        AnswerParser().feed(HEAD + b"A: " + b"a" * HEAD_LIMIT + b"\r\n\r\n")
+    AnswerParser().feed(HEAD + b"A: " + b"a" * (HEAD_LIMIT - 100) + b"\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("part", "where"),
+    [
+        (b"", "instead of an answer"),
+        (b"HTTP/1.1 20", "instead of an answer"),
+        (HEAD, "instead of an answer"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "instead of an answer"),
+        (HEAD + b"Content-Length: 2\r\n\r\n{", "in the middle"),
+        (CHUNKED + b"2", "in the middle"),
+        (CHUNKED + b"2\r\n{}\r\n", "in the middle"),
+        (CHUNKED + b"2\r\n{}\r\n0\r\n", "in the middle"),
+    ],
+)
+def test_an_answer_that_ends_before_its_end(part, where):
+    with pytest.raises(Cut, match=where):
+        read([part])
+
+
+@given(
+    st.lists(st.one_of(st.binary(), st.sampled_from([*sorted(ANSWERS), HEAD, CHUNKED, b"\r\n"])))
+)
+def test_whatever_arrives_is_an_answer_or_refused(pieces):
+    try:
+        parser, body = read(pieces)
+    except (Garbage, Cut):
+        return
+    assert parser.is_complete
+    assert 200 <= parser.status < 600
+    assert len(body) <= sum(map(len, pieces))
