@@ -2,11 +2,12 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 import pytest
+import uvloop
 from aiohttp import web
 
 from certwright.client import Client, Config, HttpTransport, Policy
@@ -15,6 +16,19 @@ from certwright.testkit.certs import TestAuthority
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]] | None:
+    if "any_loop" in getattr(item, "fixturenames", ()):
+        return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    return None
+
+
+@pytest.fixture
+def any_loop() -> None:
+    """Run a test on both event loops: their sockets differ in what they call, and when."""
 
 
 @pytest.fixture

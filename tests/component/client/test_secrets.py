@@ -149,6 +149,35 @@ async def test_a_cut_connection(serve_bytes, caplog):
     assert CANARY not in caplog.text
 
 
+def frames_of_ours(error: BaseException) -> str:
+    """Return what a log with local variables shows of our own code."""
+    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    ours = [frame for frame in shown.stack if "certwright/client" in frame.filename]
+    assert ours
+    return "\n".join(str(frame.locals) for frame in ours)
+
+
+@pytest.mark.parametrize("misbehaviour", ["hang up", "garbage", "silence", "nobody"])
+async def test_local_variables_of_a_failure(serve_bytes, misbehaviour):
+    async def misbehave(reader, writer):
+        if misbehaviour == "garbage":
+            writer.write(b"what?")
+        if misbehaviour == "silence":
+            await reader.read()
+
+    url = "http://127.0.0.1:1" if misbehaviour == "nobody" else await serve_bytes(misbehave)
+    limits = Limits(answer=timedelta(milliseconds=50))
+    transport = HttpTransport(Config(url, user=User(token=CANARY)), limits=limits)
+    async with Client(transport, retries=Policy(attempts=1)) as client:
+        with pytest.raises(TransportError) as caught:
+            await client.get(Secret, Key("shop", "web"))
+        assert CANARY not in frames_of_ours(caught.value)
+        with pytest.raises(TransportError) as caught:
+            async with client.watch(Secret):
+                pass
+        assert CANARY not in frames_of_ours(caught.value)
+
+
 async def test_garbage_that_repeats_our_words(serve_bytes):
     async def echo(_reader, writer):
         writer.write(f"HTTP/9.9 what {CANARY}\r\n\r\n".encode())

@@ -1,0 +1,314 @@
+"""Requests and answers on real sockets and both event loops: large, slow, late and cut."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from aiohttp import web
+
+from certwright.client import (
+    Config,
+    ConnectFailed,
+    ConnectionLost,
+    HttpTransport,
+    Limits,
+    Material,
+    Request,
+    Timeout,
+)
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap
+
+pytestmark = pytest.mark.usefixtures("any_loop")
+
+KEY = Key("shop", "web")
+GET = Request("get", "GET", "/api")
+MEBIBYTE = 2**20
+
+
+def named(name: bytes) -> bytes:
+    body = b'{"metadata":{"name":"%s"}}' % name
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+class Connections:
+    """A server that numbers its connections and lets a function talk on each."""
+
+    def __init__(self, talk):
+        self._talk = talk
+        self.count = 0
+
+    async def __call__(self, reader, writer):
+        self.count += 1
+        try:
+            await self._talk(self.count, reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the client hung up
+        finally:
+            writer.close()
+
+
+@pytest.fixture
+def serve_talk(stack):
+    async def start(talk, tls=None):
+        connections = Connections(talk)
+        server = await asyncio.start_server(connections, "127.0.0.1", 0, ssl=tls)
+        stack.callback(server.close)
+        connections.port = server.sockets[0].getsockname()[1]
+        connections.url = f"{'https' if tls else 'http'}://127.0.0.1:{connections.port}"
+        return connections
+
+    return start
+
+
+@pytest.fixture
+def transport_of(stack):
+    def make(url, **options):
+        config = url if isinstance(url, Config) else Config(url)
+        transport = HttpTransport(config, **options)
+        stack.push_async_callback(transport.close)
+        return transport
+
+    return make
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_large_bodies_both_ways(serve, server_tls, authority, transport_of, chunked):
+    async def echo(request):
+        body = await request.read()
+        if not chunked:
+            return web.Response(body=body)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for start in range(0, len(body), 100_000):
+            await response.write(body[start : start + 100_000])
+        return response
+
+    config = Config(await serve(echo, server_tls()), ca=Material(authority.certificate))
+    transport = transport_of(config)
+    body = bytes(range(256)) * 4096 * 8
+    for size in (0, 1, 70_000, len(body)):
+        response = await transport.send(Request("create", "POST", "/a", body=body[:size]))
+        assert response.body == body[:size]
+    assert (transport._requests.lent, transport._requests.idle) == (0, 1)
+
+
+async def test_a_watch_that_is_read_slowly_makes_the_server_wait(
+    serve_talk, server_tls, authority, client_of
+):
+    sent, total = 0, 200
+    line = b"x" * (MEBIBYTE // 10 - 1) + b"\n"
+
+    async def flood(_number, reader, writer):
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(total):
+            writer.write(b"%x\r\n%s\r\n" % (len(line), line))
+            await writer.drain()
+            sent += 1
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+
+    server = await serve_talk(flood, server_tls())
+    client = client_of(Config(server.url, ca=Material(authority.certificate)))
+    async with client.watch(ConfigMap) as lines:
+        stalled = -1
+        while stalled < sent or not sent:  # until the server gets no further
+            stalled = sent
+            await asyncio.sleep(0.1)
+        assert stalled < total, "everything was taken, though nobody reads"
+        assert sum([len(batch) async for batch in lines]) == total
+
+
+async def test_a_late_answer_is_not_taken_for_that_of_the_next_request(serve_talk, transport_of):
+    late = asyncio.Event()
+
+    async def talk(number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        if number == 1:
+            await late.wait()
+        writer.write(named(b"%d" % number))
+        await reader.read()
+
+    server = await serve_talk(talk)
+    transport = transport_of(server.url, limits=Limits(answer=timedelta(milliseconds=50)))
+    with pytest.raises(Timeout):
+        await transport.send(GET)
+    late.set()
+    assert b'"2"' in (await transport.send(GET)).body
+
+
+async def test_nor_that_of_a_cancelled_request(serve_talk, transport_of):
+    arrived, late = asyncio.Event(), asyncio.Event()
+
+    async def talk(number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        arrived.set()
+        if number == 1:
+            await late.wait()
+        writer.write(named(b"%d" % number))
+        await reader.read()
+
+    server = await serve_talk(talk)
+    transport = transport_of(server.url)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(transport.send(GET))
+        await arrived.wait()
+        task.cancel()
+    late.set()
+    assert b'"2"' in (await transport.send(GET)).body
+    assert transport._requests.lent == 0
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.0 200 OK\r\n\r\n{}", named(b"web")])
+async def test_a_server_that_hangs_up_after_each_answer(serve_talk, transport_of, answer):
+    async def talk(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+
+    server = await serve_talk(talk)
+    transport = transport_of(server.url)
+    for count in range(1, 4):
+        assert (await transport.send(GET)).status == 200
+        await asyncio.sleep(0.05)  # long enough for the end of the connection to arrive
+        assert server.count == count
+
+
+async def test_interim_answers_are_passed_over(serve_talk, transport_of):
+    async def talk(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" + named(b"web"))
+        await reader.read()
+
+    assert b"web" in (await transport_of((await serve_talk(talk)).url).send(GET)).body
+
+
+async def test_a_server_that_accepts_and_does_not_speak_tls(serve_talk, transport_of):
+    async def silence(_number, reader, _writer):
+        await reader.read()
+
+    server = await serve_talk(silence)
+    limits = Limits(connect=timedelta(milliseconds=50))
+    transport = transport_of(server.url.replace("http:", "https:"), limits=limits)
+    with pytest.raises(ConnectFailed, match="no connection in time"):
+        await transport.send(GET)
+
+
+async def test_a_server_that_hangs_up_when_tls_is_to_begin(serve_talk, transport_of):
+    async def hang_up(_number, reader, _writer):
+        await reader.read(1)
+
+    server = await serve_talk(hang_up)
+    transport = transport_of(server.url.replace("http:", "https:"))
+    with pytest.raises(ConnectFailed, match="hangs up when TLS is to begin"):
+        await transport.send(GET)
+
+
+async def test_a_host_of_which_not_every_address_answers(serve_talk, transport_of):
+    async def talk(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(named(b"web"))
+        await reader.read()
+
+    port = (await serve_talk(talk)).port  # on 127.0.0.1, while localhost may be ::1 first
+    assert (await transport_of(f"http://localhost:{port}").send(GET)).status == 200
+
+
+async def test_the_end_of_the_transport_is_the_end_of_its_connections(
+    serve_talk, server_tls, authority, transport_of
+):
+    heard = []
+
+    async def talk(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(named(b"web"))
+        heard.append(await reader.read())
+
+    server = await serve_talk(talk, server_tls())
+    transport = transport_of(Config(server.url, ca=Material(authority.certificate)))
+    await transport.send(GET)
+    await transport.close()
+    async with asyncio.timeout(5):
+        while not heard:
+            await asyncio.sleep(0.01)
+    assert heard == [b""]
+
+
+async def test_closing_fails_what_is_on_its_way(serve_talk, transport_of):
+    arrived = asyncio.Event()
+
+    async def talk(_number, reader, _writer):
+        arrived.set()
+        await reader.read()
+
+    transport = transport_of((await serve_talk(talk)).url)
+
+    async def close():
+        await arrived.wait()
+        await transport.close()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(close())
+        with pytest.raises(ConnectionLost, match="closed on this side"):
+            await transport.send(GET)
+
+
+async def test_through_a_proxy_that_is_encrypted_itself(
+    serve_talk, server_tls, authority, transport_of
+):
+    async def talk(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(named(b"web" * 100_000))
+        await reader.read()
+
+    async def proxy(_number, reader, writer):
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.0 200 Connection established\r\n\r\n")
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", server.port)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pump(reader, far_writer))
+            group.create_task(pump(far_reader, writer))
+
+    heads = []
+    server = await serve_talk(talk, server_tls("api.internal", "127.0.0.1"))
+    front = await serve_talk(proxy, server_tls("api.internal", "127.0.0.1"))
+    config = Config("https://api.internal", ca=Material(authority.certificate), proxy_url=front.url)
+    transport = transport_of(config)
+    assert len((await transport.send(GET)).body) > 300_000
+    assert heads == [b"CONNECT api.internal:443 HTTP/1.1\r\nHost: api.internal:443\r\n\r\n"]
+    await transport.close()
+
+
+async def test_a_proxy_that_speaks_before_it_is_spoken_to(serve_talk, transport_of):
+    async def proxy(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nSSH-2.0")
+        await reader.read()
+
+    front = await serve_talk(proxy)
+    transport = transport_of(Config("https://api.internal", proxy_url=front.url))
+    with pytest.raises(ConnectFailed, match="it is no HTTP proxy"):
+        await transport.send(GET)
+
+
+async def test_a_plain_server_behind_a_proxy(serve_talk, transport_of):
+    async def proxy(_number, reader, writer):
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(named(b"web"))
+        await reader.read()
+
+    heads = []
+    front = await serve_talk(proxy)
+    url = front.url.replace("//", "//joe:canary@")
+    transport = transport_of(Config("http://api.internal:8001", proxy_url=url))
+    assert (await transport.send(GET)).status == 200
+    (head,) = heads
+    assert head.startswith(b"GET http://api.internal:8001/api HTTP/1.1\r\nhost: api.internal:8001")
+    assert b"Proxy-Authorization: Basic am9lOmNhbmFyeQ==\r\n" in head
+
+
+async def pump(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+    writer.close()
