@@ -6,6 +6,7 @@ from bench.result import Result
 from bench.suite import (
     embedded,
     growth,
+    http,
     idle,
     issue_path,
     issuing,
@@ -20,6 +21,7 @@ from bench.suite import (
 )
 
 BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
+    "http": http.run,
     "list-watch": list_watch.run,
     "pipeline": pipeline.run,
     "memory": memory.run,
