@@ -1,5 +1,7 @@
 """Imports point down. The tree can be trusted because this test reads every import."""
 
+import os
+import subprocess
 import sys
 
 ALLOWED = {
@@ -112,6 +114,13 @@ def test_third_party_libraries_stay_where_they_belong(modules):
             ):
                 wrong.append(f"{module.where}:{line}: imports {name}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_what_serves_nothing_loads_no_web_server(root):
+    """The libraries of a server are memory that most processes have no use for."""
+    code = "import sys, certwright.client, certwright.runtime; sys.exit('aiohttp' in sys.modules)"
+    environ = {**os.environ, "PYTHONPATH": str(root / "src")}
+    assert subprocess.run([sys.executable, "-c", code], env=environ, check=False).returncode == 0
 
 
 def test_the_lowest_layers_neither_wait_nor_do_input_or_output(modules):

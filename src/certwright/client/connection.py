@@ -11,6 +11,8 @@ from certwright.client.tlspipe import TlsPipe
 
 _SMALL = 64 * 1024
 """Bodies up to this are sent along with the head; larger ones as the socket takes them."""
+_LARGE = 32 * 2**20
+"""Bodies beyond this are not put together from their parts in the end."""
 _AHEAD = 256 * 1024
 """Bytes received before anybody wants them; then the server has to wait."""
 
@@ -87,18 +89,21 @@ class Answer:
         """
         if (self._parser.length or 0) > limit:
             raise TooLarge
-        first = await self.read()
-        size = len(first)
-        if self._parser.is_complete and not self._parts and size <= limit:
-            return first
-        body = io.BytesIO()  # gives its buffer away as it is: large bodies are not copied
-        body.write(first)
-        while size <= limit:
-            part = await self.read()
-            if not part:
-                return body.getvalue()
-            size += body.write(part)
-        raise TooLarge
+        parts: list[bytes] = []
+        size, large = 0, None
+        while part := await self.read():
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise TooLarge
+            if size > _LARGE:
+                # Grows in place, and gives its buffer away: never is all of it there twice.
+                large = large or io.BytesIO()
+                large.writelines(parts)
+                parts.clear()
+        if large is not None:
+            return large.getvalue()
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def feed(self, data: bytes) -> bool:
         """Take what arrived; say whether there can be more before somebody reads it."""
@@ -156,11 +161,13 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_reusable(self) -> bool:
-        """Whether another request can be sent."""
+        """Whether another request can be sent: the last one is over, on both sides."""
         return (
             self._error is None
             and not self._unsent
             and self._is_listening
+            and self._transport is not None
+            and not self._transport.get_write_buffer_size()
             and (self._answer is None or self._answer.allows_another)
         )
 
@@ -173,11 +180,13 @@ class Connection(asyncio.Protocol):
         self._pipes.append(pipe)
         self._write = pipe.send
         self.context = context
-        pipe.shake()
         try:
+            pipe.shake()
             await shaking
         finally:
             self._shaking = None
+        if self._error is not None:
+            raise self._error
 
     async def tunnel(self, head: bytes) -> int:
         """Ask a proxy for a tunnel; return the status of its answer."""
@@ -322,8 +331,7 @@ class Connection(asyncio.Protocol):
             self._error = error or Cut("without a goodbye")
         if self._answer is not None:
             self._answer.finish(error)
-        if self._shaking is not None and not self._shaking.done():
-            self._shaking.set_exception(self._error)
+        _resolve(self._shaking)
         _resolve(self._room)
 
 

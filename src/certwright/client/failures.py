@@ -132,6 +132,14 @@ def explain(error: Exception, peer: Peer) -> TransportError:
 
 def _reason(error: Exception) -> str:
     """Return the system's word for an error: event loops put addresses into theirs."""
-    number = getattr(error, "errno", None)
-    is_plain = isinstance(error, OSError) and not isinstance(error, (ssl.SSLError, socket.gaierror))
-    return os.strerror(number) if is_plain and number else type(error).__name__
+    match error:
+        case socket.gaierror():
+            return "its name cannot be resolved"
+        case ssl.SSLError():
+            return error.reason or type(error).__name__
+        case OSError() if error.errno:
+            return os.strerror(error.errno)
+        case TimeoutError():
+            return "no connection in time"
+        case _:
+            return type(error).__name__

@@ -33,11 +33,15 @@ class Line(asyncio.Transport):
         self.sent = b""
         self.end = ""
         self.is_listening = True
+        self.unsent = 0
         self.connection.connection_made(self)
 
     def write(self, data: bytes) -> None:
         assert not self.end, "written to a connection that was ended"
         self.sent += data
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
 
     def pause_reading(self) -> None:
         self.is_listening = False

@@ -126,7 +126,7 @@ async def test_a_slow_reader_makes_the_server_wait(line):
     assert line.is_listening
 
 
-@pytest.mark.parametrize("size", [1, 1000, 100_000, MEBIBYTE])
+@pytest.mark.parametrize("size", [1, 1000, 100_000, MEBIBYTE, 40 * MEBIBYTE])
 async def test_a_body_in_pieces(line, size):
     answer = line.connection.ask(b"", b"")
     body = bytes(range(256)) * (size // 256 + 1)
@@ -138,7 +138,7 @@ async def test_a_body_in_pieces(line, size):
             asyncio.get_running_loop().call_soon(feed, position + 50_000)
 
     feed()
-    assert await whole(answer, 2 * MEBIBYTE) == (200, body)
+    assert await whole(answer, 50 * MEBIBYTE) == (200, body)
     assert line.connection.is_reusable
 
 
@@ -186,6 +186,14 @@ async def test_an_answer_to_half_a_request_ends_the_rest(line):
     assert task.result() == (413, b"no")
     assert line.sent == b"head"
     assert not connection.is_reusable
+
+
+async def test_an_answer_to_what_the_socket_has_not_taken_yet(line):
+    answer = line.connection.ask(b"head", b"x" * 1000)
+    line.unsent = 10
+    line.connection.data_received(OK)
+    assert await whole(answer) == (200, b"{}")
+    assert not line.connection.is_reusable
 
 
 async def test_a_connection_lost_in_the_middle_of_a_request(line):
