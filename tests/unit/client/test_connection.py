@@ -126,6 +126,16 @@ async def test_a_slow_reader_makes_the_server_wait(line):
     assert line.is_listening
 
 
+async def test_an_answer_that_nobody_read_blocks_its_connection(line):
+    line.connection.ask(b"", b"")
+    body = b"x" * 256 * 1024
+    line.connection.data_received(
+        b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    )
+    assert not line.is_listening
+    assert not line.connection.is_reusable
+
+
 @pytest.mark.parametrize("size", [1, 1000, 100_000, MEBIBYTE, 40 * MEBIBYTE])
 async def test_a_body_in_pieces(line, size):
     answer = line.connection.ask(b"", b"")
