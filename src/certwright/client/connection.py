@@ -77,9 +77,7 @@ class Answer:
             if self._parser.is_complete:
                 return b""
             await self._more()
-        parts, self._parts, self._size = self._parts, [], 0
-        self._connection.listen()
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return self._taken()
 
     async def whole(self, limit: int) -> bytes:
         """Return the body.
@@ -89,6 +87,8 @@ class Answer:
         """
         if (self._parser.length or 0) > limit:
             raise TooLarge
+        if self._parser.is_complete and self._size <= limit:  # as small answers are at once
+            return self._taken()
         parts: list[bytes] = []
         size, large = 0, None
         while part := await self.read():
@@ -103,7 +103,7 @@ class Answer:
                 parts.clear()
         if large is not None:
             return large.getvalue()
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return b"".join(parts)
 
     def feed(self, data: bytes) -> bool:
         """Take what arrived; say whether there can be more before somebody reads it."""
@@ -126,6 +126,14 @@ class Answer:
             error = cut
         self._error = error
         _resolve(self._waiter)
+
+    def _taken(self) -> bytes:
+        """Hand over what has arrived, which makes room for more."""
+        body = b"".join(self._parts)  # of one part that is no copy
+        self._parts.clear()
+        self._size = 0
+        self._connection.listen()
+        return body
 
     async def _more(self) -> None:
         if self._error is not None:
