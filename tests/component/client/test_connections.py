@@ -90,6 +90,33 @@ async def test_https_to_a_plain_server(serve, client_of):
         await client_of(url).get(ConfigMap, KEY)
 
 
+async def test_the_address_that_worked_is_tried_first(client_of, stack, monkeypatch):
+    """A host has two addresses; one was away for a while and is not asked first any more."""
+    seen = []
+
+    async def listen(address, port):
+        async def converse(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            seen.append(address)
+            writer.write(b"HTTP/1.0 200 OK\r\n\r\n{}")
+            writer.close()
+
+        server = await asyncio.start_server(converse, address, port)
+        stack.callback(server.close)
+        return server.sockets[0].getsockname()[1]
+
+    async def resolve(_host, port, **_):
+        return [(2, 1, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
+
+    port = await listen("127.0.0.1", 0)
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    client = client_of(f"http://api.internal:{port}")
+    await client.get(ConfigMap, KEY)
+    await listen("127.0.0.2", port)
+    await client.get(ConfigMap, KEY)
+    assert seen == ["127.0.0.1", "127.0.0.1"]
+
+
 async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(serve, client_of):
     seen = []
 
