@@ -1,6 +1,6 @@
 """TLS between a socket and HTTP, without buffers of its own.
 
-The event loops' TLS keeps buffers of up to 640 KiB per connection, and passes every byte
+The event loops' TLS keeps buffers of more than half a MiB per connection, and passes every byte
 through more layers. Here a record comes in and goes out at once.
 """
 
