@@ -31,12 +31,17 @@ class Claim:
 _MINE = Claim(Right.WRITE)
 
 
-def claim(live: Live, owner: Owner | None, rules: Rules, field_manager: str) -> Claim:
-    """Decide whether an object that exists may be written to."""
+def claim(
+    live: Live, owner: Owner | None, rules: Rules, field_manager: str, *, inherits: bool = False
+) -> Claim:
+    """Decide whether an object that exists may be written to.
+
+    *inherits* says that whose it is certainly does not exist any more.
+    """
     if owner is None or rules.take_over:
         return _MINE
     marked = live.annotations.get(owner.annotation)
-    if marked and owner.may_take(marked):
+    if marked and (inherits or owner.owns(marked)):
         return _MINE
     if marked:
         reason = f"it belongs to {marked}"

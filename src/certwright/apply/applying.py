@@ -134,7 +134,11 @@ class _Application:
         """Say whether an object nobody sees must be looked for before it is created."""
         rules = self._rules
         careful = rules.adopt is not Adopt.ALWAYS or rules.fall_back
-        careful |= rules.create_only and self._wanted.ref in self._run.expected
+        if self._wanted.ref in self._run.expected:
+            # Either somebody deleted it, or our view is older than it, and it may by now be
+            # somebody else's. What we had in view before is certainly the former.
+            known = self._run.memory.get(self._resource, self._wanted.ref.key)
+            careful |= rules.create_only or known is None
         preserving = rules.preserve_replicas or rules.preserve_resources
         return (careful or preserving) and not self._run.cluster.sees_all
 
@@ -174,7 +178,8 @@ class _Application:
         if live.deleting:
             waiting = f"it is being deleted, and comes back afterwards; {obstacles(live)}"
             return Finding(Entry(ref, Action.BLOCKED, waiting), live)
-        allowed = claim(live, run.owner, self._rules, run.cluster.field_manager)
+        manager, inherits = run.cluster.field_manager, await self._inherits(live)
+        allowed = claim(live, run.owner, self._rules, manager, inherits=inherits)
         if allowed.right is Right.REFUSE:
             return failed(self._wanted, Conflict(allowed.reason), live)
         if allowed.right is Right.LEAVE:
@@ -182,6 +187,14 @@ class _Application:
         if not run.always and self._is_known(live):
             return Finding(Entry(ref, Action.UNCHANGED), live)
         return await self._bring_in_line(live)
+
+    async def _inherits(self, live: Live) -> bool:
+        """Say whether an object was another owner's that is no more."""
+        owner = self._run.owner
+        marked = live.annotations.get(owner.annotation) if owner is not None else None
+        if owner is None or not marked or owner.owns(marked) or self._rules.take_over:
+            return False
+        return await owner.succeeds(marked)
 
     async def _bring_in_line(self, before: Live) -> Finding:
         """Write what differs; what apply cannot remove goes with a patch afterwards."""

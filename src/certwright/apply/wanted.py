@@ -1,6 +1,6 @@
 """An object somebody wants in a cluster, and the rules for getting it there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -77,6 +77,10 @@ def _nobody(_value: str) -> bool:
     return False
 
 
+async def _never(_value: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Whose objects these are, as an annotation on each of them says."""
@@ -85,13 +89,9 @@ class Owner:
     value: str
     aliases: Callable[[str], bool] = _nobody
     """Which other values mean us as well."""
-    succeeds: Callable[[str], bool] = _nobody
-    """Whose objects we may take: those of owners that do not exist any more."""
+    succeeds: Callable[[str], Awaitable[bool]] = _never
+    """Whose objects we may take: those of owners that certainly do not exist any more."""
 
     def owns(self, value: str) -> bool:
         """Say whether an annotation with this value means us."""
         return value == self.value or self.aliases(value)
-
-    def may_take(self, value: str) -> bool:
-        """Say whether an object with this value may become ours, if it is not yet."""
-        return self.owns(value) or self.succeeds(value)

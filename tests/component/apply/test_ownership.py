@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from certwright.apply import Action, Adopt, Owner, Rules
+from certwright.apply import Action, Adopt, ObjectRef, Owner, Rules
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
 
@@ -38,12 +38,16 @@ async def test_what_belongs_to_somebody_else_is_refused_naming_them(bench):
     assert await data(bench) == {"k": "theirs"}
 
 
+async def is_theirs(value):
+    return value == "theirs"
+
+
 @pytest.mark.scenario("MR-91")
 @pytest.mark.parametrize(
     ("owner", "rules"),
     [
         (OURS, Rules(take_over=True)),
-        (Owner(MARK, "ours", succeeds=lambda value: value == "theirs"), Rules()),
+        (Owner(MARK, "ours", succeeds=is_theirs), Rules()),
     ],
     ids=["asked for", "orphan"],
 )
@@ -148,3 +152,34 @@ async def test_two_owners_at_the_same_time_do_not_both_get_it(bench):
     assert [task.result().entries[0].action for task in both] == [Action.CREATED, Action.FAILED]
     metadata = (await bench.cluster.get(ConfigMap, "a"))["metadata"]
     assert metadata["annotations"] == {MARK: "first"}
+
+
+async def test_what_is_expected_and_not_in_view_is_looked_for_before_it_is_created(bench):
+    """The view of a new process may be older than the object, and than who owns it by now."""
+    wanted = bench.placed(config_map("a", {"k": "ours"}))
+    await bench.apply(config_map("a", {"k": "theirs"}), owner=Owner(MARK, "theirs"))
+    bench.restart()
+    read = bench.direct.read
+
+    async def unseen(resource, key, *, fresh=False):
+        return await read(resource, key) if fresh else None
+
+    bench.direct.read = unseen
+    bench.direct.sees_all = False
+    changes = await bench.apply(wanted, owner=OURS, expected={ObjectRef.of(wanted)})
+    assert changes.entries[0].action is Action.FAILED
+    assert await data(bench) == {"k": "theirs"}
+
+
+async def test_what_went_before_our_eyes_is_created_again_without_a_look(bench):
+    wanted = bench.placed(config_map("a", {"k": "ours"}))
+    await bench.apply(wanted, owner=OURS)
+    await bench.cluster.delete(ConfigMap, "a")
+    bench.direct.read = _nothing
+    bench.direct.sees_all = False
+    changes = await bench.apply(wanted, owner=OURS, expected={ObjectRef.of(wanted)})
+    assert changes.entries[0].action is Action.CREATED
+
+
+async def _nothing(_resource, _key, *, fresh=False):
+    assert not fresh, "nobody has to ask"

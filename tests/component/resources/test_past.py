@@ -165,6 +165,17 @@ async def kept_again(past):
     return {"a": {}, "b": {}}
 
 
+async def taken_over(past):
+    """From `web` by `api`, of which the past knows nothing; `web` wants the object all the time."""
+    await past.keeping.declare("web", config_map("a", {"of": "web"}))
+    await past.keeping.settle()
+    past.remember()
+    taking = {"resources.certwright.dev/take-over": "true"}
+    await past.keeping.declare("api", config_map("a", {"of": "api"}), annotations=taking)
+    await past.keeping.settle()
+    return {"a": {"of": "api"}}
+
+
 HISTORIES = [
     deleted,
     deleted_and_recreated,
@@ -173,6 +184,7 @@ HISTORIES = [
     wanted_again,
     emptied,
     kept_again,
+    taken_over,
 ]
 
 

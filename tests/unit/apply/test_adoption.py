@@ -9,7 +9,7 @@ from certwright.apply.adoption import has_legacy, taken_over
 from certwright.kube import FieldSet, own_fields
 
 MARK = "example.com/owner"
-OURS = Owner(MARK, "ours", succeeds=lambda value: value == "gone")
+OURS = Owner(MARK, "ours")
 ME = {"manager": "me", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}}}}
 
 
@@ -55,7 +55,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_claims(case):
     obj, owner, rules, right = case
-    found = claim(obj, owner, rules, "me")
+    inherits = obj.annotations.get(MARK) == "gone"
+    found = claim(obj, owner, rules, "me", inherits=inherits)
     assert found.right is right
     assert bool(found.reason) == (right is not Right.WRITE)
 

@@ -57,7 +57,10 @@ KEEP = DeleteRules(keep=lambda _ref, _live: "asked to")
 
 
 def test_reasons_to_keep():
-    owner = Owner("m", "ours", succeeds=lambda value: value == "gone")
+    async def succeeds(value):
+        return value == "gone"
+
+    owner = Owner("m", "ours", succeeds=succeeds)
     one = ref("v1", "ConfigMap")
     assert reason_to_keep(one, live(), None, DeleteRules()) == ""
     assert reason_to_keep(one, live(), None, KEEP) == "asked to"

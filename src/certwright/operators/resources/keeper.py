@@ -21,6 +21,7 @@ from certwright.operators.resources.conditions import (
 )
 from certwright.operators.resources.configuration import Configuration
 from certwright.operators.resources.decoding import INLINE_BYTES, Decoder
+from certwright.operators.resources.existence import exists
 from certwright.operators.resources.fights import Fights
 from certwright.operators.resources.healthchecks import HealthChecks
 from certwright.operators.resources.metrics import ResourceMetrics
@@ -64,8 +65,8 @@ class Keeper:
     stores: dict[str, Store] = field(default_factory=dict)
     """The ManagedResources, by the namespace they are confined to; all under the empty one."""
 
-    def exists(self, key: Key) -> bool:
-        """Say whether there is a ManagedResource; where we cannot see, we assume so."""
+    def may_exist(self, key: Key) -> bool:
+        """Say whether there may be a ManagedResource: we see it, or cannot see it."""
         store = self.stores.get("") or self.stores.get(key.namespace)
         return store is None or key in store
 
@@ -123,6 +124,7 @@ class Look:
         self.obj = obj
         self.remembered: Remembered = keeper.memories.of(self.key)
         self._confirming = asyncio.Lock()
+        self._others: dict[Key, bool] = {}
         self._doubtful: Sequence[Entry] | None = None  # Secrets; None if it is not about them
 
     @classmethod
@@ -198,7 +200,14 @@ class Look:
     @cached_property
     def owner(self) -> Owner:
         """Whose its objects are."""
-        return policy.owner(self.origin, self.keeper.exists)
+        return policy.owner(self.origin, self._exists)
+
+    async def _exists(self, key: Key) -> bool:
+        """Say whether there is another ManagedResource; that there is none is asked, once."""
+        if key not in self._others:
+            there = self.keeper.may_exist(key) or await exists(self.ctx.client, key)
+            self._others[key] = there
+        return self._others[key]
 
     def later(self) -> Outcome:
         """Return when to try again, the later the more often in a row it went wrong."""

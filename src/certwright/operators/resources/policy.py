@@ -1,6 +1,6 @@
 """From annotations and specs to the rules of the apply engine, which knows neither."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -133,7 +133,7 @@ def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:
     return value
 
 
-def owner(origin: Origin, exists: Callable[[Key], bool]) -> Owner:
+def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
     """Return whose the objects are.
 
     Those that carry our name with another cluster id are ours too, for ids change, and what is
@@ -145,9 +145,11 @@ def owner(origin: Origin, exists: Callable[[Key], bool]) -> Owner:
         other = _parsed(value)
         return other is None or other.key == origin.key
 
-    def succeeds(value: str) -> bool:
+    async def succeeds(value: str) -> bool:
         other = _parsed(value)
-        return other is not None and other.cluster_id == origin.cluster_id and not exists(other.key)
+        if other is None or other.cluster_id != origin.cluster_id:
+            return False
+        return not await exists(other.key)
 
     return Owner(keys.ORIGIN, str(origin), aliases, succeeds)
 

@@ -6,6 +6,7 @@ operator; the target's API server is asked by dry runs.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from certwright.api.resources import ManagedResource, ObjectReference
@@ -23,6 +24,7 @@ from certwright.operators.resources.desired import (
     desired_objects,
 )
 from certwright.operators.resources.equivalences import Equivalences
+from certwright.operators.resources.existence import exists
 from certwright.operators.resources.guards import PruneGuard
 from certwright.operators.resources.inventory import compare, recorded, ref_of
 from certwright.operators.resources.origin import Origin
@@ -71,9 +73,7 @@ async def preview(
     scaled = scale_targets(await _autoscalers(target, desired), equivalences)
     managed_by = managed_by or installation.managed_by
     plan = policy.plan(resource, desired, origin, managed_by, scaled)
-    others = await source.list(ManagedResource.resource)
-    known = {(o["metadata"]["namespace"], o["metadata"]["name"]) for o in others.items}
-    owner = policy.owner(origin, lambda other: other in known)
+    owner = policy.owner(origin, partial(exists, source))
     engine = Engine(Direct(target, field_manager=policy.field_manager(managed_by)))
     changes = await engine.apply(plan.wanted, owner=owner, dry_run=True)
     problems = (*desired.undecodable, *map(str, plan.refused))

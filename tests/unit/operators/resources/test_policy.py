@@ -209,12 +209,15 @@ def test_the_inventory_holds_labels_of_both_and_annotations_of_the_manifest(make
         ("nonsense", True, True),
     ],
 )
-def test_whose_objects_are(mark: str, ours, free) -> None:
-    us = owner(Origin("id", ORIGIN.key), lambda key: key.name == "alive")
+async def test_whose_objects_are(mark: str, ours, free) -> None:
+    async def exists(key):
+        return key.name == "alive"
+
+    us = owner(Origin("id", ORIGIN.key), exists)
     assert us.annotation == f"{GROUP}/origin"
     assert us.value == "id:garden/mr"
     assert us.owns(mark) is ours
-    assert us.may_take(mark) is free
+    assert (us.owns(mark) or await us.succeeds(mark)) is free
 
 
 # Deleting
