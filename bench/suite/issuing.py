@@ -92,16 +92,25 @@ def run(runs: int) -> Result:
 async def _run(runs: int) -> Found:
     found = Found()
     for number in range(runs):
-        async with control_plane(controllers=()) as plane, connect(plane.kubeconfig) as client:
-            await install(client)
-            csrs = signing_requests(names(REQUESTS))
+        csrs = signing_requests(names(REQUESTS))
+        async with fresh() as (plane, client):
             found.issued[BARE].append(await bare(plane, client, csrs))
-            found.issued[CERTWRIGHT].append(await ours(plane, client, csrs))
+        async with fresh() as (plane, client):
             found.issued[CERT_MANAGER].append(await cert_managers(plane, client, csrs))
+        async with fresh() as (plane, client):
+            found.issued[CERTWRIGHT].append(await ours(plane, client, csrs))
             if number == 0:
                 await hold(plane, client, found.long)
                 await stall(plane, client, found.long)
     return found
+
+
+@asynccontextmanager
+async def fresh() -> AsyncIterator[tuple[ControlPlane, Client]]:
+    """Run a control plane without history, for one subject."""
+    async with control_plane(controllers=()) as plane, connect(plane.kubeconfig) as client:
+        await install(client)
+        yield plane, client
 
 
 async def install(client: Client) -> None:
@@ -206,7 +215,6 @@ async def measure(
 async def hold(plane: ControlPlane, client: Client, long: Long) -> None:
     """Have one process issue many, then another one start where all are issued."""
     namespace = NAMESPACES[CERTWRIGHT]
-    await client.delete_collection(CertificateRequest, Selection(NAMESPACES[CERT_MANAGER]))
     async with issuer(plane, client, namespace) as program, witnessed(client, namespace) as witness:
         csrs = signing_requests(names(HELD, "held"))
         await publish(client, namespace, csrs, OURS)
@@ -261,8 +269,8 @@ def _result(found: Found, runs: int) -> Result:
         "cert-manager (its own CA issuer, 20 workers, without its webhook) run, are paused while "
         "the requests are made and approved, and go on with all of them. The bare loop makes the "
         "same single write with aiohttp and uvloop, 20 at a time, all certificates signed "
-        "beforehand. Writes and reads are the API server's count. Memory, restart and stalls are "
-        "from one run.",
+        "beforehand. Each has servers of its own. Writes and reads are the API server's count. "
+        "Memory, restart and stalls are from one run.",
         {name: _figures(of) for name, of in found.issued.items()} | {"held": _held(found.long)},
         _bars(found),
         runs,
