@@ -73,6 +73,8 @@ class Authority:
     _validity: Validity = field(init=False, repr=False)
     _constraints: x509.NameConstraints | None = field(init=False, repr=False)
     _above: bytes = field(init=False, repr=False)
+    is_slow: bool = field(init=False, repr=False, compare=False)
+    """Whether signing belongs in a thread pool."""
     top_pem: bytes = field(init=False, repr=False, compare=False)
     """The highest certificate that is known, the root where the chain holds it, as PEM."""
 
@@ -85,6 +87,7 @@ class Authority:
             raise AuthorityUnfit("the private key does not belong to the certificate")
         # What is the same for every certificate is worked out once: it is a fifth of the work.
         object.__setattr__(self, "_hash", signature_hash(self.key))
+        object.__setattr__(self, "is_slow", key_spec(self.key).is_slow)
         object.__setattr__(self, "_start", self._common_part())
         object.__setattr__(self, "_validity", Validity.of(self.certificate))
         constraints = extension(self.certificate, x509.NameConstraints)
@@ -92,11 +95,6 @@ class Authority:
         object.__setattr__(self, "_above", write_certificates(*self.intermediates))
         top = self.chain[-1] if self.chain else self.certificate
         object.__setattr__(self, "top_pem", write_certificates(top))
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether signing belongs in a thread pool."""
-        return key_spec(self.key).is_slow
 
     def issue(self, template: Template, now: datetime) -> x509.Certificate:
         """Sign a certificate.

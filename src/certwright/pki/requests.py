@@ -31,7 +31,8 @@ NAMES_LIMIT = 1_000
 """Alternative names of a request."""
 
 _LABELS = ("CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST")
-_DNS_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_is_dns_text = re.compile(rf"(?:\*\.)?{_LABEL}(?:\.{_LABEL})*").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +214,7 @@ def _usage_violations(carried: Usages, expected: Usages) -> list[Violation]:
 
 def _is_dns_name(name: str) -> bool:
     """Whether this is a DNS name as certificates carry them; the first label may be ``*``."""
-    labels = name.removeprefix("*.").split(".")
-    return len(name) <= 253 and all(_DNS_LABEL.fullmatch(label) for label in labels)
+    return len(name) <= 253 and _is_dns_text(name) is not None
 
 
 def _words(words: list[str]) -> str:

@@ -90,6 +90,18 @@ class Intake:
                 return known
         return self._finish(raw, found, envelope.kind, (start, stop))
 
+    def departed(self, raw: bytes, start: int, stop: int) -> Entry:
+        """Return what is left of a deleted object: which it was, and its last version.
+
+        Raises:
+            BrokenJson, Nameless: as `entry`.
+        """
+        try:
+            found = _DEPARTED.decode(memoryview(raw)[start:stop]).metadata
+        except msgspec.DecodeError:
+            return self.entry(raw, start, stop)
+        return Entry(Key(found.namespace, found.name), Meta(found.resource_version), b"")
+
     def _finish(
         self, raw: bytes, found: "_Metadata", kind: str, span: tuple[int, int], malformed: str = ""
     ) -> Entry:
@@ -209,6 +221,16 @@ class _Envelope(Struct, gc=False):
     kind: str = ""
 
 
+class _Place(Struct, gc=False, rename="camel"):
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Departed(Struct, gc=False):
+    metadata: _Place
+
+
 class _Loose(Struct):
     metadata: dict[str, Any]
     kind: Any = ""
@@ -226,6 +248,7 @@ class _Part(Struct):
     metadata: msgspec.Raw
 
 
+_DEPARTED = msgspec.json.Decoder(_Departed)
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _LOOSE = msgspec.json.Decoder(_Loose)
 _MANAGED = msgspec.json.Decoder(_Managed)

@@ -25,7 +25,7 @@ class EventType(StrEnum):
 
 
 class ObjectEvent(NamedTuple):
-    """An object appeared, changed or disappeared."""
+    """An object appeared, changed or disappeared; of the last only key and version are told."""
 
     entry: Entry
     deleted: bool
@@ -55,16 +55,20 @@ def read_event(
         # API servers write these bytes; what stands between them needs one pass, not two.
         try:
             prefix, deleted = usual
-            entry = intake.entry(line, len(prefix), len(line) - 1, held=None if deleted else held)
-            return ObjectEvent(entry, deleted)
+            start, stop = len(prefix), len(line) - 1
+            if deleted:
+                return ObjectEvent(intake.departed(line, start, stop), deleted)
+            return ObjectEvent(intake.entry(line, start, stop, held=held), deleted)
         except BrokenJson:
             pass  # one more member after the object, or really broken: look closely
     try:
         event = _EVENT.decode(line)
         match event.type:
-            case EventType.ADDED | EventType.MODIFIED | EventType.DELETED:
-                deleted = event.type == EventType.DELETED
-                return ObjectEvent(intake.entry(bytes(event.object)), deleted)
+            case EventType.ADDED | EventType.MODIFIED:
+                return ObjectEvent(intake.entry(bytes(event.object)), deleted=False)
+            case EventType.DELETED:
+                raw = bytes(event.object)
+                return ObjectEvent(intake.departed(raw, 0, len(raw)), deleted=True)
             case EventType.BOOKMARK:
                 mark = _MARK.decode(event.object).metadata
                 ends_list = mark.annotations.get(END_OF_LIST) == "true"

@@ -246,3 +246,14 @@ def test_a_version_that_is_held_is_not_made_again() -> None:
     assert newer.meta.resource_version == "8"
     stranger = intake.entry(json.dumps(widget(name="v")).encode(), held=known.get)
     assert stranger.key == Key("shop", "v")
+
+
+def test_of_what_is_deleted_only_place_and_version_are_read() -> None:
+    raw = json.dumps(widget(resourceVersion="9", labels="no labels")).encode()
+    gone = Intake(WIDGETS).departed(raw, 0, len(raw))
+    assert (gone.key, gone.meta.resource_version) == (Key("shop", "w"), "9")
+    odd = json.dumps(widget(resourceVersion=9)).encode()
+    assert Intake(WIDGETS).departed(odd, 0, len(odd)).key == Key("shop", "w")
+    for bad, error in ((b"{", BrokenJson), (b'{"metadata": {}}', Nameless)):
+        with pytest.raises(error):
+            Intake(WIDGETS).departed(bad, 0, len(bad))
