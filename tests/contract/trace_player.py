@@ -21,6 +21,7 @@ LAST = "zz-last"
 _NUMBER = re.compile(r"\b\d{3,}\b")
 _QUOTED_OBJECT = re.compile(r'"\{(?:[^"\\]|\\.)*\}"')
 _ADDRESS = re.compile(r"\b10\.\d+\.\d+\.\d+\b")
+_RECORDED = re.compile(r"(?<=ResourceVersion in record \()\d+")  # perhaps told nowhere else
 EVERYTHING = Operation("list")
 
 
@@ -31,7 +32,8 @@ class TraceSymbols(Symbols):
         value = _QUOTED_OBJECT.sub(_sorted, value)
         if value.startswith("failed to create typed"):
             value = "\n".join(sorted(value.splitlines()))
-        value = _NUMBER.sub(self._version, super().text(value))
+        value = _RECORDED.sub(lambda match: self.of("version", match[0]), super().text(value))
+        value = _NUMBER.sub(self._version, value)
         return _ADDRESS.sub("<address>", value)
 
     def _version(self, match: re.Match[str]) -> str:
