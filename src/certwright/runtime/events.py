@@ -44,6 +44,11 @@ MAX_NOTES = 5
 MAX_PENDING = 1000
 MAX_OBJECTS = 4096
 """How many are remembered to be told from new ones; each costs three quarters of a KiB."""
+YIELDING = 3
+"""For how many times as long as the last Event took to write the next one waits: whoever has
+to wait for the API server shares it with work that matters more."""
+YIELD_SECONDS = 5.0
+"""And for how long at most."""
 _WRITE_SECONDS = 10.0
 _FLUSH_SECONDS = 2.0
 
@@ -191,7 +196,10 @@ class EventRecorder:
             if wait > 0:
                 soonest = min(soonest, wait)
             else:
+                began = self._clock.monotonic()
                 await self._write(topic)
+                took = self._clock.monotonic() - began
+                await asyncio.sleep(min(YIELDING * took, YIELD_SECONDS))
         return soonest
 
     async def _write(self, topic: Topic) -> None:

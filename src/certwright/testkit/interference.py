@@ -61,6 +61,8 @@ class Interference:
         self.jump_clock = jump_clock
         self.requests = 0
         self.writes = 0
+        self.announcements = 0
+        """How many of the writes were Events, which tell and change nothing."""
         self.events = 0
         self.faults = 0
         self.event_faults = 0
@@ -96,6 +98,7 @@ class Interference:
         write = 0
         if is_write(request):
             self.writes += 1
+            self.announcements += request.resource is not None and request.resource.kind == "Event"
             write = self.writes
             self.seen_at_write.append(len(self.revisions))
         fault = self.plan.on_request(request, self.requests, write)

@@ -208,3 +208,27 @@ async def test_every_server_accepts_events_and_their_series(cluster):
     await cluster.stop()
     (event,) = [e for e in await cluster.list(Event) if e["reportingController"] == "looker"]
     assert (event["note"], event["series"]["count"]) == ("looked at it", 2)
+
+
+async def test_events_give_way_to_work_on_a_server_that_is_slow(world):
+    """Each takes a second to write; three pass before the next, so that a minute takes fifteen."""
+    inner = world.server.transport()
+
+    class Slow:
+        stream, close = inner.stream, inner.close
+
+        async def send(self, request):
+            await asyncio.sleep(1)
+            return await inner.send(request)
+
+    client = Client(Slow(), clock=world.clock)
+    recorder = EventRecorder(client, world.clock, controller="toys", instance="host")
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(recorder.run())
+        for number in range(20):
+            recorder.record(OBJ, "Normal", f"Reason{number}", "x")
+        await asyncio.sleep(60)
+        assert len(await world.events()) == 15
+        await asyncio.sleep(60)
+        assert len(await world.events()) == 20
+        task.cancel()
