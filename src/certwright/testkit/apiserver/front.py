@@ -3,7 +3,7 @@
 import ssl
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -115,10 +115,11 @@ class Front:
 
     async def _stream(self, request: web.Request, stream: Stream) -> web.StreamResponse:
         response = web.StreamResponse(status=stream.status, headers=dict(stream.headers))
-        await response.prepare(request)
-        async for chunk in stream.chunks():
-            await response.write(chunk)
-        await response.write_eof()
+        with suppress(ConnectionResetError):  # the client has hung up, as it may
+            await response.prepare(request)
+            async for chunk in stream.chunks():
+                await response.write(chunk)
+            await response.write_eof()
         return response
 
 
