@@ -204,7 +204,9 @@ class EventRecorder:
 
     async def _write(self, topic: Topic) -> None:
         """Write one Event. A failure loses this one only: events are best effort."""
-        self._dirty.pop(topic, None)
+        if topic not in self._dirty:
+            return  # written meanwhile: at shutdown two are at it
+        del self._dirty[topic]
         series = self._series.get(topic)
         if series is None:
             return

@@ -230,6 +230,9 @@ async def test_waiting_ends_when_the_server_says_healthy(cluster: Cluster) -> No
     async def operate() -> None:
         await waiting.wait()
         await report(cluster, {**HEALTHY[0], "status": "False", "reason": "ApplyFailed"})
+        while not any("ApplyFailed" in progress.detail for progress in told):
+            waiting.clear()
+            await waiting.wait()
         await report(cluster, *HEALTHY)
 
     async with asyncio.TaskGroup() as group:
