@@ -1,4 +1,4 @@
-"""Virtual time for tests that ask for `virtual_loop`; a server that plays a script."""
+"""A server that plays a script."""
 
 import asyncio
 import json
@@ -10,23 +10,6 @@ from typing import Any
 import pytest
 
 from certwright.client import Request, Response
-from certwright.testkit.virtualtime import VirtualLoop
-
-
-def pytest_asyncio_loop_factories(
-    config: pytest.Config, item: pytest.Item
-) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]] | None:
-    if "virtual_loop" in getattr(item, "fixturenames", ()):
-        return {"virtual": VirtualLoop}
-    return None
-
-
-@pytest.fixture
-async def virtual_loop() -> VirtualLoop:
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
-    return loop
-
 
 NEVER = 0
 
