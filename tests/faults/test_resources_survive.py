@@ -119,6 +119,14 @@ async def annotate(cluster, name, **annotations):
     await cluster.patch(MR, name, {"metadata": {"annotations": annotations}})
 
 
+async def done(cluster):
+    """Let everything be done that is possible: what comes next presupposes it.
+
+    `settle` is content when nothing moves, which may be because all wait for a second attempt.
+    """
+    await cluster.advance(minutes=6)  # longer than any back-off
+
+
 # Stories: what users do. `steady` is wanted from beginning to end.
 
 STORIES = []
@@ -190,7 +198,7 @@ async def delete_with_secret(cluster):
 @story
 async def keep_all(cluster):
     await declare(cluster, "web", config("steady"), keepObjects=True)
-    await cluster.settle()
+    await done(cluster)
     await cluster.delete(MR, "web")
 
 
@@ -198,14 +206,14 @@ async def keep_all(cluster):
 async def keep_one(cluster):
     kept = config("steady", annotations={f"{PREFIX}/keep-object": "true"})
     await declare(cluster, "web", kept, config("b"))
-    await cluster.settle()
+    await done(cluster)
     await rewrite(cluster, "web", config("c"))
 
 
 @story
 async def drift(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
-    await cluster.settle()
+    await done(cluster)
     await cluster.patch(ConfigMap, "steady", {"data": {"text": "edited", "more": "kept"}})
     await cluster.delete(ConfigMap, "b")
 
@@ -214,9 +222,9 @@ async def drift(cluster):
 async def move(cluster):
     ignored = config("steady", annotations={f"{PREFIX}/mode": "Ignore"})
     await declare(cluster, "web", config("steady"), config("b"))
-    await cluster.advance(seconds=30)
+    await done(cluster)
     await rewrite(cluster, "web", ignored, config("b"))
-    await cluster.advance(seconds=30)
+    await done(cluster)
     await declare(cluster, "api", config("steady", "two"))
 
 
@@ -224,18 +232,18 @@ async def move(cluster):
 async def take_over(cluster):
     taken = config("steady", "two", annotations={f"{OURS}/take-over": "true"})
     await declare(cluster, "web", config("steady"))
-    await cluster.settle()
+    await done(cluster)
     await declare(cluster, "api", taken)
-    await cluster.advance(seconds=30)  # who drops an object before it is taken, deletes it
+    await done(cluster)  # who drops an object before it is taken, deletes it
     await rewrite(cluster, "web", config("b"))
 
 
 @story
 async def refused(cluster):
     await declare(cluster, "web", config("steady"))
-    await cluster.settle()
+    await done(cluster)
     await declare(cluster, "api", config("steady", "two"), config("b"))
-    await cluster.settle()
+    await done(cluster)
     await cluster.delete(MR, "api")
 
 
@@ -305,9 +313,9 @@ async def unknown_kind(cluster):
 @story
 async def ignored(cluster):
     await declare(cluster, "web", config("steady"))
-    await cluster.settle()
+    await done(cluster)
     await annotate(cluster, "web", **{f"{PREFIX}/ignore": "true"})
-    await cluster.settle()
+    await done(cluster)
     await cluster.patch(ConfigMap, "steady", {"data": {"text": "edited"}})
     await annotate(cluster, "web", **{f"{PREFIX}/ignore": None})
 
@@ -316,7 +324,7 @@ async def ignored(cluster):
 async def ensure_exists(cluster):
     once = config("steady", annotations={f"{PREFIX}/mode": "EnsureExists"})
     await declare(cluster, "web", once)
-    await cluster.settle()
+    await done(cluster)
     await cluster.patch(ConfigMap, "steady", {"data": {"text": "edited"}})
     await cluster.settle()
     await rewrite(cluster, "web", once, config("b"))
@@ -325,7 +333,7 @@ async def ensure_exists(cluster):
 @story
 async def held_back(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
-    await cluster.settle()
+    await done(cluster)
     await cluster.patch(ConfigMap, "b", {"metadata": {"finalizers": [HELD]}})
     await rewrite(cluster, "web", config("steady"), config("c"))
     await cluster.settle()
@@ -335,7 +343,7 @@ async def held_back(cluster):
 @story
 async def wanted_again(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
-    await cluster.settle()
+    await done(cluster)
     await cluster.patch(ConfigMap, "b", {"metadata": {"finalizers": [HELD]}})
     await cluster.delete(ConfigMap, "b")
     await rewrite(cluster, "web", config("steady", "two"), config("b"))
@@ -412,7 +420,7 @@ def watched(play):
         await cluster.create(config("bystander", annotations=marks, labels=labels))
         before = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
         await play(cluster)
-        await cluster.advance(minutes=6)  # longer than any back-off
+        await done(cluster)
         after = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
         assert after == before, "a foreign object was touched"
         assert len(uids) == 1, "an object that is wanted all the time was replaced"

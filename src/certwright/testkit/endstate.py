@@ -30,8 +30,8 @@ _SHORTEST_INSTANT: Final = len("2030-01-01T00:00:00Z")
 def end_state(objects: Iterable[JsonObject], ignore: Sequence[str] = ()) -> dict[str, JsonObject]:
     """Return the comparable part of every object, by a readable name.
 
-    *ignore* lists fields that may differ, as ``Kind.path.to.field``; ``*`` stands for any
-    one step of the path.
+    *ignore* lists fields that may differ or be absent, as ``Kind.path.to.field``; ``*`` stands
+    for any one step of the path.
     """
     kept = [obj for obj in objects if obj["kind"] not in PASSING_KINDS]
     names = {obj["metadata"]["uid"]: _name(obj) for obj in kept}
@@ -83,11 +83,13 @@ class _Comparable:
         return {**result, "metadata": self._walk(metadata, ("metadata",))}
 
     def _walk(self, value: Any, path: tuple[str, ...]) -> Any:
-        if self._ignored and any(_matches(pattern, path) for pattern in self._ignored):
-            return "<ignored>"
         match value:
             case dict():
-                return {k: self._walk(v, (*path, k)) for k, v in value.items()}
+                return {
+                    k: self._walk(v, (*path, k))
+                    for k, v in value.items()
+                    if not self._ignores((*path, k))
+                }
             case list():
                 if path[-1:] == ("conditions",):  # whose order only tells which came first
                     value = sorted(value, key=lambda condition: str(condition.get("type")))
@@ -98,6 +100,9 @@ class _Comparable:
                 behind = self._generation - value
                 return f"<{behind} behind>" if behind else "<current>"
         return value
+
+    def _ignores(self, path: tuple[str, ...]) -> bool:
+        return any(_matches(pattern, path) for pattern in self._ignored)
 
     def _text(self, text: str, path: tuple[str, ...]) -> str:
         if len(text) >= _SHORTEST_INSTANT and _INSTANT.fullmatch(text):

@@ -179,7 +179,7 @@ class FaultyTransport:
         if self._view is not None and self._view.is_current() and response.status < 300:
             self._run.check_guarded(request)
         await self._run.travel()
-        if request.verb == "list" and response.status == 200:
+        if _lists_all(request) and response.status == 200:
             self._run.found(self._place(request), DROPPED, HELD)
             if not self._run.revisions:
                 self._run.revisions.append(_list_revision(response.body))
@@ -258,6 +258,11 @@ def is_guarded(request: Request) -> bool:
         preconditions = orjson.loads(request.body or b"{}").get("preconditions") or {}
         return preconditions.keys() >= {"uid", "resourceVersion"}
     return True
+
+
+def _lists_all(request: Request) -> bool:
+    """Whether a request is part of a list, and does not just ask how far the server is."""
+    return request.verb == "list" and ("limit", "1") not in request.query
 
 
 def _list_revision(body: bytes) -> str:

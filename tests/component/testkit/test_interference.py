@@ -210,6 +210,7 @@ def test_what_was_dropped_is_missing_after_a_reconnect_too() -> None:
             for name in "ab":
                 await world.create(name)
             assert await events.next() == "ADDED b"
+        await anext(world.client.pages(ConfigMap, limit=1))  # only asks how far the server is
         async with world.events(resource_version=world.server.resource_version) as events:
             assert await events.next() == "ERROR 410"
             assert world.loop.time() == 30

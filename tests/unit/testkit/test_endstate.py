@@ -79,3 +79,9 @@ def test_declared_fields_may_differ_and_nothing_else() -> None:
     assert differences(end_state([one], ignore), end_state([other], ignore)) == [
         "ConfigMap n/a.status.a.n: 2, expected 1"
     ]
+
+
+def test_what_may_differ_may_also_be_absent() -> None:
+    ignore = ["ConfigMap.data.token"]
+    one, other = config_map(data={"token": "1", "a": "b"}), config_map(data={"a": "b"})
+    assert end_state([one], ignore) == end_state([other], ignore)
