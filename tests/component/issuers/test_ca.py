@@ -135,9 +135,17 @@ async def test_an_authority_below_one_that_allows_none_is_refused(ca, leaf_key):
     assert "the path length allows no authority below this one" in ready.message
 
 
+MARKED = "-----BEGIN CERTIFICATE-----\nc2VjcmV0\n-----END CERTIFICATE-----\n"
+MARKED_KEY = MARKED.replace("CERTIFICATE", "PRIVATE KEY")
 SECRETS = {
     "nothing in it": lambda _: {"other": b"x"},
     "no PEM": lambda _: {"tls_crt": b"x", "tls_key": b"y"},
+    "half a certificate": lambda now: {**held(root(now)), "tls_crt": MARKED.encode()},
+    "half a key": lambda now: {**held(root(now)), "tls_key": MARKED_KEY.encode()},
+    "half a root": lambda now: held(root(now), ca_crt=MARKED.encode()),
+    "a stranger as root": lambda now: held(
+        root(now), ca_crt=pki.write_certificates(root(now, "other").certificate)
+    ),
     "another key": lambda now: {**held(root(now)), "tls_key": pki.write_key(key_of(which="other"))},
     "no authority": lambda now: {
         "tls_crt": pki.write_certificates(
@@ -152,9 +160,13 @@ SECRETS = {
 }
 REASONS = {
     "nothing in it": 'secret "ca" has no key "tls.crt"',
-    "no PEM": "MalformedPem",
-    "another key": "the private key does not belong to the certificate",
-    "no authority": "not allowed to sign certificates",
+    "no PEM": 'secret "ca", key "tls.crt": MalformedPem: no certificate found',
+    "half a certificate": 'secret "ca", key "tls.crt": MalformedCertificate: certificate 1 does',
+    "half a key": 'secret "ca", key "tls.key": MalformedKey: the private key does not parse',
+    "half a root": 'secret "ca", key "ca.crt": MalformedCertificate: certificate 1 does not',
+    "a stranger as root": 'secret "ca": BrokenChain: ',
+    "another key": 'secret "ca": AuthorityUnfit: the private key does not belong to the certif',
+    "no authority": 'secret "ca": AuthorityUnfit: the certificate is not allowed to sign',
     "expired": "no certificate authority is valid now",
 }
 
@@ -168,6 +180,7 @@ async def test_an_unfit_authority_is_named_until_it_is_mended(ca, csr, fault):
     assert ready.status == "False"
     assert REASONS[fault] in ready.message
     assert "PRIVATE KEY" not in ready.message
+    assert "c2VjcmV0" not in ready.message
     await ca.request("cr", csr)
     assert (await ca.ready("cr")).reason == "Pending"
     await ca.cluster.delete(Secret, "ca")

@@ -6,7 +6,8 @@ is dropped when nothing that it signed can still be valid. All that follows from
 certificates; nothing is remembered.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -14,8 +15,13 @@ from functools import lru_cache
 from cryptography import x509
 
 from certwright import pki
+from certwright.issuer import SecretData
 
 FOREVER = timedelta(days=365 * 100)
+
+
+class UnfitSecret(Exception):
+    """A Secret that holds no authority: which one, which of its keys is at fault, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class _Held:
 
 
 def choose_signer(
-    secrets: Iterable[Mapping[str, bytes]],
+    secrets: Iterable[SecretData],
     endpoints: pki.Endpoints,
     rotation: pki.Rotation,
     now: datetime,
@@ -49,15 +55,10 @@ def choose_signer(
 
     Raises:
         KeyError: a Secret lacks one of the two.
-        PkiError: one cannot be read, is no authority, or none is valid now.
+        UnfitSecret: what it holds cannot be read, or is no authority.
+        PkiError: none is valid now.
     """
-    held = {
-        one.authority.certificate: one
-        for one in (
-            _read(secret["tls.crt"], secret["tls.key"], secret.get("ca.crt", b""), endpoints)
-            for secret in secrets
-        )
-    }
+    held = {one.authority.certificate: one for one in (_held(s, endpoints) for s in secrets)}
     known = list(held)
     chosen = held[rotation.signer(known, now)]
     if len(known) == 1:  # nearly always, and then there is nothing to work out
@@ -66,10 +67,35 @@ def choose_signer(
     return Signer(chosen.authority, pki.write_bundle(anchors or [chosen.anchor]))
 
 
+def _held(secret: SecretData, endpoints: pki.Endpoints) -> _Held:
+    root = secret.get("ca.crt", b"").strip()
+    return _read(secret.name, secret["tls.crt"], secret["tls.key"], root, endpoints)
+
+
 @lru_cache(maxsize=64)  # reading an authority takes as long as signing with it
-def _read(certificates: bytes, key: bytes, root: bytes, endpoints: pki.Endpoints) -> _Held:
-    chain = pki.read_chain(certificates + b"\n" + root)
-    own, *above = chain.certificates
-    authority = pki.Authority(own, pki.read_key(key), tuple(above), endpoints)
+def _read(
+    secret: str, certificates: bytes, key: bytes, root: bytes, endpoints: pki.Endpoints
+) -> _Held:
+    with _blaming(secret, "tls.crt"):
+        given = pki.read_certificates(certificates)
+    if root:
+        with _blaming(secret, "ca.crt"):
+            given += pki.read_certificates(root)
+    with _blaming(secret, "tls.key"):
+        private = pki.read_key(key)
+    with _blaming(secret):  # what is wrong now is that they do not belong together
+        chain = pki.order_chain(given)
+        own, *above = chain.certificates
+        authority = pki.Authority(own, private, tuple(above), endpoints)
     anchor = chain.authority or chain.certificates[-1]
     return _Held(authority, anchor, pki.write_bundle([anchor]))
+
+
+@contextmanager
+def _blaming(secret: str, key: str = "") -> Iterator[None]:
+    """Say of a refusal which Secret is at fault, and which key if it is one alone."""
+    try:
+        yield
+    except pki.PkiError as error:
+        place = f'secret "{secret}", key "{key}"' if key else f'secret "{secret}"'
+        raise UnfitSecret(f"{place}: {error.reason}: {error}") from error

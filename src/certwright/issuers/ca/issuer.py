@@ -16,7 +16,7 @@ from certwright.issuer import (
     Request,
     SecretData,
 )
-from certwright.issuers.ca.authorities import FOREVER, Signer, choose_signer
+from certwright.issuers.ca.authorities import FOREVER, Signer, UnfitSecret, choose_signer
 from certwright.kube import DurationText, parse_duration
 
 
@@ -65,7 +65,7 @@ async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
         raise Permanent(f"this issuer signs for at most {issuer.spec.max_duration}")
     try:
         chosen = signer(issuer)
-    except (pki.PkiError, KeyError) as error:
+    except (pki.PkiError, UnfitSecret, KeyError) as error:
         raise IssuerUnavailable(str(error)) from error
     try:
         bundle = await request.sign_with(chosen.authority)
