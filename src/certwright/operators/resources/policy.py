@@ -204,8 +204,9 @@ def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
     appeared *since* we want it may be the work of an earlier version that left no trace, unless
     objects of others are *respected*: it is a fall-back only, or not to be adopted.
     """
-    signed = any(_is_signature(writer.manager) for writer in live.writers())
-    if signed or live.annotations.get(keys.ORIGIN):
+    if live.annotations.get(keys.ORIGIN):
+        return False
+    if any(_is_signature(writer.manager) for writer in live.writers()):
         return False
     if respected:
         return True
