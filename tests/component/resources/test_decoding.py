@@ -127,6 +127,21 @@ async def test_a_document_that_is_no_mapping_keeps_nobody_else(keeping, document
     assert await keeping.exists(ConfigMap, "a", "b") == {"a", "b"}
 
 
+async def test_a_refused_object_does_not_hide_a_document_that_cannot_be_read(keeping):
+    await keeping.declare_data("web", {"objects": yaml(keeping, "a")})
+    await keeping.settle()
+    text = f"{yaml(keeping, 'In_Valid')}---\n- a\n---\n{yaml(keeping, 'b')}"
+    await keeping.rewrite_data("web", {"objects": text})
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    message = await keeping.message("web")
+    refused = f'error during apply of object "v1/ConfigMap/{keeping.namespace}/In_Valid": '
+    assert message.startswith(refused)
+    assert f". Could not decode all new resources: [{error_at(keeping, 1)}" in message
+    assert await keeping.events("ApplyFailed") == [message]
+    assert await keeping.exists(ConfigMap, "a", "b") == {"a", "b"}, "and nothing is deleted"
+
+
 @pytest.mark.scenario("MR-8")
 async def test_compressed_is_the_same_but_for_the_checksum(keeping, healthy):
     text = keeping.json(config_map("a")) + keeping.json(config_map("b"))

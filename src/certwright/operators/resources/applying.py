@@ -1,7 +1,7 @@
 """The acting part of a pass: inventory, objects, leftovers, and the report about all of them."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -255,13 +255,8 @@ class Application:
             look.ctx.event(look.obj, "Warning", "PruneUnconfirmed", self._pruning.objection)
 
     def _claim(self) -> Claim:
-        failures = [c.reason for c in self._changes if c.action is Action.FAILED]
-        if failures:
-            return claims.apply_failed(failures)
-        if self._pruning.unreleased:
-            return claims.release_failed(self._pruning.unreleased)
-        if self._facts.desired.undecodable:
-            return claims.decoding_failed(self._facts.desired.undecodable)
+        if failures := list(self._failures()):
+            return claims.together(failures)
         if self._pruning.objection:
             return claims.prune_unconfirmed(self._pruning.objection)
         if self.lingering:
@@ -269,6 +264,15 @@ class Application:
         if self.waiting:
             return claims.apply_progressing(self._look.said(APPLIED))
         return claims.applied()
+
+    def _failures(self) -> Iterator[Claim]:
+        """Yield what went wrong, the worst first."""
+        if errors := [c.reason for c in self._changes if c.action is Action.FAILED]:
+            yield claims.apply_failed(errors)
+        if self._pruning.unreleased:
+            yield claims.release_failed(self._pruning.unreleased)
+        if self._facts.desired.undecodable:
+            yield claims.decoding_failed(self._facts.desired.undecodable)
 
     def _pending(self) -> Claim:
         """Say what still lingers; how long it has been doing so is told once a minute."""

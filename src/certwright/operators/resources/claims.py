@@ -97,6 +97,14 @@ def release_failed(errors: Sequence[str]) -> Claim:
     return Claim(APPLIED, "False", "ReleaseOfOrphanedResourcesFailed", message)
 
 
+def together(failures: Sequence[Claim]) -> Claim:
+    """Several things failed in one pass: the first gives the reason, the messages tell of all."""
+    first, last = failures[0], failures[-1]
+    message = " ".join([*(_sentence(claim.message) for claim in failures[:-1]), last.message])
+    codes = tuple(dict.fromkeys(code for claim in failures for code in claim.codes))
+    return Claim(first.type, first.status, first.reason, message, codes)
+
+
 def deletion_pending(lingering: Sequence[Lingering]) -> Claim:
     """Objects that are no longer wanted are still there, or cannot be deleted."""
     message = _listed("Could not clean all old resources", [str(item) for item in lingering])

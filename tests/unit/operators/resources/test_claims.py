@@ -52,6 +52,26 @@ CATALOGUE = {
             "Could not decode all new resources: [Could not decode one. Could not decode two.]",
         ),
     ),
+    "one thing failed": (
+        claims.together([claims.decoding_failed(["Could not decode one."])]),
+        claims.decoding_failed(["Could not decode one."]),
+    ),
+    "an object failed, and a document cannot be read": (
+        claims.together(
+            [
+                claims.apply_failed([error("a", "it is invalid: no")]),
+                claims.decoding_failed(["Could not decode one."]),
+            ]
+        ),
+        Claim(
+            APPLIED,
+            "False",
+            "ApplyFailed",
+            f"{error('a', 'it is invalid: no')}."
+            " Could not decode all new resources: [Could not decode one.]",
+            ("ERR_CONFIGURATION_PROBLEM",),
+        ),
+    ),
     "a Secret cannot be read": (
         claims.cannot_read_secret('secrets "x" not found'),
         Claim(APPLIED, "False", "CannotReadSecret", 'secrets "x" not found'),
