@@ -269,6 +269,8 @@ async def complete(share: StoreHandle) -> None:
                 raise NotFound(share.watch.last_error)
             case WatchState.FORBIDDEN:
                 raise Forbidden(share.watch.last_error)
+            case WatchState.STOPPED:
+                raise NotFound(f"{share.view} is not watched any more: its definition was deleted")
             case WatchState.BACKING_OFF if share.watch.status().failures >= FAILURES:
                 raise ConnectFailed(f"{share.view} cannot be watched: {share.watch.last_error}")
             case _:
