@@ -61,7 +61,8 @@ class Bundle:
         inventory = await self._inventories.load(self.name)
         recorded, refs = inventory.refs, [one.ref for one in objects]
         if not dry_run:
-            inventory = await self._inventories.add(inventory, refs)
+            possible = [ref for ref in refs if ref.possible]  # the engine refuses the others
+            inventory = await self._inventories.add(inventory, possible)
         applied = await self._engine.apply(
             objects, owner=self.owner, dry_run=dry_run, on_entry=on_entry
         )

@@ -30,6 +30,10 @@ class Action(StrEnum):
     """It waits: for a finalizer, for another object, for a confirmation."""
     FAILED = "failed"
 
+    def told(self, *, planned: bool) -> str:
+        """Return the word for it; *planned* if it did not happen and only would."""
+        return f"would be {self}" if planned and self in _CHANGES else str(self)
+
 
 _CHANGES: Final = frozenset({Action.CREATED, Action.CONFIGURED, Action.RECREATED, Action.DELETED})
 
@@ -59,10 +63,14 @@ class Entry:
     refused: bool = False
     """Whether it failed because the cluster judged it invalid, and not because it is away."""
 
-    def __str__(self) -> str:
+    def told(self, *, planned: bool = False) -> str:
+        """Return the line about the object; *planned* if all this did not happen and only would."""
         reason = f": {_one_line(self.reason)}" if self.reason else ""
         writer = f" (last written by {self.writer})" if self.writer else ""
-        return f"{self.ref} {self.action}{reason}{writer}"
+        return f"{self.ref} {self.action.told(planned=planned)}{reason}{writer}"
+
+    def __str__(self) -> str:
+        return self.told()
 
     def to_json(self) -> JsonObject:
         """Return the entry for programs; empty parts are left out."""
@@ -110,15 +118,19 @@ class ChangeSet:
         """Return the entries with one of these actions."""
         return [entry for entry in self.entries if entry.action in actions]
 
-    def summary(self) -> str:
-        """Return the counts: ``2 created, 1 unchanged``."""
+    def summary(self, *, planned: bool = False) -> str:
+        """Return the counts: ``2 created, 1 unchanged``; *planned* if that only would be."""
         counts = Counter(entry.action for entry in self.entries)
-        told = [f"{counts[action]} {action}" for action in Action if counts[action]]
+        told = [
+            f"{counts[action]} {action.told(planned=planned)}"
+            for action in Action
+            if counts[action]
+        ]
         return ", ".join(told) or "nothing to do"
 
-    def render(self) -> str:
+    def render(self, *, planned: bool = False) -> str:
         """Return the lines of all objects, each followed by its difference."""
-        return "\n".join(_with_diff(self.entries))
+        return "\n".join(_with_diff(self.entries, planned=planned))
 
     def to_json(self) -> JsonObject:
         """Return the change set for programs."""
@@ -160,9 +172,9 @@ def _overlap(owned: Any, fields: FieldSet) -> bool:
         return False
 
 
-def _with_diff(entries: Iterable[Entry]) -> Iterator[str]:
+def _with_diff(entries: Iterable[Entry], *, planned: bool) -> Iterator[str]:
     for entry in entries:
-        yield str(entry)
+        yield entry.told(planned=planned)
         if entry.diff:
             yield from (f"    {line}" for line in render(entry.diff).splitlines())
 

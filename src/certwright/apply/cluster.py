@@ -5,20 +5,24 @@ instead; the engine then makes no read at all, unless a write shows that the cac
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from functools import cached_property
+from itertools import count
 from typing import Any, Final, Protocol
 
 import orjson
 
 from certwright.apply.changeset import Writer
+from certwright.apply.following import follow
 from certwright.apply.refs import ObjectRef
-from certwright.client import Client, Propagation, Request, request
+from certwright.client import Client, Propagation, Request, Selection, request
 from certwright.client.request import WriteOptions
 from certwright.kube import (
     MERGE_PATCH,
     FieldSet,
+    Forbidden,
     GroupVersionKind,
     JsonObject,
     Key,
@@ -308,15 +312,28 @@ class Direct:
     async def until(
         self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
     ) -> Live | None:
-        """Look again and again, at growing distances."""
-        found = await self.read(resource, key)
-        waited, attempt = 0.0, 0
-        while waited < seconds and (found is None or not ready(found)):
-            pause = POLL_SECONDS[min(attempt, len(POLL_SECONDS) - 1)]
-            await asyncio.sleep(pause)
-            waited, attempt = waited + pause, attempt + 1
-            found = await self.read(resource, key)
+        """Let the server tell; look again and again where it may only be asked."""
+        found: Live | None = None
+        try:
+            async with asyncio.timeout(seconds), aclosing(self._states(resource, key)) as states:
+                async for found in states:
+                    if found is not None and ready(found):
+                        break
+        except TimeoutError:
+            pass
         return found
+
+    async def _states(self, resource: Resource, key: Key) -> AsyncGenerator[Live | None, None]:
+        """Yield an object as it is, and again after each change, for ever."""
+        only = Selection(key.namespace, fields=f"metadata.name={key.name}")
+        try:
+            async with aclosing(follow(self._client, resource, only)) as states:
+                async for objects in states:
+                    yield Live.of(objects[key]) if key in objects else None
+        except Forbidden:  # who may write objects by their names may not always list them
+            for attempt in count():
+                yield await self.read(resource, key)
+                await asyncio.sleep(POLL_SECONDS[min(attempt, len(POLL_SECONDS) - 1)])
 
     def _options(self, *, dry_run: bool) -> WriteOptions:
         return WriteOptions(self.field_manager, dry_run)

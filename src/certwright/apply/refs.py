@@ -64,6 +64,15 @@ class ObjectRef:
         return f"{self.api_version}/{self.kind}/{self.namespace}/{self.name}"
 
     @property
+    def possible(self) -> bool:
+        """Whether there can be such an object, so that its `id` leads back to it."""
+        try:
+            again = ObjectRef.parse(self.id)
+        except ValueError:
+            return False
+        return again == self and self.id.isprintable() and " " not in self.id
+
+    @property
     def identity(self) -> tuple[str, str, str, str]:
         """What stays the same when an object is written in another version of its group."""
         return (self.group, self.kind, self.namespace, self.name)

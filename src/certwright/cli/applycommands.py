@@ -174,20 +174,23 @@ def delete(
 ) -> None:
     """Delete the objects of an inventory, users before what they use.
 
+    With -f, those of them that the files name. A document that cannot be read names nothing:
+    what is in there stays, and stays in the inventory.
+
     Objects that belong to somebody else by now stay. What does not go at once (finalizers) is
     named with what holds it, and stays in the inventory: run it again, or use --wait.
 
-    Ends with 0 when all is gone, 2 when something failed or waits.
+    Ends with 0 when all is gone, 2 when something failed, waits, or was wrong.
     """
     from certwright.cli.applying import Choices, Place, delete_inventory
     from certwright.cli.connection import run_once
-    from certwright.cli.reading import read_manifests
+    from certwright.cli.reading import read_given
 
     patience = seconds_of(timeout, "--timeout") if wait else None
     choices = Choices(output, dry_run, yes=yes, wait_seconds=patience)
-    manifests = read_manifests(filename, recursive=recursive) if filename else None
+    given = read_given(filename, recursive=recursive) if filename else None
     where = Place(inventory, namespace, kubeconfig, context)
-    run_once(delete_inventory(where, manifests, choices))
+    run_once(delete_inventory(where, given, choices))
 
 
 @commands.command(
@@ -211,14 +214,18 @@ def tree(
 ) -> None:
     """Show objects, what they own (ReplicaSets, Pods, …), and how each of them is.
 
+    Those of an inventory, of files, or with both those of the inventory that the files name. A
+    document that cannot be read is named, and the others are shown.
+
     Ends with 0 when all are healthy, 1 when some are not, 2 for an error.
     """
+    from certwright.cli.applying import Place
     from certwright.cli.connection import run_once
-    from certwright.cli.reading import read_manifests
-    from certwright.cli.tree import Roots, show_tree
+    from certwright.cli.reading import read_given
+    from certwright.cli.tree import show_tree
 
     if not inventory and not filename:
         raise UsageError("say which objects: -i NAME for an inventory, or -f PATH for manifests")
-    manifests = read_manifests(filename, recursive=recursive) if filename else None
-    roots = Roots(inventory, manifests, namespace, kubeconfig, context)
-    run_once(show_tree(roots, output))
+    given = read_given(filename, recursive=recursive) if filename else None
+    where = Place(inventory or "", namespace, kubeconfig, context)
+    run_once(show_tree(where, given, output))

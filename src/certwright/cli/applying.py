@@ -1,6 +1,5 @@
 """``certwright apply``, ``diff`` and ``delete``: manifests under the name of an inventory."""
 
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from certwright.apply import (
     Live,
     Manifest,
     ObjectRef,
+    OnEntry,
     PruneOptions,
     Rules,
     Wanted,
@@ -30,17 +30,13 @@ from certwright.cli.confirming import confirm
 from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output
-from certwright.cli.placing import known_scope, place
-from certwright.cli.progress import Progress
+from certwright.cli.placing import placed
+from certwright.cli.progress import PATIENCE_SECONDS, Progress
 from certwright.cli.reading import Given
 from certwright.cli.results import code_of_apply, code_of_diff, differences, rendered
-from certwright.kube import JsonObject, NotFound, dns_label_problems
+from certwright.kube import NotFound, dns_label_problems
 
 FIELD_MANAGER: Final = "certwright-cli"
-WHICH_THERE_ARE: Final = (
-    "which there are tells: kubectl get configmaps -A -L certwright.dev/inventory"
-    " -l certwright.dev/inventory"
-)
 _LISTED: Final = 20
 
 
@@ -49,6 +45,7 @@ class Place:
     """Which inventory, where."""
 
     inventory: str
+    """Empty: none."""
     namespace: str | None = None
     kubeconfig: Path | None = None
     context: str | None = None
@@ -126,10 +123,7 @@ async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
             wanted, options=_pruning(given, choices), dry_run=choices.dry_run, on_entry=note
         )
         progress.end()
-        told = rendered(changes, choices.output, given.problems, dry_run=choices.dry_run)
-        print(told, flush=True)
-        _tell(given.problems)
-        code = 2 if given.problems else code_of_apply(changes)
+        code = _told(changes, given, choices)
         if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
             more = f"certwright tree -i {where.inventory} -n {here.to.namespace}"
             patience = choices.wait_seconds
@@ -142,68 +136,83 @@ async def diff_manifests(where: Place, given: Given, choices: Choices) -> int:
     """Compare with the cluster by a dry run; return 0 if nothing differs, 1 if something does."""
     async with site(where) as here:
         wanted = await _wanted(here.to, given.manifests, choices)
+        progress = Progress(len(wanted), dry_run=True, quiet_seconds=PATIENCE_SECONDS)
         options = _pruning(given, choices)
-        changes = await here.bundle.apply(wanted, options=options, dry_run=True)
+        changes = await here.bundle.apply(wanted, options=options, dry_run=True, on_entry=progress)
+        progress.end()
     print(differences(changes, choices.output, given.problems), flush=True)
-    _tell(given.problems)
+    given.tell()
     return 2 if given.problems else code_of_diff(changes)
 
 
-async def delete_inventory(
-    where: Place, manifests: Sequence[Manifest] | None, choices: Choices
-) -> int:
-    """Delete the objects of an inventory, or those of them that manifests name."""
+async def delete_inventory(where: Place, given: Given | None, choices: Choices) -> int:
+    """Delete the objects of an inventory, or those of them that manifests name.
+
+    What cannot be used of the input names nothing: whatever is in there stays, and stays listed.
+    """
     async with site(where) as here:
         listed = await here.bundle.refs()
-        going = listed
-        only: list[ObjectRef] | None = None
-        if manifests is not None:
-            objects = place(
-                manifests, await known_scope(here.to.client, manifests), here.to.namespace
-            )
-            only = [ObjectRef.of(obj) for obj in objects]
-            chosen = {ref.identity for ref in only}
-            going = [ref for ref in listed if ref.identity in chosen]
+        only = None if given is None else await named_by(given, here.to)
+        going = listed_among(listed, only)
         if not going:
-            raise UsageError(
-                f"inventory {where.inventory} in namespace {here.to.namespace} lists nothing to"
-                f" delete; {WHICH_THERE_ARE}"
-            )
+            raise UsageError(nothing_listed(where.inventory, here.to.namespace, " to delete"))
         if is_mass_deletion(len(listed), len(going)) and not choices.dry_run:
-            confirm(_consequences(going, len(listed)), yes=choices.yes)
+            stays = f"{given.doubts}: what is in there stays\n" if given and given.doubts else ""
+            confirm(f"{stays}{_consequences(going, len(listed))}", yes=choices.yes)
         progress = Progress(len(going), dry_run=choices.dry_run)
 
-        async def delete() -> ChangeSet:
-            return await here.bundle.delete(only=only, dry_run=choices.dry_run, on_entry=progress)
+        async def delete(on_entry: OnEntry) -> ChangeSet:
+            return await here.bundle.delete(only=only, dry_run=choices.dry_run, on_entry=on_entry)
 
         if choices.wait_seconds is None or choices.dry_run:
-            changes = await delete()
+            changes = await delete(progress)
         else:
             changes = await until_gone(here.to.client, delete, choices.wait_seconds, progress)
         progress.end()
-    print(rendered(changes, choices.output, dry_run=choices.dry_run))
-    return code_of_apply(changes)
+    return _told(changes, given, choices)
+
+
+async def named_by(given: Given, to: Connection) -> list[ObjectRef]:
+    """Return which objects of a cluster manifests name."""
+    return [ObjectRef.of(obj) for obj in await placed(to, given.manifests)]
+
+
+def listed_among(
+    listed: Sequence[ObjectRef], named: Sequence[ObjectRef] | None
+) -> Sequence[ObjectRef]:
+    """Return what of an inventory is named, in whatever version of its group; None names all."""
+    if named is None:
+        return listed
+    chosen = {ref.identity for ref in named}
+    return [ref for ref in listed if ref.identity in chosen]
+
+
+def nothing_listed(inventory: str, namespace: str, purpose: str = "") -> str:
+    """Say that an inventory lists nothing, and how to find out which do."""
+    return (
+        f"inventory {inventory} in namespace {namespace} lists nothing{purpose}; which there are"
+        " tells: kubectl get configmaps -A -L certwright.dev/inventory -l certwright.dev/inventory"
+    )
+
+
+def _told(changes: ChangeSet, given: Given | None, choices: Choices) -> int:
+    """Print what became of objects, and what could not be used; return the exit code."""
+    problems = given.problems if given else []
+    print(rendered(changes, choices.output, problems, dry_run=choices.dry_run), flush=True)
+    if given:
+        given.tell()
+    return 2 if problems else code_of_apply(changes)
 
 
 async def _wanted(to: Connection, manifests: Sequence[Manifest], choices: Choices) -> list[Wanted]:
-    objects: list[JsonObject] = place(
-        manifests, await known_scope(to.client, manifests), to.namespace
-    )
     adopt = Adopt.ALWAYS if choices.adopt else Adopt.NEVER
     rules = Rules(recreate=choices.recreate, take_over=choices.take_over, adopt=adopt)
-    return [Wanted(obj, rules) for obj in objects]
+    return [Wanted(obj, rules) for obj in await placed(to, manifests)]
 
 
 def _pruning(given: Given, choices: Choices) -> PruneOptions:
     """Say what may be pruned: nothing, while an object may be missing by mistake."""
-    number = len(given.problems)
-    doubts = f"{number} document{'s' if number > 1 else ''} cannot be used" if number else ""
-    return PruneOptions(prune=choices.prune, doubts=doubts, confirmed=True)
-
-
-def _tell(problems: Sequence[str]) -> None:
-    for problem in problems:
-        print(f"error: {problem}", file=sys.stderr)
+    return PruneOptions(prune=choices.prune, doubts=given.doubts, confirmed=True)
 
 
 async def _agree_to_prune(bundle: Bundle, wanted: Sequence[Wanted], *, yes: bool) -> None:

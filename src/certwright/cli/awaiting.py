@@ -5,16 +5,17 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
-from certwright.apply import Action, ChangeSet, Entry, Live, ObjectRef, follow
-from certwright.apply.health import Verdict, check_health, check_progress, missing
+from certwright.apply import Action, ChangeSet, Entry, Live, ObjectRef, OnEntry, follow
 from certwright.cli.errors import UsageError
+from certwright.cli.judging import judge
 from certwright.cli.progress import Progress
 from certwright.client import Client, Selection
-from certwright.kube import JsonObject, Key
+from certwright.kube import JsonObject, Key, NotFound
 
 AGAIN_SECONDS: Final = 5.0
 """How often a deletion is tried again though nothing has gone: not all that holds is an object."""
 _NAMED: Final = 10
+_SETTLED: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
 
 
 async def until_healthy(
@@ -32,13 +33,13 @@ async def until_healthy(
     Raises:
         UsageError: they are not within so many seconds; says which, and why.
     """
-    verdicts = {ref: _judge(ref, live.obj if live else None) for ref, live in states.items()}
+    verdicts = {ref: judge(ref, live.obj if live else None) for ref, live in states.items()}
     waiting = {ref: verdict for ref, verdict in verdicts.items() if not verdict}
     healthy = asyncio.Event()
 
     def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
         for ref in refs:
-            verdict = _judge(ref, objects.get(ref.key))
+            verdict = judge(ref, objects.get(ref.key))
             if verdict:
                 waiting.pop(ref, None)
             else:
@@ -58,7 +59,10 @@ async def until_healthy(
 
 
 async def until_gone(
-    client: Client, delete: Callable[[], Awaitable[ChangeSet]], seconds: float, progress: Progress
+    client: Client,
+    delete: Callable[[OnEntry], Awaitable[ChangeSet]],
+    seconds: float,
+    progress: Progress,
 ) -> ChangeSet:
     """Delete, and again when something has gone, until nothing waits; return what became of all.
 
@@ -67,26 +71,37 @@ async def until_gone(
     """
     now = asyncio.get_running_loop().time
     end = now() + seconds
-    done = await delete()
-    while not done.complete:
-        unfinished = [str(e) for e in done.with_action(Action.BLOCKED, Action.FAILED)]
-        progress.say(f"waiting for {len(unfinished)}: {unfinished[0]}")
+    known: dict[ObjectRef, Entry] = {}
+
+    def note(entry: Entry, live: Live | None) -> None:
+        before = known.get(entry.ref)
+        known[entry.ref] = entry = _since(before, entry)
+        if entry != before and entry.action is not Action.BLOCKED:
+            progress(entry, live)
+
+    while not (done := await delete(note)).complete:
+        waiting = [_in_the_way(e) for e in done.with_action(Action.BLOCKED, Action.FAILED)]
+        progress.say(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}")
         rest = end - now()
         if rest <= 0:
-            raise UsageError(f"not gone after {seconds:g} s: {'; '.join(unfinished[:_NAMED])}")
+            raise UsageError(f"not gone after {seconds:g} s: {'; '.join(waiting[:_NAMED])}")
         await _one_gone(client, done, min(rest, AGAIN_SECONDS))
-        done = _together(done, await delete())
-    return done
+    return ChangeSet.of(known.values())
 
 
-def _together(before: ChangeSet, now: ChangeSet) -> ChangeSet:
-    """Return what became of objects in two rounds: what went in between was deleted as well."""
-    last = {entry.ref: entry for entry in before.entries}
-    for entry in now.entries:
-        known = last.get(entry.ref, entry)
-        went = entry.action is Action.UNCHANGED and known.action is not Action.UNCHANGED
-        last[entry.ref] = Entry(entry.ref, Action.DELETED) if went else entry
-    return ChangeSet.of(last.values())
+def _since(before: Entry | None, now: Entry) -> Entry:
+    """Return what became of an object after a further round: what went meanwhile was deleted."""
+    if now.action is not Action.UNCHANGED or before is None:
+        return now
+    return before if before.action in _SETTLED else Entry(now.ref, Action.DELETED)
+
+
+def _in_the_way(entry: Entry) -> str:
+    return f"{entry.ref}: {entry.reason}"
+
+
+def _objects(number: int) -> str:
+    return f"{number} object{'' if number == 1 else 's'}"
 
 
 async def _one_gone(client: Client, done: ChangeSet, seconds: float) -> None:
@@ -111,12 +126,15 @@ async def _told(
     """Let *look* see objects, and again after each change; say whether it was *enough* in time."""
 
     async def watch(some: Sequence[ObjectRef]) -> None:
-        resource = await client.discovery.resource_for(some[0].gvk)
         alone = f"metadata.name={some[0].name}" if len(some) == 1 else ""
         selection = Selection(some[0].namespace, fields=alone)
-        async with aclosing(follow(client, resource, selection)) as changes:
-            async for objects in changes:
-                look(some, objects)
+        try:
+            resource = await client.discovery.resource_for(some[0].gvk)
+            async with aclosing(follow(client, resource, selection)) as changes:
+                async for objects in changes:
+                    look(some, objects)
+        except NotFound:  # the kind is gone, and its objects with it
+            look(some, {})
 
     together: dict[tuple[object, str], list[ObjectRef]] = {}
     for ref in refs:
@@ -130,10 +148,3 @@ async def _told(
     except TimeoutError:
         return False
     return True
-
-
-def _judge(ref: ObjectRef, obj: JsonObject | None) -> Verdict:
-    if obj is None:
-        return missing(ref)
-    health = check_health(obj)
-    return health if not health else check_progress(obj)

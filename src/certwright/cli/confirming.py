@@ -14,7 +14,7 @@ def confirm(consequences: str, *, yes: bool) -> None:
     if yes:
         return
     print(consequences, file=sys.stderr)
-    if not sys.stdin.isatty():
+    if not sys.stdin or not sys.stdin.isatty():
         raise UsageError("nobody can be asked here; if that is what you want, add --yes")
     print("Type yes to go on: ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:

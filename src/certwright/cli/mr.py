@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Final
 
 from certwright.api.resources import ManagedResource
@@ -15,7 +14,7 @@ from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
 from certwright.cli.mrview import counted, explanation, list_table
 from certwright.cli.options import Output
-from certwright.cli.printing import document
+from certwright.cli.printing import document, terminal_width
 from certwright.cli.results import code_of_diff, differences
 from certwright.client import Client
 from certwright.clock import SYSTEM
@@ -24,8 +23,6 @@ from certwright.kube.kinds import Secret
 from certwright.managed import Progress, delete
 
 FORCE_DELETE: Final = "resources.certwright.dev/force-delete"
-_PIPED_WIDTH: Final = 500
-"""Of lines that no terminal bounds."""
 _RESOURCE: Final = ManagedResource.resource
 _NO_SUCH_KIND: Final = (
     "this cluster does not know ManagedResources; install them with:"
@@ -53,8 +50,7 @@ async def show_list(where: Where, output: Output, *, everywhere: bool) -> int:
     if output is not Output.TABLE:
         print(document({"apiVersion": "v1", "kind": "List", "items": items}, output))
     elif items:
-        width = get_terminal_size((_PIPED_WIDTH, 0)).columns
-        print(list_table(items, SYSTEM.now(), namespaces=everywhere, width=width))
+        print(list_table(items, SYSTEM.now(), namespaces=everywhere, width=terminal_width()))
     else:
         where_to = "in this cluster" if everywhere else f"in namespace {to.namespace}; -A shows all"
         print(f"there are no ManagedResources {where_to}", file=sys.stderr)

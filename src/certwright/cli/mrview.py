@@ -1,12 +1,11 @@
 """ManagedResources for people: one line each, or everything about one. Pure."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from certwright.apply import human_duration
-from certwright.cli.printing import one_line, table
+from certwright.cli.printing import fitted, one_line, table, unnamed
 from certwright.kube import JsonObject, parse_time
 
 _CONDITIONS: Final = ("ResourcesApplied", "ResourcesHealthy", "ResourcesProgressing")
@@ -16,12 +15,8 @@ _GOOD: Final = {
     "ResourcesProgressing": "False",
     "Ready": "True",
 }
-_NARROWEST: Final = 120
-"""Less room says nothing; then lines are wrapped."""
 _LONGEST_SAYING: Final = 300
 _HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS")
-_NAMING: Final = re.compile(r'^(error during apply of object "[^"]*"|\w+ "[^"]*" is \w+): ')
-"""How messages begin that name the object, which has been named already."""
 _NOTEWORTHY: Final = (
     ("resources.gardener.cloud/ignore", "it is ignored while it has this annotation"),
     ("gardener.cloud/operation", "an operation was asked for"),
@@ -32,16 +27,13 @@ _NOTEWORTHY: Final = (
 
 
 def list_table(
-    resources: Iterable[JsonObject], now: datetime, *, namespaces: bool, width: int = _NARROWEST
+    resources: Iterable[JsonObject], now: datetime, *, namespaces: bool, width: int = 0
 ) -> str:
-    """Return a line for each, those first that need attention; none is longer than *width*."""
+    """Return a line for each, those first that need attention; see `fitted` for *width*."""
     rows = sorted((_is_good(one), _place(one), one) for one in resources)
     heads = (("NAMESPACE",) if namespaces else ()) + _HEADS
     lines = table(heads, (_row(one, now, namespaces=namespaces) for _, _, one in rows))
-    longest = max(width, _NARROWEST)
-    return "\n".join(
-        line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines.splitlines()
-    )
+    return fitted(lines, width)
 
 
 def explanation(resource: JsonObject, secrets: Sequence[str], now: datetime) -> str:
@@ -161,7 +153,7 @@ def _troubles(status: JsonObject) -> Iterator[str]:
     for one in _list(status, "objects"):
         state = one.get("action") or one.get("health") or ""
         why = str(one.get("message") or one.get("reason") or "")
-        yield f"{_named(one)} {state}: {one_line(_NAMING.sub('', why), 300)}"
+        yield f"{_named(one)} {state}: {one_line(unnamed(why), 300)}"
         if writer := one.get("lastWriter"):
             yield f"    last written by {writer}"
 

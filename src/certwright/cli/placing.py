@@ -3,11 +3,17 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from certwright.apply import Manifest
+from certwright.cli.connection import Connection
 from certwright.client import Client
 from certwright.kube import GroupVersionKind, JsonObject, NotFound
 
 Scope = Callable[[GroupVersionKind], bool | None]
 """Says whether a kind is namespaced; None if nobody knows it (yet)."""
+
+
+async def placed(to: Connection, manifests: Sequence[Manifest]) -> list[JsonObject]:
+    """Return the objects, each in the namespace where this server will have it."""
+    return place(manifests, await _known_scope(to.client, manifests), to.namespace)
 
 
 def place(manifests: Iterable[Manifest], scope: Scope, namespace: str) -> list[JsonObject]:
@@ -29,7 +35,7 @@ def place(manifests: Iterable[Manifest], scope: Scope, namespace: str) -> list[J
     return placed
 
 
-async def known_scope(client: Client, manifests: Sequence[Manifest]) -> Scope:
+async def _known_scope(client: Client, manifests: Sequence[Manifest]) -> Scope:
     """Ask the server about the kinds of manifests."""
     found: dict[GroupVersionKind, bool] = {}
     for manifest in manifests:
@@ -43,8 +49,9 @@ async def known_scope(client: Client, manifests: Sequence[Manifest]) -> Scope:
 
 
 def _defines(obj: JsonObject) -> tuple[tuple[str, str], bool] | None:
-    if obj["kind"] != "CustomResourceDefinition":
+    spec = obj.get("spec")
+    if obj["kind"] != "CustomResourceDefinition" or not isinstance(spec, dict):
         return None
-    spec = obj.get("spec") or {}
-    kind = (spec.get("names") or {}).get("kind")
+    names = spec.get("names")
+    kind = names.get("kind") if isinstance(names, dict) else None
     return (str(spec.get("group")), str(kind)), spec.get("scope") == "Namespaced"

@@ -1,6 +1,8 @@
 """Results as people and programs read them: tables, JSON and YAML."""
 
+import re
 from collections.abc import Iterable, Sequence
+from shutil import get_terminal_size
 from typing import Any, Final
 
 import orjson
@@ -10,6 +12,12 @@ from certwright.cli.options import Output
 
 _GAP: Final = "   "
 _NOTHING: Final = "-"
+_NARROWEST: Final = 120
+"""Less room says nothing; then lines are wrapped."""
+_PIPED_WIDTH: Final = 500
+"""Of lines that no terminal bounds."""
+_NAMING: Final = re.compile(r'^(error during apply of object "[^"]*"|\w+ "[^"]*" is \w+): ')
+"""How messages begin that name their object."""
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -20,6 +28,24 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in cells
     )
+
+
+def terminal_width() -> int:
+    """Return how many characters a line may have."""
+    return get_terminal_size((_PIPED_WIDTH, 0)).columns
+
+
+def fitted(lines: str, width: int) -> str:
+    """Return lines that are cut where so many characters end, unless that is too few."""
+    longest = max(width, _NARROWEST)
+    return "\n".join(
+        line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines.splitlines()
+    )
+
+
+def unnamed(message: str) -> str:
+    """Return a message without the name of its object, for where that stands already."""
+    return _NAMING.sub("", message)
 
 
 def document(value: Any, output: Output) -> str:

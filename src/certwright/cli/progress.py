@@ -1,36 +1,54 @@
 """Progress on standard error: a line that changes for people, lines for logs."""
 
 import sys
-from typing import TextIO
+from typing import Final, TextIO
 
 from certwright.apply import Entry, Live, ObjectRef
 from certwright.cli.printing import one_line
+from certwright.clock import SYSTEM, Clock
 
-_WIDTH = 100
-_CLEAR = "\r\x1b[K"
+PATIENCE_SECONDS: Final = 2.0
+"""How long somebody looks at nothing before wondering."""
+_WIDTH: Final = 100
+_CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
     """Tells how far a command is. Pass it to the engine as *on_entry*."""
 
-    def __init__(self, total: int, stream: TextIO | None = None, *, dry_run: bool = False) -> None:
+    def __init__(
+        self,
+        total: int,
+        stream: TextIO | None = None,
+        *,
+        dry_run: bool = False,
+        quiet_seconds: float = 0.0,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        """Say nothing in the first *quiet_seconds*: for what changes nothing and is quick."""
         self._total = total
         self._done: set[ObjectRef] = set()
-        self._remark = " (dry run)" if dry_run else ""
+        self._dry_run = dry_run
         self._stream = stream or sys.stderr
         self._moving = self._stream.isatty()
         self._last = ""
+        self._clock = clock
+        self._quiet_until = clock.monotonic() + quiet_seconds
 
     def __call__(self, entry: Entry, live: Live | None) -> None:
         """Note that one object is done."""
         del live
-        self._done.add(entry.ref)
+        self.done(entry.ref, entry.told(planned=self._dry_run))
+
+    def done(self, ref: ObjectRef, told: str) -> None:
+        """Note that one object is done, in so many words."""
+        self._done.add(ref)
         done = len(self._done)
-        self.say(f"[{done}/{max(self._total, done)}] {entry}{self._remark}")
+        self.say(f"[{done}/{max(self._total, done)}] {told}")
 
     def say(self, text: str) -> None:
         """Tell something, unless it is what was told last."""
-        if text == self._last:
+        if text == self._last or self._clock.monotonic() < self._quiet_until:
             return
         self._last = text
         if self._moving:
@@ -41,6 +59,6 @@ class Progress:
 
     def end(self) -> None:
         """Make room for the result."""
-        if self._moving:
+        if self._moving and self._last:
             self._stream.write(_CLEAR)
             self._stream.flush()

@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
-from certwright.apply import Manifest, read_files
+from certwright.apply import Manifest, ObjectRef, read_files
 from certwright.cli.errors import UsageError
 from certwright.kube import GroupVersionKind, JsonObject
 
@@ -18,6 +19,17 @@ class Given:
     problems: list[str]
     """For each document that cannot be used, where it stands and why not."""
 
+    @property
+    def doubts(self) -> str:
+        """Why objects may be missing in the manifests; empty if none can be."""
+        number = len(self.problems)
+        return f"{number} document{'s' if number > 1 else ''} cannot be used" if number else ""
+
+    def tell(self) -> None:
+        """Say on standard error what cannot be used."""
+        for problem in self.problems:
+            print(f"error: {problem}", file=sys.stderr)
+
 
 def read_given(paths: Sequence[str | Path], *, recursive: bool = False) -> Given:
     """Read files, directories and standard input, as far as they can be read.
@@ -26,7 +38,8 @@ def read_given(paths: Sequence[str | Path], *, recursive: bool = False) -> Given
         UsageError: there is nothing in them.
         ExceptionGroup: of a `UsageError` for each document, if none of them can be used.
     """
-    read = read_files(paths, stdin=sys.stdin.buffer, recursive=recursive)
+    stdin = sys.stdin.buffer if sys.stdin else BytesIO()  # it may be closed
+    read = read_files(paths, stdin=stdin, recursive=recursive)
     problems = [str(error) for error in read.errors]
     good = []
     for manifest in read.objects:
@@ -66,8 +79,11 @@ def _problem(obj: JsonObject) -> str:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return "no metadata.name; what is applied has a name (generateName is for kubectl create)"
+    if not isinstance(metadata.get("namespace") or "", str):
+        return f"metadata.namespace {metadata['namespace']!r} is not text; put it in quotes"
     try:
         GroupVersionKind.parse(obj["apiVersion"], obj["kind"])
     except ValueError as error:
         return str(error)
-    return ""
+    ref = ObjectRef.of(obj)
+    return "" if ref.possible else f"{str(ref.key)!r} is not a possible namespace and name"

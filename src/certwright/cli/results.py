@@ -1,13 +1,15 @@
-"""What became of objects, as a table, JSON or YAML. Pure."""
+"""What became of objects, as a table, JSON or YAML."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from certwright.apply import Action, ChangeSet, Entry
 from certwright.cli.options import Output
-from certwright.cli.printing import document, one_line, table
+from certwright.cli.printing import document, fitted, one_line, table, terminal_width, unnamed
+from certwright.kube import JsonObject
 
 _QUIET: Final = frozenset({Action.UNCHANGED})
+_LONGEST_REASON: Final = 1000
 
 
 def rendered(
@@ -15,19 +17,27 @@ def rendered(
 ) -> str:
     """Return all objects with what became of them; programs get the *problems* here, too."""
     if output is not Output.TABLE:
-        whole = {**changes.to_json(), "summary": changes.summary(), "problems": [*problems]}
-        return document(whole, output)
-    rows = [_row(entry) for entry in changes.entries]
+        return document(results_document(changes, problems, dry_run=dry_run), output)
+    rows = [_row(entry, planned=dry_run) for entry in changes.entries]
     remark = " (dry run: nothing was changed)" if dry_run else ""
-    return f"{table(('KIND', 'NAME', 'ACTION', 'WHY'), rows)}\n{changes.summary()}{remark}"
+    told = table(("KIND", "NAME", "ACTION", "WHY"), rows)
+    return f"{fitted(told, terminal_width())}\n{changes.summary(planned=dry_run)}{remark}"
+
+
+def results_document(
+    changes: ChangeSet, problems: Sequence[str] = (), *, dry_run: bool = False
+) -> JsonObject:
+    """Return what became of objects for programs."""
+    summary = changes.summary(planned=dry_run)
+    return {**changes.to_json(), "dryRun": dry_run, "summary": summary, "problems": [*problems]}
 
 
 def differences(changes: ChangeSet, output: Output, problems: Sequence[str] = ()) -> str:
-    """Return the objects that differ, field by field."""
+    """Return the objects that would change, field by field."""
     if output is not Output.TABLE:
-        return rendered(changes, output, problems)
+        return rendered(changes, output, problems, dry_run=True)
     shown = ChangeSet.of(entry for entry in changes.entries if entry.action not in _QUIET)
-    return shown.render() or "nothing differs"
+    return shown.render(planned=True) or "nothing differs"
 
 
 def code_of_diff(changes: ChangeSet) -> int:
@@ -42,6 +52,7 @@ def code_of_apply(changes: ChangeSet) -> int:
     return 0 if changes.complete else 2
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str]:
+def _row(entry: Entry, *, planned: bool) -> tuple[str, str, str, str]:
     writer = f" (last written by {entry.writer})" if entry.writer else ""
-    return entry.ref.kind, str(entry.ref.key), entry.action, one_line(f"{entry.reason}{writer}")
+    why = one_line(f"{unnamed(entry.reason)}{writer}", _LONGEST_REASON)
+    return entry.ref.kind, str(entry.ref.key), entry.action.told(planned=planned), why

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
-from certwright.apply import Direct, Inventories, Live, Manifest, ObjectRef, UnknownKind
-from certwright.apply.health import Health, Verdict, check_health, check_progress, missing
-from certwright.cli.applying import WHICH_THERE_ARE
-from certwright.cli.connection import connected
+from certwright.apply import Direct, Live, ObjectRef, UnknownKind
+from certwright.apply.health import Health, Verdict, missing
+from certwright.cli.applying import Place, listed_among, named_by, nothing_listed, site
+from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
+from certwright.cli.judging import judge
 from certwright.cli.options import Output
-from certwright.cli.placing import known_scope, place
-from certwright.cli.printing import document, one_line
+from certwright.cli.printing import document, fitted, one_line, terminal_width
+from certwright.cli.progress import PATIENCE_SECONDS, Progress
+from certwright.cli.reading import Given
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource
 from certwright.kube.kinds import CronJob, Job, Pod, ReplicaSet
 
@@ -25,18 +26,8 @@ _OWNED: Final[Mapping[str, tuple[Resource, ...]]] = {
     "Job": (Pod,),
     CronJob.kind: (Job, Pod),
 }
+_LONGEST_MESSAGE: Final = 1000
 _SIGNS: Final = {Health.HEALTHY: "✓", Health.PROGRESSING: "…"}
-
-
-@dataclass(frozen=True, slots=True)
-class Roots:
-    """What the user asked for: an inventory, or manifests."""
-
-    inventory: str | None
-    manifests: Sequence[Manifest] | None
-    namespace: str | None = None
-    kubeconfig: Path | None = None
-    context: str | None = None
 
 
 @dataclass(slots=True)
@@ -61,27 +52,31 @@ class Node:
         return {name: value for name, value in written.items() if value}
 
 
-async def show_tree(roots: Roots, output: Output) -> int:
-    """Print the tree; return 1 if something in it is not healthy."""
-    async with connected(roots.kubeconfig, roots.context, roots.namespace) as to:
-        cluster = Direct(to.client)
-        if roots.manifests is not None:
-            scope = await known_scope(to.client, roots.manifests)
-            refs = [ObjectRef.of(obj) for obj in place(roots.manifests, scope, to.namespace)]
-        else:
-            found = await Inventories(cluster, to.namespace).load(roots.inventory or "")
-            refs = found.refs
+async def show_tree(where: Place, given: Given | None, output: Output) -> int:
+    """Print the tree of an inventory, of those of its objects that manifests name, or of these.
+
+    Returns 1 if something in it is not healthy, 2 if something of the input cannot be used.
+    """
+    if where.inventory:
+        async with site(where) as here:
+            named = None if given is None else await named_by(given, here.to)
+            refs = listed_among(await here.bundle.refs(), named)
             if not refs:
-                raise UsageError(
-                    f"inventory {roots.inventory} in namespace {to.namespace} lists nothing;"
-                    f" {WHICH_THERE_ARE}"
-                )
-        owned: dict[tuple[Resource, str], Sequence[Live]] = {}
-        nodes = [await _grow(cluster, ref, owned) for ref in refs]
-    if output is Output.TABLE:
-        print("\n".join(lines(nodes)))
+                raise UsageError(nothing_listed(where.inventory, here.to.namespace))
+            nodes = await _grown(here.to, refs)
     else:
-        print(document({"objects": [node.to_json() for node in nodes]}, output))
+        async with connected(where.kubeconfig, where.context, where.namespace) as to:
+            nodes = await _grown(to, await named_by(given, to) if given else [])
+    problems = given.problems if given else []
+    if output is Output.TABLE:
+        print(fitted("\n".join(lines(nodes)), terminal_width()))
+    else:
+        objects = [node.to_json() for node in nodes]
+        print(document({"objects": objects, "problems": problems}, output))
+    if given:
+        given.tell()
+    if problems:
+        return 2
     return 0 if all(node.verdict for node in nodes) else 1
 
 
@@ -101,25 +96,35 @@ def _below(node: Node, indent: str) -> Iterator[str]:
 
 def _line(node: Node) -> str:
     sign = _SIGNS.get(node.verdict.health, "✗")
-    why = f"  {one_line(node.verdict.message)}" if node.verdict.message else ""
+    why = f"  {one_line(node.verdict.message, _LONGEST_MESSAGE)}" if node.verdict.message else ""
     return f"{sign} {node.verdict.ref}{why}"
-
-
-def judge(obj: JsonObject) -> Verdict:
-    """Return how an object is: the worse of its health and its progress."""
-    health = check_health(obj)
-    return health if not health else check_progress(obj)
 
 
 def adopt(parent: Live, candidates: Sequence[Live]) -> list[Node]:
     """Return what an object owns, directly or through others, as nodes."""
     mine = [one for one in candidates if parent.uid in _owners(one)]
     mine.sort(key=lambda one: (str(one.obj.get("kind")), str(one.metadata.get("name"))))
-    return [Node(judge(one.obj), adopt(one, candidates)) for one in mine]
+    return [Node(_judge(one), adopt(one, candidates)) for one in mine]
+
+
+def _judge(live: Live) -> Verdict:
+    return judge(ObjectRef.of(live.obj), live.obj)
 
 
 def _owners(live: Live) -> set[str]:
     return {str(owner.get("uid")) for owner in live.metadata.get("ownerReferences") or ()}
+
+
+async def _grown(to: Connection, refs: Sequence[ObjectRef]) -> list[Node]:
+    cluster = Direct(to.client)
+    owned: dict[tuple[Resource, str], Sequence[Live]] = {}
+    progress = Progress(len(refs), quiet_seconds=PATIENCE_SECONDS)
+    nodes = []
+    for ref in dict.fromkeys(refs):
+        nodes.append(await _grow(cluster, ref, owned))
+        progress.done(ref, f"{ref} looked at")
+    progress.end()
+    return nodes
 
 
 async def _grow(
@@ -137,7 +142,7 @@ async def _grow(
         if at not in owned:
             owned[at] = await _listed(cluster, kind, ref.namespace)
         candidates += owned[at]
-    return Node(judge(live.obj), adopt(live, candidates))
+    return Node(_judge(live), adopt(live, candidates))
 
 
 async def _listed(cluster: Direct, kind: Resource, namespace: str) -> Sequence[Live]:

@@ -57,6 +57,16 @@ async def test_a_new_bundle_costs_one_write_more_than_its_objects(app, bench):
     assert not changes.changed
 
 
+@pytest.mark.parametrize("name", ["", "a/b", "a\nv1/Secret/ns/b", "a b"])
+async def test_names_that_cannot_be_are_not_written_down(app, name):
+    changes = await app.apply("good", name)
+    assert {entry.ref.name: entry.action for entry in changes.entries} == {
+        "good": "created",
+        name: "failed",
+    }
+    assert await app.listed() == {"good"}
+
+
 async def test_what_is_no_longer_wanted_goes_and_is_struck_off(app, bench):
     await app.apply("a", "b", "c")
     with bench.counted() as calls:

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -114,7 +115,7 @@ class Done:
         """Return the first three cells of each line of the table that begins with *head*."""
         lines = self.out.splitlines()
         table = lines[next(i for i, line in enumerate(lines) if line.startswith(head)) + 1 :]
-        return [line.split()[:3] for line in table if len(line.split()) > 2 and "," not in line]
+        return [re.split(" {3,}", line)[:3] for line in table if " " * 3 in line]
 
 
 class Ask:

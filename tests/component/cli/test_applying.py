@@ -1,6 +1,7 @@
 """`certwright apply`, `diff`, `delete` and `tree` against a server that listens."""
 
 import json
+import sys
 
 import pytest
 import yaml
@@ -52,7 +53,7 @@ def test_prune_removes_what_is_gone_from_the_files_and_only_if_asked(cli, write,
     kept = apply(cli, path)
     assert ["ConfigMap", "default/b", "kept"] in kept.rows("KIND")
     compared = cli("diff", "-f", path, "-i", "app", "--prune")
-    assert (compared.code, "default/b deleted" in compared.out) == (1, True)
+    assert (compared.code, "default/b would be deleted" in compared.out) == (1, True)
     assert apply(cli, path, "--prune", "--dry-run").code == 0
     assert "b" in ask.names(ConfigMap)
     assert ["ConfigMap", "default/b", "deleted"] in apply(cli, path, "--prune").rows("KIND")
@@ -105,7 +106,10 @@ def test_what_does_not_go_is_named_with_what_holds_it(cli, write, ask):
     assert "example.com/held" in done.out
     waited = cli("delete", "-i", "app", "--wait", "--timeout", "300ms")
     assert waited.code == 2
-    assert "error: not gone after 0.3 s: ConfigMap default/a blocked" in waited.err
+    assert (
+        "error: not gone after 0.3 s: ConfigMap default/a: held by finalizer example.com/held"
+        in waited.err
+    )
     ask.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
     assert cli("delete", "-i", "app", "--wait").code == 0
     assert "a" not in ask.names(ConfigMap)
@@ -251,15 +255,88 @@ def test_half_an_input_is_compared_and_is_an_error(cli, half, ask, command):
     assert ask(lambda client: client.get(ConfigMap, Key("default", "a"))).get("data") is None
 
 
-def test_half_an_input_deletes_nothing(cli, half, ask):
+def test_half_an_input_deletes_what_it_names_and_the_rest_stays_listed(cli, half, ask):
+    tried = cli("delete", "-f", half, "-i", "app", "--dry-run")
+    assert (tried.code, "1 would be deleted" in tried.out) == (2, True)
+    done = cli("delete", "-f", half, "-i", "app", "--wait", "-o", "json")
+    assert done.code == 2
+    found = json.loads(done.out)
+    assert [(change["name"], change["action"]) for change in found["changes"]] == [("a", "deleted")]
+    assert len(found["problems"]) == 2
+    assert f"error: {half}: document 2 (line 3): " in done.err
+    assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"b", "c"}
+    kept = cli("tree", "-i", "app")
+    assert all(f"default/{name}" in kept.out for name in "bc")
+
+
+def test_input_of_which_nothing_can_be_used_does_not_mean_all(cli, half, ask, tmp_path):
+    (tmp_path / "app.yaml").write_text("kind: [", "utf-8")
     done = cli("delete", "-f", half, "-i", "app", "--yes")
     assert done.code == 2
     assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"a", "b", "c"}
 
 
+def test_who_is_asked_before_much_is_deleted_knows_what_was_not_read(cli, write, tmp_path):
+    path = write(*(config_map(f"c{n}") for n in range(12)))
+    apply(cli, path)
+    with (tmp_path / "app.yaml").open("a", encoding="utf-8") as file:
+        file.write("---\nkind: [\n")
+    done = cli("delete", "-f", path, "-i", "app")
+    assert done.code == 2
+    assert done.err.startswith("1 document cannot be used: what is in there stays\n12 of the 12 ")
+
+
+@pytest.mark.parametrize("words", [(), ("-i", "app")])
+def test_half_an_input_is_shown_and_is_an_error(cli, half, words):
+    done = cli("tree", "-f", half, *words)
+    assert (done.code, done.out) == (2, "✓ ConfigMap default/a\n")
+    assert done.err.count(f"error: {half}: document ") == 2
+    found = json.loads(cli("tree", "-f", half, *words, "-o", "json").out)
+    assert [one["name"] for one in found["objects"]] == ["a"]
+    assert len(found["problems"]) == 2
+
+
+def test_the_tree_of_an_inventory_can_be_narrowed_to_files(cli, write):
+    apply(cli, write(config_map("a"), config_map("b")))
+    some = write(config_map("b"), config_map("stranger"), name="some.yaml")
+    assert cli("tree", "-i", "app", "-f", some).out == "✓ ConfigMap default/b\n"
+    assert "✗ ConfigMap default/stranger" in cli("tree", "-f", some).out
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    ["{name: ''}", "{name: a/b}", '{name: "a\\nv1/Secret/x/y"}', "{name: a, namespace: 5}"],
+)
+def test_names_that_cannot_be_never_get_into_the_inventory(cli, tmp_path, ask, metadata):
+    path = tmp_path / "bad.yaml"
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: "
+    path.write_text(f"{head}{{name: good}}\n---\n{head}{metadata}\n", "utf-8")
+    done = apply(cli, str(path))
+    assert done.code == 2
+    assert f"error: {path}: document 2 (line 5): " in done.err
+    assert cli("tree", "-i", "app").out == "✓ ConfigMap default/good\n"
+
+
+def test_a_definition_that_is_none_is_refused_by_the_server_alone(cli, write):
+    metadata = {"name": "toys.example.com"}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    done = apply(cli, write({**head, "metadata": metadata, "spec": ["a"]}, config_map("a")))
+    assert done.code == 2
+    assert "1 created, 1 failed" in done.out
+
+
+def test_closed_standard_input_is_an_empty_one(cli, write, monkeypatch):
+    path = write(*(config_map(f"c{n}") for n in range(12)))
+    monkeypatch.setattr(sys, "stdin", None)
+    assert apply(cli, path).code == 0
+    assert "no manifests in there" in apply(cli, "-").err
+    assert "nobody can be asked here" in cli("delete", "-i", "app").err
+
+
 def test_names_and_times_that_are_none(cli, write):
     path = write(config_map("a"))
     assert "error: --inventory Bad_Name: " in cli("apply", "-f", path, "-i", "Bad_Name").err
+    assert "error: --inventory Bad_Name: " in cli("tree", "-i", "Bad_Name").err
     assert "error: --timeout: " in apply(cli, path, "--wait", "--timeout", "soon").err
     assert "write it like 30s" in apply(cli, path, "--wait", "--timeout", "0s").err
     missing = apply(cli, "nowhere.yaml")
@@ -279,12 +356,12 @@ def test_places_that_do_not_exist_are_named_with_what_to_do(cli, write):
 def test_dry_runs_say_so(cli, write):
     path = write(config_map("a"))
     tried = apply(cli, path, "--dry-run")
-    assert "[1/1] ConfigMap default/a created (dry run)" in tried.err
-    assert tried.out.endswith("1 created (dry run: nothing was changed)\n")
+    assert "[1/1] ConfigMap default/a would be created" in tried.err
+    assert tried.out.endswith("1 would be created (dry run: nothing was changed)\n")
     apply(cli, path)
     tried = cli("delete", "-i", "app", "--dry-run")
-    assert "[1/1] ConfigMap default/a deleted (dry run)" in tried.err
-    assert tried.out.endswith("1 deleted (dry run: nothing was changed)\n")
+    assert "[1/1] ConfigMap default/a would be deleted" in tried.err
+    assert tried.out.endswith("1 would be deleted (dry run: nothing was changed)\n")
 
 
 def test_an_inventory_that_cannot_be_read_deletes_nothing(cli, write, ask):
@@ -296,6 +373,7 @@ def test_an_inventory_that_cannot_be_read_deletes_nothing(cli, write, ask):
     assert done.code == 2
     assert "nothing was deleted. Restore the ConfigMap" in done.err
     assert {"a", "b"} <= ask.names(ConfigMap)
+    assert "Restore the ConfigMap" in cli("tree", "-i", "app").err
 
 
 def test_secrets_stay_masked_in_every_format(cli, write, ask):

@@ -122,13 +122,19 @@ async def test_a_deletion_goes_on_when_something_has_gone(waiting):
     held, free, gone = await waiting.stored(config_map("held"), config_map("free"), config_map("x"))
     asked = []
 
-    async def delete():
+    async def delete(on_entry):
         asked.append(asyncio.get_running_loop().time())
-        if await waiting.cluster.find(ConfigMap, "held") is None:
-            return ChangeSet.of([Entry(held, Action.UNCHANGED), Entry(gone, Action.UNCHANGED)])
-        blocked = Entry(held, Action.BLOCKED, "it is held")
-        return ChangeSet.of([blocked, Entry(free, Action.DELETED), Entry(gone, Action.UNCHANGED)])
+        left = await waiting.cluster.find(ConfigMap, "held")
+        entries = [
+            Entry(held, Action.BLOCKED, "held") if left else Entry(held, Action.UNCHANGED, "gone"),
+            Entry(free, Action.UNCHANGED if len(asked) > 1 else Action.DELETED),
+            Entry(gone, Action.UNCHANGED, "gone"),
+        ]
+        for entry in entries:
+            on_entry(entry, None)
+        return ChangeSet.of(entries)
 
+    waiting.progress = Progress(3, waiting.told)
     async with asyncio.TaskGroup() as group:
         waits = group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
         await asyncio.sleep(2)
@@ -137,13 +143,43 @@ async def test_a_deletion_goes_on_when_something_has_gone(waiting):
     assert told == {"held": "deleted", "free": "deleted", "x": "unchanged"}
     assert len(asked) == 2
     assert 2 <= asked[1] - asked[0] < 3
+    assert waiting.told.getvalue().splitlines() == [
+        "[1/3] ConfigMap default/free deleted",
+        "[2/3] ConfigMap default/x unchanged: gone",
+        "waiting for 1 object to go: ConfigMap default/held: held",
+        "[3/3] ConfigMap default/held deleted",
+    ]
+
+
+def blocked(*refs):
+    """Return a deletion that does not come to an end."""
+
+    async def delete(on_entry):
+        entries = [Entry(ref, Action.BLOCKED, "it is held by x") for ref in refs]
+        for entry in entries:
+            on_entry(entry, None)
+        return ChangeSet.of(entries)
+
+    return delete
 
 
 async def test_what_does_not_go_in_time_is_named(waiting):
     [(ref, _)] = (await waiting.stored(config_map("a"))).items()
+    with pytest.raises(UsageError, match=r"not gone after 12 s: .*default/a: it is held by x"):
+        await until_gone(waiting.client, blocked(ref), 12, waiting.progress)
+    assert waiting.told.getvalue().count("waiting for 1 object to go") == 1
 
-    async def delete():
-        return ChangeSet.of([Entry(ref, Action.BLOCKED, "it is held by x")])
 
-    with pytest.raises(UsageError, match=r"not gone after 12 s: .*default/a.* it is held by x"):
-        await until_gone(waiting.client, delete, 12, waiting.progress)
+async def test_a_kind_that_is_gone_has_no_objects_to_wait_for(waiting):
+    toy = ObjectRef("example.com/v1", "Toy", "default", "t")
+    rounds = []
+
+    async def delete(on_entry):
+        rounds.append(asyncio.get_running_loop().time())
+        action = Action.BLOCKED if len(rounds) == 1 else Action.UNCHANGED
+        on_entry(Entry(toy, action), None)
+        return ChangeSet.of([Entry(toy, action)])
+
+    done = await until_gone(waiting.client, delete, 60, waiting.progress)
+    assert [entry.action for entry in done.entries] == ["deleted"]
+    assert rounds[1] - rounds[0] < 1

@@ -105,15 +105,15 @@ def test_one_that_does_not_exist_leads_to_those_that_do(cli, web, command):
 
 def test_diff_against_a_target_of_its_own(cli, web, listening):
     done = cli("mr", "diff", "web", "--target-kubeconfig", listening, "--cluster-id", "id")
-    assert (done.code, "ConfigMap default/settings created" in done.out) == (1, True)
+    assert (done.code, "ConfigMap default/settings would be created" in done.out) == (1, True)
     assert cli("mr", "diff", "web", "--target-kubeconfig", "nowhere").code == 2
 
 
 def test_diff_shows_what_a_pass_would_do_and_does_nothing(cli, web, ask):
     done = cli("mr", "diff", "web")
     assert done.code == 1
-    assert "ConfigMap default/settings created" in done.out
-    assert "Secret default/keys created" in done.out
+    assert "ConfigMap default/settings would be created" in done.out
+    assert "Secret default/keys would be created" in done.out
     assert "hunter2" not in done.out
     assert ask.names(ConfigMap) == set()
     programs = json.loads(cli("mr", "diff", "web", "-o", "json").out)

@@ -186,7 +186,7 @@ async def test_the_sample_managed_resource_and_what_to_try_with_it(start, tmp_pa
     words = ("sample", "-n", "default", "--kubeconfig", "kubeconfig")
     diff = await start("mr", "diff", *words)
     assert await diff.end() == 1
-    assert "ConfigMap default/sample-settings configured" in diff.text
+    assert "ConfigMap default/sample-settings would be configured" in diff.text
     assert "green" in diff.text
     explain = await start("mr", "explain", *words)
     assert await explain.end() == 0

@@ -39,3 +39,10 @@ def test_kinds_are_known_from_definitions_beside_them(scope, namespace):
     crd.obj["spec"] = {"group": "g", "scope": scope, "names": {"kind": "Toy"}}
     toy = manifest("Toy", api_version="g/v1")
     assert placed(toy, crd)[0] == namespace
+
+
+@pytest.mark.parametrize("spec", [["a"], "a", {"names": "toys"}, None])
+def test_definitions_that_are_none_define_nothing(spec):
+    crd = manifest("CustomResourceDefinition", api_version="apiextensions.k8s.io/v1")
+    crd.obj["spec"] = spec
+    assert placed(crd, manifest("ConfigMap")) == [None, "here"]

@@ -51,13 +51,54 @@ def test_programs_get_everything():
     assert found["changes"][0]["name"] == "a"
 
 
+def test_what_did_not_happen_is_not_told_as_if_it_had():
+    planned = changes(Action.CREATED, Action.UNCHANGED, Action.FAILED)
+    text = rendered(planned, Output.TABLE, dry_run=True)
+    assert "ns/a   would be created" in text
+    assert text.endswith("1 would be created, 1 unchanged, 1 failed (dry run: nothing was changed)")
+    found = json.loads(rendered(planned, Output.JSON, dry_run=True))
+    assert [change["action"] for change in found["changes"]] == ["created", "unchanged", "failed"]
+    assert found["dryRun"] is True
+    assert json.loads(rendered(planned, Output.JSON))["dryRun"] is False
+
+
+def test_reasons_say_what_is_wrong_before_the_line_ends(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    why = f'error during apply of object "{REF.id}": {"x" * 150} the point'
+    (_, line, _) = rendered(ChangeSet.of([Entry(REF, Action.FAILED, why)]), Output.TABLE).split(
+        "\n"
+    )
+    assert line.endswith("the point")
+    assert "error during apply" not in line
+
+
 def test_differences_leave_out_what_is_the_same():
     diff = Diff((FieldChange("data.k", "1", "2"),))
     found = ChangeSet.of([Entry(REF, Action.UNCHANGED), Entry(REF, Action.CONFIGURED, diff=diff)])
     text = differences(found, Output.TABLE)
-    assert text.splitlines()[0] == "ConfigMap ns/a configured"
+    assert text.splitlines()[0] == "ConfigMap ns/a would be configured"
     assert "data.k" in text
     assert differences(changes(Action.UNCHANGED), Output.TABLE) == "nothing differs"
+
+
+class Time:
+    seconds = 0.0
+
+    def now(self):
+        raise NotImplementedError
+
+    def monotonic(self):
+        return self.seconds
+
+
+def test_progress_of_what_is_quick_is_not_told():
+    log, time = io.StringIO(), Time()
+    progress = Progress(2, log, dry_run=True, quiet_seconds=2, clock=time)
+    progress(Entry(REF, Action.CREATED), None)
+    assert log.getvalue() == ""
+    time.seconds = 2.0
+    progress.done(ObjectRef("v1", "ConfigMap", "ns", "b"), "looked at")
+    assert log.getvalue() == "[2/2] looked at\n"
 
 
 class Terminal(io.StringIO):
