@@ -2,6 +2,7 @@
 
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
+from hashlib import blake2b
 
 import orjson
 import pytest
@@ -288,17 +289,18 @@ async def test_what_managed_resources_of_another_cluster_keep_stays(cluster: Clu
     await cluster.create(ManagedResource(metadata=ObjectMeta(name="mr")))
     entry = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": cluster.namespace}
     rest = orjson.dumps([{**entry, "name": "companion"}]).decode()
-    await cluster.create(config_map("mr-inventory-0", {"inventory": rest}))
+    beside = f"mr-inventory-{blake2b(rest.encode(), digest_size=8).hexdigest()}"
+    await cluster.create(config_map(beside, {"inventory": rest}))
     status = {
         "resources": [{**entry, "name": "kept"}],
-        "inventoryRefs": [{"name": "mr-inventory-0"}],
+        "inventoryRefs": [{"name": beside}],
     }
     await cluster.patch(ManagedResource, "mr", {"status": status}, subresource="status")
     blind = Blind(cluster.client.transport, "", Pod, None)
     target = Client(blind, clock=cluster.clock)
     sources = (cluster.namespace,)
     await cluster.settle(garbage_collector(quick(cluster), target=target, sources=sources))
-    assert await left(cluster) == {"kept", "companion", "mr-inventory-0"}
+    assert await left(cluster) == {"kept", "companion", beside}
 
 
 async def test_nothing_is_deleted_while_part_of_an_inventory_is_missing(cluster: Cluster) -> None:

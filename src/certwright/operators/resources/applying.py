@@ -312,7 +312,7 @@ class Application:
         remembered.awaits_kinds = unknown or self.waiting
         always = self._keeper.configuration.controllers.managed_resource.always_update
         now = self._look.unchanged()
-        restless = always or self.damped_seconds or remembered.disturbed
+        restless = always or self.damped_seconds or remembered.disturbed or bool(remembered.touched)
         held = list(self._keeper.targets.held(self._refs)) if settled else []
         if not settled or restless or now is None or not self._is_as_left(held):
             remembered.settled = None

@@ -3,6 +3,7 @@
 An object of the API ends at 1.5 MiB in etcd. The companions of ``x`` are called
 ``x-inventory-<digest>``, belong to the ManagedResource and go with it. They are written before
 the status that names them, and never changed: what a status says is true until the next one.
+The digest in the name is that of the content, so that nobody else can change it unnoticed.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,15 @@ import msgspec
 
 from certwright.api.resources import InventoryReference, ManagedResource, ObjectReference
 from certwright.kube import JsonObject, Key
+from certwright.operators.resources import keys
 
 INLINE_BYTES: Final = 700_000
 """How much of the inventory the status holds."""
 COMPANION_BYTES: Final = 700_000
 """How much of it a ConfigMap holds."""
 _DATA_KEY: Final = "inventory"
+_LONGEST_PREFIX: Final = 225
+"""How much of a ManagedResource's name a companion's begins with; names end at 253."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +57,14 @@ def companion_name(
     resource: ManagedResource, entries: Sequence[ObjectReference]
 ) -> InventoryReference:
     """Return what the status says about a companion: its name, which follows from its content."""
-    digest = blake2b(msgspec.json.encode(entries), digest_size=8).hexdigest()
-    return InventoryReference(name=f"{resource.metadata.name}-inventory-{digest}")
+    prefix = resource.metadata.name[:_LONGEST_PREFIX].rstrip("-.")
+    return InventoryReference(name=f"{prefix}-inventory-{_digest(msgspec.json.encode(entries))}")
 
 
 def companion(
-    resource: ManagedResource, reference: InventoryReference, entries: list[ObjectReference]
+    resource: ManagedResource, name: str, entries: Sequence[ObjectReference], *, label: str
 ) -> JsonObject:
-    """Return the ConfigMap that holds a part of an inventory."""
+    """Return the ConfigMap that holds a part of an inventory; *label* says whose it is."""
     owner = {
         "apiVersion": ManagedResource.resource.api_version,
         "kind": ManagedResource.resource.kind,
@@ -74,7 +78,8 @@ def companion(
         "kind": "ConfigMap",
         "metadata": {
             "namespace": resource.metadata.namespace,
-            "name": reference.name,
+            "name": name,
+            "labels": {keys.INVENTORY: label},
             "ownerReferences": [owner],
         },
         "data": {_DATA_KEY: msgspec.json.encode(entries).decode()},
@@ -92,9 +97,15 @@ def read_companion(key: Key, config_map: JsonObject | None) -> list[ObjectRefere
     text = data.get(_DATA_KEY)
     if not text:
         raise ValueError(f"the ConfigMap {key} with a part of the inventory is missing or empty")
+    if not key.name.endswith(f"-{_digest(text.encode())}"):
+        raise ValueError(f"the ConfigMap {key} with a part of the inventory was changed")
     try:
         return msgspec.json.decode(text, type=list[ObjectReference])
     except msgspec.DecodeError as error:
         raise ValueError(
             f"the ConfigMap {key} with a part of the inventory cannot be read: {error}"
         ) from error
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=8).hexdigest()

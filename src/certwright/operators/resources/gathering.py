@@ -9,13 +9,10 @@ from certwright.api.resources import ObjectReference
 from certwright.kube import (
     Forbidden,
     GroupVersionKind,
-    JsonObject,
     Key,
     NotFound,
     ServiceUnavailable,
 )
-from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources.companions import read_companion
 from certwright.operators.resources.desired import (
     DecodedSecret,
     Desired,
@@ -108,18 +105,12 @@ async def known_inventory(look: Look) -> list[ObjectReference]:
         if reference.name not in known:
             key = Key(look.key.namespace, reference.name)
             try:
-                known[reference.name] = read_companion(key, await _config_map(look, key))
+                found, untouched = await look.keeper.companions.read(key, look.key)
             except ValueError as error:
                 raise InventoryLost(str(error)) from error
+            look.remembered.note_companion(reference.name, found, untouched=untouched)
         beside += known[reference.name]
     return recorded(look.resource, beside)
-
-
-async def _config_map(look: Look, key: Key) -> JsonObject | None:
-    try:
-        return await look.ctx.client.get(ConfigMap, key)
-    except NotFound:
-        return None
 
 
 async def _scopes(keeper: Keeper, decoded: Iterable[DecodedSecret]) -> dict[GroupVersionKind, bool]:

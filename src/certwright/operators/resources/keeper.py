@@ -32,6 +32,7 @@ from certwright.operators.resources.sources import Secrets
 from certwright.operators.resources.status import Update, updated
 from certwright.operators.resources.targetcluster import TargetCluster
 from certwright.operators.resources.targets import Targets
+from certwright.operators.resources.watchedcompanions import WatchedCompanions
 from certwright.runtime import Backoff, Context, Entry, Outcome, Store, again
 
 MANY: Final = 100
@@ -48,6 +49,7 @@ class Keeper:
     cluster_id: str
     our_class: ResourceClass
     secrets: Secrets
+    companions: WatchedCompanions
     targets: Targets
     cluster: TargetCluster
     engine: Engine
@@ -97,6 +99,8 @@ class Keeper:
 
     def forget(self, key: Key) -> None:
         """Forget a ManagedResource that is gone or not ours."""
+        for name in self.memories.of(key).companions:
+            self.companions.forget(Key(key.namespace, name))
         self.memories.forget(key)
         self.metrics.forget(key)
 

@@ -59,6 +59,8 @@ DESCRIPTION_TEXT: Final = (
 )
 MANAGED_BY: Final = f"{GROUP}/managed-by"
 """A label: which installation keeps the object. What carries it is watched."""
+INVENTORY: Final = f"{_OURS}/inventory"
+"""A label on companions, with the same value. What carries it is watched, too."""
 REFERENCE_PREFIX: Final = f"reference.{GROUP}/"
 
 FINALIZER: Final = f"{GROUP}/gardener-resource-manager"

@@ -29,16 +29,36 @@ async def place(look: Look, references: Sequence[ObjectReference]) -> Placed:
     names = [companion_name(look.resource, entries) for entries in parts.companions]
     for name, entries in zip(names, parts.companions, strict=True):
         if name.name not in look.remembered.companions:
-            await look.confirm()
-            await look.ctx.client.apply(companion(look.resource, name, entries))
-            look.remembered.companions[name.name] = entries
+            await _write(look, name.name, entries)
     return Placed(parts.inline, names)
+
+
+async def restore_companions(look: Look) -> None:
+    """Write companions again that others deleted or changed: what is remembered is right.
+
+    Raises:
+        Conflict: this is an old state of the ManagedResource; look again.
+        ApiError, TransportError: one cannot be written now.
+    """
+    known = look.remembered.companions
+    for name in sorted(look.remembered.touched & known.keys()):
+        await _write(look, name, known[name])
 
 
 async def drop_companions(look: Look, placed: Placed) -> None:
     """Delete companions that the status named before and does not name any more."""
+    before = {reference.name for reference in look.resource.status.inventory_refs}
     named = {reference.name for reference in placed.companions}
-    for name in sorted(look.remembered.companions.keys() - named):
+    for name in sorted((before | look.remembered.companions.keys()) - named):
+        key = Key(look.key.namespace, name)
+        look.keeper.companions.forget(key)
         with suppress(NotFound):
-            await look.ctx.client.delete(ConfigMap, Key(look.key.namespace, name))
-        del look.remembered.companions[name]
+            await look.ctx.client.delete(ConfigMap, key)
+        look.remembered.drop_companion(name)
+
+
+async def _write(look: Look, name: str, entries: Sequence[ObjectReference]) -> None:
+    await look.confirm()
+    obj = companion(look.resource, name, entries, label=look.keeper.managed_by)
+    untouched = await look.keeper.companions.write(obj, look.key)
+    look.remembered.note_companion(name, entries, untouched=untouched)

@@ -24,6 +24,7 @@ from certwright.operators.resources.gathering import (
 )
 from certwright.operators.resources.judging import judge
 from certwright.operators.resources.keeper import Keeper, Look, OutOfDate
+from certwright.operators.resources.placing import restore_companions
 from certwright.operators.resources.remembered import Settled
 from certwright.operators.resources.status import Update
 from certwright.runtime import DONE, WAIT, Context, Outcome, again
@@ -47,6 +48,9 @@ class Reconciler:
         look = await Look.at(keeper, ctx, entry)
         look.remembered.retry_at = 0.0
         decision = decide(look.resource, keeper.our_class)
+        if look.remembered.touched and (problem := await self._restore(look, decision.step)):
+            await self._say(look, claims.apply_failed([problem]))
+            return look.later()
         match decision.step:
             case Step.NOTHING:
                 keeper.forget(key)
@@ -64,6 +68,22 @@ class Reconciler:
                 return DONE
             case Step.RECONCILE:
                 return await self._reconcile(look, decision)
+
+    async def _restore(self, look: Look, step: Step) -> str:
+        """Restore what others took from the inventory; return what keeps us from it.
+
+        Whose objects go needs it only after a crash: whether it can be written, in a namespace
+        that goes, too, must not keep them.
+        """
+        if step not in {Step.RECONCILE, Step.JUDGE, Step.DELETE}:
+            return ""
+        try:
+            await restore_companions(look)
+        except Conflict:
+            raise
+        except (ApiError, TransportError) as error:
+            return "" if step is Step.DELETE else str(error)
+        return ""
 
     async def _reconcile(self, look: Look, decision: Decision) -> Outcome:
         look.remembered.gone.clear()  # a class that was given up and asked for again

@@ -67,9 +67,26 @@ class Remembered:
     """Who else keeps changing an object."""
     companions: dict[str, Sequence[ObjectReference]] = field(default_factory=dict)
     """By name, the parts of the inventory that are there beside the status; they never change."""
+    touched: set[str] = field(default_factory=set)
+    """Which of these somebody else deleted or changed, so that they are to be written again."""
     gone: set[ObjectRef] = field(default_factory=set)
     """What is known to be deleted, while the rest of it takes its time."""
     lingering: Lingering | None = None
+
+    def note_companion(
+        self, name: str, entries: Sequence[ObjectReference], *, untouched: bool
+    ) -> None:
+        """Note a part of the inventory that was read or written just now."""
+        self.companions[name] = entries
+        if untouched:
+            self.touched.discard(name)
+        else:
+            self.touched.add(name)
+
+    def drop_companion(self, name: str) -> None:
+        """Forget a part of the inventory that is not needed any more."""
+        self.companions.pop(name, None)
+        self.touched.discard(name)
 
     def lingers(self, what: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
         """Note what is still there, each with its failure; say whether that is news."""
@@ -129,6 +146,11 @@ class Memories:
         if known is not None:
             known.settled = None
             known.disturbed = True
+
+    def touch(self, key: Key, companion: str) -> None:
+        """Note that somebody else deleted or changed a part of an inventory."""
+        self.unsettle(key)
+        self.of(key).touched.add(companion)
 
     def forget(self, key: Key) -> None:
         """Forget a ManagedResource that is gone."""

@@ -45,6 +45,7 @@ from certwright.operators.resources.targetcluster import TargetCluster
 from certwright.operators.resources.targets import Targets
 from certwright.operators.resources.triggers import worth_a_look, worth_a_pass
 from certwright.operators.resources.wakeups import Wakeups
+from certwright.operators.resources.watchedcompanions import WatchedCompanions
 from certwright.runtime import (
     Backoff,
     Cache,
@@ -66,7 +67,7 @@ Matters: TypeAlias = Callable[[ManagedResource | None, ManagedResource, Resource
 
 SOURCE_RULES: Final = (
     allow(Secret, "get", "list", "watch"),
-    allow(ConfigMap, "get", "create", "patch", "delete"),
+    allow(ConfigMap, "get", "list", "watch", "create", "patch", "delete"),
 )
 """What is needed in the source cluster besides ManagedResources themselves."""
 TARGET_RULES: Final = (PolicyRule("*", "*", ("*",)),)
@@ -169,6 +170,7 @@ class _Assembly:
             cluster_id=identity,
             our_class=self._our_class,
             secrets=secrets,
+            companions=self._companions(site, memories),
             targets=targets,
             cluster=cluster,
             engine=Engine(cluster, memory, clock=site.clock),
@@ -179,6 +181,21 @@ class _Assembly:
             memories=memories,
             wake_apply=self._wake("apply"),
             wake_judge=judge,
+        )
+
+    def _companions(self, site: Site, memories: Memories) -> WatchedCompanions:
+        wake = self._wake("apply")
+
+        def touched(key: Key, companion: str) -> None:
+            memories.touch(key, companion)
+            wake(key)
+
+        return WatchedCompanions(
+            site.client,
+            self._secret_cache,
+            label=f"{keys.INVENTORY}={self._managed_by}",
+            namespaces=[namespace for namespace in self._namespaces if namespace],
+            touched=touched,
         )
 
     def _wake(self, name: str) -> Wake:

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.api.resources import InventoryReference
 from certwright.apply import ObjectRef
 from certwright.kube import Key
 from certwright.operators.resources.companions import (
@@ -45,10 +44,12 @@ def test_a_huge_one_does() -> None:
 
 def test_what_is_written_can_be_read(make) -> None:
     resource = make(uid="u-1")
-    config_map = companion(resource, InventoryReference("mr-inventory-0"), entries(3))
+    name = companion_name(resource, entries(3)).name
+    config_map = companion(resource, name, entries(3), label="gardener")
     assert config_map["metadata"] == {
         "namespace": "garden",
-        "name": "mr-inventory-0",
+        "name": name,
+        "labels": {"resources.certwright.dev/inventory": "gardener"},
         "ownerReferences": [
             {
                 "apiVersion": "resources.gardener.cloud/v1alpha1",
@@ -60,7 +61,7 @@ def test_what_is_written_can_be_read(make) -> None:
             }
         ],
     }
-    assert read_companion(KEY, json.loads(json.dumps(config_map))) == entries(3)
+    assert read_companion(Key("garden", name), json.loads(json.dumps(config_map))) == entries(3)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,21 @@ def test_what_is_written_can_be_read(make) -> None:
 def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(config_map) -> None:
     with pytest.raises(ValueError, match="garden/mr-inventory-0"):
         read_companion(KEY, config_map)
+
+
+def test_a_companion_that_says_something_else_is_not_believed(make) -> None:
+    resource = make(name="mr")
+    name = companion_name(resource, entries(3)).name
+    other = companion(resource, name, entries(2), label="gardener")
+    with pytest.raises(ValueError, match="was changed"):
+        read_companion(Key("garden", name), other)
+
+
+def test_a_long_name_leaves_room_for_what_follows(make) -> None:
+    longest = f"{'x' * 224}.{'y' * 28}"
+    name = companion_name(make(name=longest), entries(3)).name
+    assert len(name) <= 253
+    assert name.startswith(f"{'x' * 224}-inventory-")
 
 
 def test_a_name_follows_from_the_content(make) -> None:

@@ -1,0 +1,154 @@
+"""Inventories that do not fit into a status, and hands laid on the rest of them."""
+
+import pytest
+
+from certwright.kube.kinds import ConfigMap
+from certwright.testkit.builders import config_map
+
+NAMES = [f"cm-{number}" for number in range(8)]
+SIZE = 200_000
+"""Of an annotation, which is part of the inventory: three objects fill a status, or a companion."""
+
+
+async def declared(keeping, **spec):
+    """Declare objects whose inventory needs two companions; return the names of these."""
+    await keeping.install()
+    for secret, names in (("one", NAMES[:4]), ("two", NAMES[4:])):
+        objects = [config_map(name, annotations={"n": "x" * SIZE}) for name in names]
+        await keeping.cluster.create(keeping.secret_with(secret, *objects))
+    await keeping.cluster.create(keeping.managed_resource("web", "one", "two", **spec))
+    await keeping.settle()
+    return await companions(keeping)
+
+
+async def companions(keeping):
+    """Return the names of the companions that the status tells of."""
+    return [ref["name"] for ref in (await keeping.status("web")).get("inventoryRefs", ())]
+
+
+async def delete(keeping, name):
+    await keeping.cluster.delete(ConfigMap, name)
+
+
+async def empty(keeping, name):
+    await keeping.cluster.patch(ConfigMap, name, {"data": {"inventory": "[]"}})
+
+
+async def disown(keeping, name):
+    await keeping.cluster.patch(ConfigMap, name, {"metadata": {"ownerReferences": None}})
+
+
+async def unlabel(keeping, name):
+    label = {"resources.certwright.dev/inventory": None}
+    await keeping.cluster.patch(ConfigMap, name, {"metadata": {"labels": label}})
+
+
+def essence(companion):
+    """Return what matters about a companion."""
+    metadata = companion["metadata"]
+    return companion["data"], metadata["labels"], metadata["ownerReferences"]
+
+
+@pytest.mark.scenario("MR-22")
+@pytest.mark.parametrize("meddle", [delete, empty, disown, unlabel])
+async def test_what_others_do_to_a_companion_is_undone_at_once(keeping, healthy, meddle):
+    first, second = await declared(keeping)
+    before = essence(await keeping.find(ConfigMap, second))
+    await meddle(keeping, second)
+    calls = await keeping.settle()
+    assert essence(await keeping.find(ConfigMap, second)) == before
+    assert (calls.reads, calls.writes) == (0, 1)
+    assert await keeping.conditions("web") == healthy
+    assert await keeping.exists(ConfigMap, *NAMES, first) == {*NAMES, first}
+    assert len(await keeping.settle()) == 0
+
+
+def watches_of_companions(keeping):
+    """Return the lists and watches that were made of companions."""
+    return [
+        call
+        for call in keeping.cluster.calls
+        if "certwright.dev/inventory" in str(dict(call.query).get("labelSelector"))
+    ]
+
+
+async def test_companions_are_watched_once_there_is_one_and_without_contents(keeping):
+    await keeping.declare("small", config_map("a"))
+    await keeping.settle()
+    assert watches_of_companions(keeping) == []
+    await declared(keeping)
+    watches = watches_of_companions(keeping)
+    assert "watch" in {call.verb for call in watches}
+    assert all("PartialObjectMetadata" in dict(call.headers)["accept"] for call in watches)
+
+
+async def test_a_companion_that_nobody_touches_costs_nothing(embedded_keeping):
+    keeping = embedded_keeping
+    await declared(keeping)
+    await keeping.cluster.create(config_map("foreign"))
+    await keeping.cluster.patch(ConfigMap, "foreign", {"data": {"n": "1"}})
+    calls = await keeping.cluster.advance(minutes=4)
+    assert (calls.reads, calls.writes) == (0, 0)
+    calls = await keeping.restart()
+    assert calls.writes == 0
+    assert calls.of("ConfigMap").by_verb["get"] == 2
+
+
+async def restore(keeping, saved):
+    """Write an object again as it was."""
+    metadata = {name: saved["metadata"][name] for name in ("name", "labels", "ownerReferences")}
+    await keeping.cluster.apply({**saved, "metadata": metadata})
+
+
+@pytest.mark.parametrize("meddle", [delete, empty])
+async def test_without_a_part_of_the_inventory_nothing_goes_until_it_is_back(
+    keeping, healthy, meddle
+):
+    """Nobody notices how it gets lost, for the process is away."""
+    _, second = await declared(keeping)
+    saved = await keeping.find(ConfigMap, second)
+    await keeping.cluster.stop()
+    await meddle(keeping, second)
+    await keeping.change("web", secretRefs=[{"name": "one"}])
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    assert second in await keeping.message("web")
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES)
+    await restore(keeping, saved)
+    await keeping.settle()
+    assert await keeping.conditions("web") == healthy
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES[:4])
+    [left] = await companions(keeping)
+    assert await keeping.exists(ConfigMap, left, second) == {left}
+
+
+@pytest.mark.parametrize("meddle", [delete, unlabel])
+async def test_the_loss_of_a_companion_hinders_no_deletion(keeping, meddle):
+    names = await declared(keeping)
+    await meddle(keeping, names[1])
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.settle()
+    assert await keeping.find(keeping.kind, "web") is None
+    assert await keeping.exists(ConfigMap, *NAMES) == set()
+    await keeping.cluster.gone(ConfigMap, names[0])
+    await keeping.cluster.gone(ConfigMap, names[1])
+
+
+async def test_a_suspended_one_keeps_its_inventory(keeping):
+    _, second = await declared(keeping)
+    await keeping.change("web", suspend=True)
+    await keeping.settle()
+    await delete(keeping, second)
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, second) == {second}
+
+
+async def test_another_class_leaves_no_companion_behind(keeping):
+    """Also a process that has just started, and had no reason to read them."""
+    names = await declared(keeping, keepObjects=True)
+    await keeping.cluster.stop()
+    await keeping.change("web", **{"class": "other"})
+    await keeping.settle()
+    assert "resources" not in await keeping.status("web")
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES)
+    assert await keeping.exists(ConfigMap, *names) == set()
