@@ -2,13 +2,12 @@
 
 import asyncio
 import base64
-import socket
 import ssl
 from datetime import timedelta
-from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from certwright.client import failures
+from certwright.client.addresses import NoAnswer, first_to_answer, in_turns, resolve
 from certwright.client.answerparser import Cut, Garbage
 from certwright.client.config import Config
 from certwright.client.connection import Connection
@@ -27,31 +26,37 @@ class Dialer:
         self._peer = peer
         self._is_tls = self._server.scheme == "https"
         self._worked = ""
-        """The address that answered last; it is tried first."""
+        """The address that served us last; it is tried first."""
+        self._failed = ""
+        """The one that took a connection and made nothing of it; it is tried last."""
 
     @property
     def needs_tls(self) -> bool:
         """Whether anything on the way is encrypted."""
         return self._is_tls or (self._proxy is not None and self._proxy.scheme == "https")
 
-    async def dial(self, context: ssl.SSLContext | None) -> Connection:
+    async def dial(self, context: ssl.SSLContext | None, deadline: float) -> Connection:
         """Return a connection over which requests can be sent.
 
         Raises:
-            ConnectFailed: there is none to be had; nothing was sent.
+            ConnectFailed: there is none to be had until *deadline*, a time of the event loop,
+                or until our patience ends; nothing was sent.
         """
+        deadline = min(deadline, asyncio.get_running_loop().time() + self._seconds)
+        address, connection = await self._reach(self._proxy or self._server, deadline)
         try:
-            async with asyncio.timeout(self._seconds):
-                connection = await self._reach(self._proxy or self._server)
-                try:
-                    await self._prepare(connection, context)
-                except BaseException:
-                    connection.abort()
-                    raise
-                return connection
-        except TimeoutError:
-            failure = failures.no_connection_in_time(self._peer)
-        raise failure
+            async with asyncio.timeout_at(deadline):
+                await self._prepare(connection, context)
+            self._worked = address
+            if self._failed == address:
+                self._failed = ""
+            return connection
+        except BaseException as error:
+            self._failed = address
+            connection.abort()
+            if not isinstance(error, TimeoutError):
+                raise
+        raise failures.no_connection_in_time(self._peer)
 
     async def _prepare(self, connection: Connection, context: ssl.SSLContext | None) -> None:
         proxy = self._proxy
@@ -62,29 +67,27 @@ class Dialer:
         if self._is_tls:
             await self._secure(connection, context, self._name)
 
-    async def _reach(self, url: SplitResult) -> Connection:
-        """Connect to the first address of a host that answers."""
+    async def _reach(self, url: SplitResult, deadline: float) -> tuple[str, Connection]:
+        """Connect to the address of a host that answers first."""
         port = url.port or _PORTS[url.scheme]
+        loop = asyncio.get_running_loop()
+
+        async def connect(address: str) -> Connection:
+            return (await loop.create_connection(Connection, address, port))[1]
+
         try:
-            addresses = await _addresses(url.hostname or "", port)
+            async with asyncio.timeout_at(deadline):
+                found = await resolve(url.hostname or "", port)
+            return await first_to_answer(self._in_order(found), connect, deadline)
         except OSError as error:
-            failure = error
-        else:
-            addresses.sort(key=self._worked.__ne__)
-            # An address that swallows whatever it is sent must leave time for the next.
-            share = self._seconds / len(addresses)
-            for address in addresses:
-                try:
-                    async with asyncio.timeout(share):
-                        _, connection = await asyncio.get_running_loop().create_connection(
-                            Connection, address, port
-                        )
-                except OSError as error:
-                    failure = error
-                else:
-                    self._worked = address
-                    return connection
-        raise failures.unreachable(failure, self._peer)
+            failure = failures.no_address(error, self._peer)
+        except NoAnswer as error:
+            failure = failures.unreachable(error.reasons, self._peer)
+        raise failure
+
+    def _in_order(self, addresses: list[str]) -> list[str]:
+        addresses = in_turns(sorted(addresses, key=self._worked.__ne__))
+        return sorted(addresses, key=self._failed.__eq__)
 
     async def _secure(
         self, connection: Connection, context: ssl.SSLContext | None, name: str
@@ -95,6 +98,8 @@ class Dialer:
             return
         except (OSError, Cut) as error:
             failure = failures.no_handshake(error, self._peer)
+        except ValueError:
+            failure = failures.no_server_name(name, self._peer)
         raise failure
 
     async def _tunnel(self, connection: Connection, proxy: SplitResult) -> None:
@@ -119,16 +124,6 @@ def authorization(proxy: SplitResult) -> str:
         return ""
     login = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
     return f"Proxy-Authorization: Basic {base64.b64encode(login.encode()).decode()}\r\n"
-
-
-async def _addresses(host: str, port: int) -> list[str]:
-    """Return the addresses of a host, in the order of preference of this machine."""
-    try:
-        return [str(ip_address(host))]
-    except ValueError:
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
 def _host(url: SplitResult) -> str:

@@ -4,6 +4,7 @@
 
     TransportError               there is no usable answer
     ├── ConnectFailed            the server was not reached: nothing was sent
+    │   ├── NoConnectionFree     …because all connections were busy with other requests
     │   └── TlsFailed            …because one side does not trust the other's certificate
     ├── CredentialError          there is nothing to log in with: nothing was sent
     ├── ConnectionLost           cut after sending: whether the request took effect is unknown
@@ -28,6 +29,10 @@ class TransportError(Exception):
 
 class ConnectFailed(TransportError):
     """The server was not reached; nothing was sent, so repeating is safe."""
+
+
+class NoConnectionFree(ConnectFailed):
+    """Other requests held all connections; nothing was sent, and repeating loses one's place."""
 
 
 class TlsFailed(ConnectFailed):

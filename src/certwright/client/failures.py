@@ -1,8 +1,8 @@
 """What goes wrong with connections, in our words: was anything sent, and what can a person do?"""
 
 import os
-import socket
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from certwright.client.connection import Overdue
 from certwright.client.errors import (
     ConnectFailed,
     ConnectionLost,
+    NoConnectionFree,
     NotAnApiServer,
     Timeout,
     TlsFailed,
@@ -40,25 +41,32 @@ class Peer:
         return cls(config.server, host, config.source, patience)
 
 
-def unreachable(error: OSError, peer: Peer) -> ConnectFailed:
-    """Explain that there is no way to the server, or to the proxy in front of it."""
+def no_address(error: OSError, peer: Peer) -> ConnectFailed:
+    """Explain that the host, or the proxy in front of it, has a name that leads nowhere."""
     if peer.proxy:
-        return no_proxy(_reason(error), peer)
-    if isinstance(error, socket.gaierror):
-        return ConnectFailed(
-            f"{peer.server}: the host name cannot be resolved; correct the server of "
-            f"{peer.source} or the name service"
-        )
-    if isinstance(error, TimeoutError):
-        return no_connection_in_time(peer)
+        return no_proxy("its name cannot be resolved", peer)
+    why = " in time" if isinstance(error, TimeoutError) else ""
     return ConnectFailed(
-        f"{peer.server} cannot be reached ({_reason(error)}); is it running, and is the "
-        f"server of {peer.source} right?"
+        f"{peer.server}: the host name cannot be resolved{why}; correct the server of "
+        f"{peer.source} or the name service"
+    )
+
+
+def unreachable(reasons: Mapping[str, OSError], peer: Peer) -> ConnectFailed:
+    """Explain what happened at each address of the server, or of the proxy in front of it."""
+    why = ", ".join(f"{address}: {_reason(error)}" for address, error in reasons.items())
+    if peer.proxy:
+        return no_proxy(why, peer)
+    in_time = any(not isinstance(error, TimeoutError) for error in reasons.values())
+    return ConnectFailed(
+        f"{peer.server} cannot be reached ({why}); is "
+        f"{'it running' if in_time else 'a firewall in between'}, and is the server of "
+        f"{peer.source} right?"
     )
 
 
 def no_connection_in_time(peer: Peer) -> ConnectFailed:
-    """Explain that nobody answers at all."""
+    """Explain that somebody takes connections and then falls silent."""
     return ConnectFailed(
         f"{peer.server} cannot be reached (no connection in time); is a firewall in "
         f"between, and is the server of {peer.source} right?"
@@ -103,6 +111,24 @@ def no_handshake(error: Exception, peer: Peer) -> ConnectFailed:
             )
 
 
+def no_server_name(name: str, peer: Peer) -> TlsFailed:
+    """Explain that no certificate can hold the name we are to look for."""
+    return TlsFailed(
+        f"{peer.server}: {name!r} is no host name; correct the server or tls-server-name of "
+        f"{peer.source}"
+    )
+
+
+def none_free(limit: int, in_use: int, seconds: float, peer: Peer) -> NoConnectionFree:
+    """Explain that others held all connections for as long as a request can wait."""
+    return NoConnectionFree(
+        f"{peer.server}: all {limit} connections for requests were busy for "
+        f"{seconds:.3g} s ({in_use} in use, {limit - in_use} being made); "
+        "nothing was sent: raise Limits.connections of the transport, or lower max_in_flight "
+        "of the client"
+    )
+
+
 def explain(error: Exception, peer: Peer) -> TransportError:
     """Return the transport error for what a connection raised after sending."""
     match error:
@@ -133,8 +159,6 @@ def explain(error: Exception, peer: Peer) -> TransportError:
 def _reason(error: Exception) -> str:
     """Return the system's word for an error: event loops put addresses into theirs."""
     match error:
-        case socket.gaierror():
-            return "its name cannot be resolved"
         case ssl.SSLError():
             return error.reason or type(error).__name__
         case OSError() if error.errno:

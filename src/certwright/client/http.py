@@ -42,9 +42,9 @@ class Limits:
     body: int = 256 * 2**20
     """Bytes of one answer; a page of 500 objects rarely exceeds a tenth of this."""
     connect: timedelta = timedelta(seconds=10)
-    """TCP and TLS handshake."""
+    """Name service, TCP, proxy and TLS handshake."""
     answer: timedelta = timedelta(seconds=60)
-    """From sending to the last byte; for a watch to the headers."""
+    """From wanting a connection to the last byte; for a watch to the headers."""
 
 
 LIMITS = Limits()
@@ -82,8 +82,8 @@ class HttpTransport:
             *impersonation_headers(config.impersonate),
         )
         dialer = Dialer(config, limits.connect, self._peer)
-        self._requests = Pool(dialer.dial, limits.connections + _FOR_LEASES)
-        self._watches = Pool(dialer.dial, sys.maxsize)
+        self._requests = Pool(dialer.dial, limits.connections + _FOR_LEASES, self._peer)
+        self._watches = Pool(dialer.dial, sys.maxsize, self._peer)
         self._needs_tls = dialer.needs_tls
         self._seconds = limits.answer.total_seconds()
         self._is_closed = False
@@ -128,8 +128,10 @@ class HttpTransport:
         await asyncio.sleep(0)  # event loops close sockets a moment later
 
     async def _exchange(self, request: Request, login: Login) -> Response:
-        connection = await self._requests.acquire(self._context(login))
-        timer = asyncio.get_running_loop().call_later(self._seconds, connection.expire)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._seconds
+        connection = await self._requests.acquire(self._context(login), deadline)
+        timer = loop.call_at(deadline, connection.expire)
         try:
             answer = connection.ask(*self._writer.write(request, login))
             await answer.head()
@@ -151,8 +153,10 @@ class HttpTransport:
 
     async def _open(self, request: Request, login: Login) -> tuple[Connection, Answer]:
         """Start a watch, on a connection of its own that must be released."""
-        connection = await self._watches.acquire(self._context(login))
-        timer = asyncio.get_running_loop().call_later(self._seconds, connection.expire)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._seconds
+        connection = await self._watches.acquire(self._context(login), deadline)
+        timer = loop.call_at(deadline, connection.expire)
         try:
             answer = connection.ask(*self._writer.write(request, login))
             await answer.head()

@@ -4,13 +4,14 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 
+from certwright.client import failures
 from certwright.client.connection import Connection
 
 IDLE_SECONDS = 30.0
 """How long a connection is kept for nothing: bursts are over by then, and servers keep theirs
 for at least a minute, so that ours is rarely the one that finds the door closed."""
 
-Dial = Callable[[ssl.SSLContext | None], Awaitable[Connection]]
+Dial = Callable[[ssl.SSLContext | None, float], Awaitable[Connection]]
 
 
 class Pool:
@@ -19,8 +20,10 @@ class Pool:
     The connection used last is lent first, so that the others grow old and are closed.
     """
 
-    def __init__(self, dial: Dial, limit: int) -> None:
+    def __init__(self, dial: Dial, limit: int, peer: failures.Peer) -> None:
         self._dial = dial
+        self._limit = limit
+        self._peer = peer
         self._slots = asyncio.Semaphore(limit)
         self._lent: set[Connection] = set()
         self._idle: list[Connection] = []
@@ -28,30 +31,28 @@ class Pool:
         self._timer: asyncio.TimerHandle | None = None
         self._is_closed = False
 
-    @property
-    def lent(self) -> int:
-        """How many connections are in use."""
-        return len(self._lent)
+    async def acquire(self, context: ssl.SSLContext | None, deadline: float) -> Connection:
+        """Return a connection that was made with this context and that nobody uses.
 
-    @property
-    def idle(self) -> int:
-        """How many connections are kept."""
-        return len(self._idle)
-
-    async def acquire(self, context: ssl.SSLContext | None) -> Connection:
-        """Return a connection that was made with this context and that nobody uses."""
-        await self._slots.acquire()
-        connection = self._take(context)
-        if connection is None:
-            try:
-                connection = await self._dial(context)
-            except BaseException:
-                self._slots.release()
-                raise
+        Raises:
+            NoConnectionFree: others used all of them for half of the time that is left until
+                *deadline*, a time of the event loop.
+            ConnectFailed: there was none, and none could be made until then.
+        """
+        if self._slots.locked():
+            await self._wait(deadline)
+        else:
+            await self._slots.acquire()
+        try:
+            self._check_open()
+            connection = self._take(context) or await self._dial(context, deadline)
+        except BaseException:
+            self._slots.release()
+            raise
         self._lent.add(connection)
         if self._is_closed:
             self.release(connection)
-            raise RuntimeError("the transport was closed before the request was sent")
+            self._check_open()
         return connection
 
     def release(self, connection: Connection) -> None:
@@ -82,6 +83,24 @@ class Pool:
         self._idle.clear()
         for connection in self._lent:
             connection.abort()
+
+    async def _wait(self, deadline: float) -> None:
+        """Wait for a slot: half of the time, the other half is for the request itself.
+
+        Otherwise many would be sent with no time left, and nobody knew whether they took effect.
+        """
+        seconds = (deadline - asyncio.get_running_loop().time()) / 2
+        try:
+            async with asyncio.timeout(seconds):
+                await self._slots.acquire()
+            return
+        except TimeoutError:
+            failure = failures.none_free(self._limit, len(self._lent), seconds, self._peer)
+        raise failure
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("the transport was closed before the request was sent")
 
     def _take(self, context: ssl.SSLContext | None) -> Connection | None:
         while self._idle:

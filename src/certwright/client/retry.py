@@ -24,7 +24,8 @@ create of an eviction                 raised [3]_       repeated     raised
 .. [3] There 429 is the verdict of a disruption budget, not a request to slow down.
 
 Never repeated: watches, whose reader knows best where to go on; every other refusal (409
-included); TLS and credential failures; answers that cannot be used.
+included); TLS and credential failures; answers that cannot be used; waiting in vain for a free
+connection, because whoever comes back waits behind all others.
 
 Waiting: as long as the server asks for, otherwise exponentially; both with jitter on top, so
 that a thousand clients do not return in the same instant. A server that asks for more than
@@ -42,6 +43,7 @@ import orjson
 from certwright.client.errors import (
     ConnectFailed,
     ConnectionLost,
+    NoConnectionFree,
     Timeout,
     TlsFailed,
     TransportError,
@@ -149,7 +151,7 @@ def _may_repeat_after_answer(request: Request, status: int, *, asked: bool) -> b
 
 def _may_repeat_after_failure(request: Request, failure: TransportError) -> bool:
     match failure:
-        case TlsFailed():
+        case TlsFailed() | NoConnectionFree():
             return False
         case ConnectFailed():
             return True

@@ -117,6 +117,66 @@ async def test_the_address_that_worked_is_tried_first(client_of, stack, monkeypa
     assert seen == ["127.0.0.1", "127.0.0.1"]
 
 
+class Relay:
+    """One address of a server; it may be down, or take connections and hang up."""
+
+    def __init__(self, address, port, stack):
+        self._address = address
+        self._port = port
+        self._stack = stack
+        self.count = 0
+        self.is_sick = False
+
+    async def start(self):
+        self._server = await asyncio.start_server(self._relay, self._address, self._port)
+        self._stack.callback(self._server.close)
+
+    def stop(self):
+        self._server.close()
+
+    async def _relay(self, reader, writer):
+        self.count += 1
+        if not self.is_sick:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._port)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(pump(reader, far_writer))
+                group.create_task(pump(far_reader, writer))
+        writer.close()
+
+
+async def test_what_happened_last_at_an_address_counts(
+    serve, server_tls, client_of, authority, stack, monkeypatch
+):
+    async def answer(_):
+        response = web.json_response({})
+        response.force_close()
+        return response
+
+    async def resolve(_host, port, **_):
+        return [(2, 1, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.3")]
+
+    url = await serve(answer, server_tls("api.internal"))
+    port = int(url.rpartition(":")[2])
+    one, two = (Relay(address, port, stack) for address in ("127.0.0.2", "127.0.0.3"))
+    for relay in (one, two):
+        await relay.start()
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    ca = Material(authority.certificate)
+    client = client_of(Config(f"https://api.internal:{port}", ca=ca))
+    await client.get(ConfigMap, KEY)
+    one.is_sick = True
+    with pytest.raises(ConnectFailed, match="hangs up when TLS is to begin"):
+        await client.get(ConfigMap, KEY)
+    await client.get(ConfigMap, KEY)
+    assert (one.count, two.count) == (2, 1), "whoever hung up is not asked again"
+    one.is_sick = False
+    two.stop()
+    await client.get(ConfigMap, KEY)
+    await two.start()
+    await client.get(ConfigMap, KEY)
+    assert (one.count, two.count) == (4, 1), "until it works again"
+
+
 async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(serve, client_of):
     seen = []
 

@@ -234,23 +234,21 @@ async def test_a_server_that_does_not_accept_the_certificate(
 
 
 async def test_a_watch_whose_login_cannot_be_renewed_gives_its_connection_back(
-    serve, client_of, tmp_path
+    serve_bytes, client_of, tmp_path
 ):
     token = tmp_path / "token"
     token.write_text("old")
+    hung_up = asyncio.Event()
 
-    async def reject(request):
+    async def reject(reader, writer):
         token.write_text("")
-        refusal = web.StreamResponse(status=401)
-        await refusal.prepare(request)
-        await refusal.write(b"to be continued")
-        await gone.wait()
-        return refusal
+        writer.write(b"HTTP/1.1 401 No\r\nContent-Length: 1000\r\n\r\nto be continued")
+        assert await reader.read() == b""
+        hung_up.set()
 
-    gone = asyncio.Event()
-    client = client_of(Config(await serve(reject), user=User(token_file=str(token))))
+    client = client_of(Config(await serve_bytes(reject), user=User(token_file=str(token))))
     with pytest.raises(CredentialError, match="the token is empty"):
         async with client.watch(ConfigMap):
             pass
-    assert client.transport._watches.lent == 0
-    gone.set()
+    async with asyncio.timeout(5):
+        await hung_up.wait()

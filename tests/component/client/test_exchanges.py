@@ -1,6 +1,7 @@
 """Requests and answers on real sockets and both event loops: large, slow, late and cut."""
 
 import asyncio
+import socket
 from datetime import timedelta
 
 import pytest
@@ -13,8 +14,10 @@ from certwright.client import (
     HttpTransport,
     Limits,
     Material,
+    NoConnectionFree,
     Request,
     Timeout,
+    TransportError,
 )
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
@@ -74,7 +77,10 @@ def transport_of(stack):
 
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_large_bodies_both_ways(serve, server_tls, authority, transport_of, chunked):
+    connections = set()
+
     async def echo(request):
+        connections.add(request.transport)
         body = await request.read()
         if not chunked:
             return web.Response(body=body)
@@ -90,7 +96,7 @@ async def test_large_bodies_both_ways(serve, server_tls, authority, transport_of
     for size in (0, 1, 70_000, len(body)):
         response = await transport.send(Request("create", "POST", "/a", body=body[:size]))
         assert response.body == body[:size]
-    assert (transport._requests.lent, transport._requests.idle) == (0, 1)
+    assert len(connections) == 1, "each went by the book"
 
 
 async def test_a_watch_that_is_read_slowly_makes_the_server_wait(
@@ -158,7 +164,6 @@ async def test_nor_that_of_a_cancelled_request(serve_talk, transport_of):
         task.cancel()
     late.set()
     assert b'"2"' in (await transport.send(GET)).body
-    assert transport._requests.lent == 0
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.0 200 OK\r\n\r\n{}", named(b"web")])
@@ -213,6 +218,66 @@ async def test_a_host_of_which_not_every_address_answers(serve_talk, transport_o
 
     port = (await serve_talk(talk)).port  # on 127.0.0.1, while localhost may be ::1 first
     assert (await transport_of(f"http://localhost:{port}").send(GET)).status == 200
+
+
+async def test_a_host_whose_first_address_swallows_everything(
+    serve_talk, transport_of, monkeypatch
+):
+    async def talk(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(named(b"web"))
+        await reader.read()
+
+    async def resolve(_host, port, **_):
+        return [(2, 1, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
+
+    loop = asyncio.get_running_loop()
+    port = (await serve_talk(talk)).port
+    with socket.socket() as full, socket.socket() as only:
+        full.bind(("127.0.0.2", port))
+        full.listen(0)
+        only.connect(("127.0.0.2", port))  # beyond this one the system drops what arrives
+        monkeypatch.setattr(loop, "getaddrinfo", resolve)
+        transport = transport_of(f"http://api.internal:{port}")
+        started = loop.time()
+        assert (await transport.send(GET)).status == 200
+        assert 0.2 < loop.time() - started < 5
+
+
+async def test_requests_that_find_all_connections_busy(serve_talk, transport_of):
+    """They end before those they wait for, and nothing of them is sent."""
+
+    async def silence(_number, reader, _writer):
+        await reader.read()
+
+    async def ask():
+        with pytest.raises(TransportError) as caught:
+            await transport.send(GET)
+        ended.append(caught.value)
+
+    ended = []
+    server = await serve_talk(silence)
+    limits = Limits(connections=1, answer=timedelta(milliseconds=300))
+    transport = transport_of(server.url, limits=limits)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(5):  # two more than there are connections, those for leases included
+            group.create_task(ask())
+    assert [type(error) for error in ended] == [NoConnectionFree] * 2 + [Timeout] * 3
+    assert "all 3 connections for requests were busy for 0.15 s" in str(ended[0])
+    assert server.count == 3
+
+
+async def test_watches_wait_for_no_connection(serve_talk, transport_of, stack):
+    async def watch(_number, reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        await reader.read()
+
+    server = await serve_talk(watch)
+    transport = transport_of(server.url, limits=Limits(connections=1))
+    for _ in range(10):
+        await stack.enter_async_context(transport.stream(GET))
+    assert server.count == 10
 
 
 async def test_the_end_of_the_transport_is_the_end_of_its_connections(

@@ -1,14 +1,19 @@
 """Lending connections: how many, which, to whom first, and for how long."""
 
 import asyncio
+import math
 import ssl
+from datetime import timedelta
 
 import pytest
 
-from certwright.client import ConnectFailed
+from certwright.client import Config, ConnectFailed, NoConnectionFree
+from certwright.client.failures import Peer
 from certwright.client.pool import IDLE_SECONDS, Pool
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
+NEVER = math.inf
+PEER = Peer.of(Config("https://api"), timedelta(seconds=60))
 
 
 class Lines:
@@ -20,7 +25,8 @@ class Lines:
         self.seconds = 0.0
         self.failure = None
 
-    async def dial(self, context):
+    async def dial(self, context, deadline):
+        self.deadline = deadline
         await asyncio.sleep(self.seconds)
         if self.failure is not None:
             raise self.failure
@@ -41,31 +47,31 @@ def lines(virtual_loop, new_line):
 
 @pytest.fixture
 def pool(lines):
-    return Pool(lines.dial, 2)
+    return Pool(lines.dial, 2, PEER)
 
 
 async def test_the_connection_used_last_is_used_next(pool, lines):
-    one, two = await pool.acquire(None), await pool.acquire(None)
+    one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     pool.release(one)
     pool.release(two)
-    assert await pool.acquire(None) is two
-    assert await pool.acquire(None) is one
+    assert await pool.acquire(None, NEVER) is two
+    assert await pool.acquire(None, NEVER) is one
     assert len(lines.all) == 2
 
 
 async def test_who_comes_first_is_served_first(pool, lines):
-    one, two = await pool.acquire(None), await pool.acquire(None)
+    one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     served = []
 
     async def ask(name):
-        connection = await pool.acquire(None)
+        connection = await pool.acquire(None, NEVER)
         served.append((name, connection))
 
     async with asyncio.TaskGroup() as group:
         for name in "abc":
             group.create_task(ask(name))
         await asyncio.sleep(1)
-        assert (served, len(lines.all), pool.lent) == ([], 2, 2)
+        assert (served, len(lines.all)) == ([], 2)
         pool.release(two)
         await asyncio.sleep(1)
         pool.release(one)
@@ -76,75 +82,116 @@ async def test_who_comes_first_is_served_first(pool, lines):
 
 
 async def test_who_no_longer_waits_takes_nothing(pool):
-    one, two = await pool.acquire(None), await pool.acquire(None)
+    one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     async with asyncio.TaskGroup() as group:
-        first, second = (group.create_task(pool.acquire(None)) for _ in range(2))
+        first, second = (group.create_task(pool.acquire(None, NEVER)) for _ in range(2))
         await asyncio.sleep(1)
         first.cancel()
         pool.release(one)  # in the same moment
     assert second.result() is one
     pool.release(one)
     pool.release(two)
-    assert (pool.lent, pool.idle) == (0, 2)
+    assert {await pool.acquire(None, NEVER) for _ in range(2)} == {one, two}
+
+
+async def test_waiting_takes_half_of_the_time_of_the_request(pool, lines, virtual_loop):
+    await pool.acquire(None, NEVER)
+    lines.seconds = 100
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pool.acquire(None, NEVER))
+        await asyncio.sleep(1)
+        started = virtual_loop.time()
+        with pytest.raises(NoConnectionFree) as caught:
+            await pool.acquire(None, started + 60)
+        assert virtual_loop.time() - started == 30
+    assert str(caught.value) == (
+        "https://api: all 2 connections for requests were busy for 30 s (1 in use, 1 being made); "
+        "nothing was sent: raise Limits.connections of the transport, or lower max_in_flight of "
+        "the client"
+    )
+
+
+async def test_who_waited_in_vain_takes_nothing(pool, virtual_loop):
+    """The time of the first in the queue is up in the moment a connection becomes free."""
+    one, _ = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
+    virtual_loop.call_at(10, pool.release, one)
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(_caught(pool.acquire(None, 20)))
+        second = group.create_task(pool.acquire(None, 30))
+    assert isinstance(first.result(), NoConnectionFree)
+    assert (second.result(), virtual_loop.time()) == (one, 10)
+
+
+async def _caught(acquiring):
+    try:
+        return await acquiring
+    except NoConnectionFree as error:
+        return error
+
+
+async def test_waiting_leaves_less_time_to_connect(pool, lines, virtual_loop):
+    one, _ = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
+    one.expire()
+    virtual_loop.call_at(5, pool.release, one)
+    await pool.acquire(None, 12)
+    assert (lines.deadline, virtual_loop.time()) == (12, 5)
 
 
 async def test_a_failed_or_cancelled_attempt_takes_no_place(pool, lines):
     lines.failure = ConnectFailed("no")
     for _ in range(3):
         with pytest.raises(ConnectFailed):
-            await pool.acquire(None)
+            await pool.acquire(None, NEVER)
     lines.failure, lines.seconds = None, 10
     for _ in range(3):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1):
-                await pool.acquire(None)
-    assert pool.lent == 0
-    await pool.acquire(None)
-    await pool.acquire(None)
+                await pool.acquire(None, NEVER)
+    await pool.acquire(None, NEVER)
+    await pool.acquire(None, NEVER)
 
 
 async def test_an_unfinished_exchange_ends_its_connection(pool, lines):
-    connection = await pool.acquire(None)
+    connection = await pool.acquire(None, NEVER)
     connection.ask(b"", b"")
     pool.release(connection)
     assert lines.ends == ["aborted"]
-    assert (pool.lent, pool.idle) == (0, 0)
+    for _ in range(2):
+        assert await pool.acquire(None, NEVER) is not connection
 
 
 async def test_a_connection_closed_by_the_server_is_not_lent(pool, lines):
-    connection = await pool.acquire(None)
+    connection = await pool.acquire(None, NEVER)
     connection.ask(b"", b"")
     connection.data_received(OK)
     pool.release(connection)
     connection.eof_received()
-    assert await pool.acquire(None) is not connection
+    assert await pool.acquire(None, NEVER) is not connection
 
 
 async def test_connections_of_an_older_login_are_not_lent(pool, lines):
     old, new = (ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) for _ in range(2))
-    connection = await pool.acquire(old)
+    connection = await pool.acquire(old, NEVER)
     pool.release(connection)
-    other = await pool.acquire(new)
+    other = await pool.acquire(new, NEVER)
     assert other is not connection
     assert lines.ends == ["closed", ""]
 
 
 async def test_idle_connections_are_closed_each_in_its_time(pool, lines):
-    one, two = await pool.acquire(None), await pool.acquire(None)
+    one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     pool.release(one)
     await asyncio.sleep(IDLE_SECONDS / 2)
     pool.release(two)
     await asyncio.sleep(IDLE_SECONDS / 2 + 1)
     assert lines.ends == ["closed", ""]
-    assert pool.idle == 1
     await asyncio.sleep(IDLE_SECONDS / 2)
     assert lines.ends == ["closed", "closed"]
-    assert pool.idle == 0
 
 
 async def test_a_connection_in_use_does_not_grow_old(pool, lines, virtual_loop):
     for _ in range(10):
-        connection = await pool.acquire(None)
+        connection = await pool.acquire(None, NEVER)
         await asyncio.sleep(IDLE_SECONDS)
         pool.release(connection)
         await asyncio.sleep(IDLE_SECONDS / 2)
@@ -154,20 +201,23 @@ async def test_a_connection_in_use_does_not_grow_old(pool, lines, virtual_loop):
     assert virtual_loop.next_timer() is None, "nothing is left to do"
 
 
-async def test_giving_back_twice_is_harmless(pool):
-    connection = await pool.acquire(None)
+async def test_giving_back_twice_is_harmless(pool, lines, virtual_loop):
+    connection = await pool.acquire(None, NEVER)
     pool.release(connection)
     pool.release(connection)
-    assert (pool.lent, pool.idle) == (0, 1)
+    assert await pool.acquire(None, NEVER) is connection
+    await pool.acquire(None, NEVER)
+    with pytest.raises(NoConnectionFree):
+        await pool.acquire(None, virtual_loop.time() + 1)
+    assert lines.ends == ["", ""]
 
 
 async def test_the_end(pool, lines, virtual_loop):
-    idle, busy = await pool.acquire(None), await pool.acquire(None)
+    idle, busy = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     pool.release(idle)
     pool.close()
     assert lines.ends == ["closed", "aborted"]
     pool.release(busy)
-    assert (pool.lent, pool.idle) == (0, 0)
     assert virtual_loop.next_timer() is None
 
 
@@ -175,5 +225,15 @@ async def test_the_end_while_somebody_connects(pool, lines):
     lines.seconds = 10
     asyncio.get_running_loop().call_later(1, pool.close)
     with pytest.raises(RuntimeError, match="closed"):
-        await pool.acquire(None)
+        await pool.acquire(None, NEVER)
     assert lines.ends == ["aborted"]
+
+
+async def test_the_end_while_somebody_waits(pool, lines):
+    one, _ = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
+    loop = asyncio.get_running_loop()
+    loop.call_later(1, pool.close)
+    loop.call_later(2, pool.release, one)
+    with pytest.raises(RuntimeError, match="closed"):
+        await pool.acquire(None, NEVER)
+    assert len(lines.all) == 2, "nothing is dialled any more"

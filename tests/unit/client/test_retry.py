@@ -13,6 +13,7 @@ from certwright.client import (
     ConnectFailed,
     ConnectionLost,
     CredentialError,
+    NoConnectionFree,
     NotAnApiServer,
     Policy,
     Request,
@@ -98,7 +99,14 @@ def test_refusals_are_never_repeated(name, status):
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(
     "failure",
-    [TlsFailed("x"), CredentialError("x"), NotAnApiServer("x"), BadAnswer("x"), BodyTooLarge("x")],
+    [
+        NoConnectionFree("x"),
+        TlsFailed("x"),
+        CredentialError("x"),
+        NotAnApiServer("x"),
+        BadAnswer("x"),
+        BodyTooLarge("x"),
+    ],
 )
 def test_what_waiting_does_not_cure_is_not_repeated(name, failure):
     assert not repeats(ALL[name], failure)
