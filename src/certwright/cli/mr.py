@@ -5,22 +5,28 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import human_duration, read_secret
 from certwright.cli.confirming import confirm
 from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
+from certwright.cli.managerflags import Given
 from certwright.cli.mrview import counted, explanation, list_table
 from certwright.cli.options import Output
 from certwright.cli.printing import document, terminal_width
-from certwright.cli.results import code_of_diff, differences
+from certwright.cli.progress import PATIENCE_SECONDS
+from certwright.cli.progress import Progress as Working
+from certwright.cli.results import code_of_diff, differences, results_document
 from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject, Key, NotFound, parse_time
 from certwright.kube.kinds import Secret
 from certwright.managed import Progress, delete
+
+if TYPE_CHECKING:
+    from certwright.operators.resources import Configuration
 
 FORCE_DELETE: Final = "resources.certwright.dev/force-delete"
 _RESOURCE: Final = ManagedResource.resource
@@ -67,34 +73,69 @@ async def explain(where: Where, name: str) -> int:
     return 0
 
 
-async def diff(
-    where: Where,
-    name: str,
-    output: Output,
-    target: tuple[Path | None, str | None],
-    cluster_id: str | None,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """What is known of the resource manager whose next pass is asked about."""
+
+    target: tuple[Path | None, str | None] = (None, None)
+    """Kubeconfig and context of where it keeps objects; the same cluster if there are none."""
+    config: Path | None = None
+    cluster_id: str | None = None
+
+
+async def diff(where: Where, name: str, output: Output, keeper: Keeper) -> int:
     """Print what the next pass would change; return 1 if there is something, 2 if it fails."""
     from certwright.operators.resources import preview
 
+    configuration = _configuration(keeper.config)
     async with AsyncExitStack() as stack:
         to = await stack.enter_async_context(
             connected(where.kubeconfig, where.context, where.namespace)
         )
         await _get(to, name)
         goal = to.client
-        if any(target):
-            goal = (await stack.enter_async_context(connected(*target))).client
-        found = await preview(to.client, goal, Key(to.namespace, name), cluster_id=cluster_id)
+        if any(keeper.target):
+            goal = (await stack.enter_async_context(connected(*keeper.target))).client
+        progress = Working(0, dry_run=True, quiet_seconds=PATIENCE_SECONDS)
+        found = await preview(
+            to.client,
+            goal,
+            Key(to.namespace, name),
+            configuration=configuration,
+            cluster_id=await _cluster_id(keeper, configuration, to.client),
+            on_entry=progress,
+        )
+        progress.end()
     if output is Output.TABLE:
-        print(differences(found.changes, output))
+        print(differences(found.changes, output), flush=True)
     else:
-        print(document({**found.changes.to_json(), "problems": list(found.problems)}, output))
+        whole = results_document(found.changes, found.problems, dry_run=True)
+        print(document({**whole, "notes": [*found.notes]}, output), flush=True)
     for problem in found.problems:
-        print(f"problem: {problem}", file=sys.stderr)
+        print(f"error: {problem}", file=sys.stderr)
     for note in found.notes:
         print(f"note: {note}", file=sys.stderr)
     return 2 if found.problems else code_of_diff(found.changes)
+
+
+def _configuration(path: Path | None) -> "Configuration | None":
+    from certwright.cli.resourcemanager import load
+
+    return load(Given(config=path), {}).configuration if path else None
+
+
+async def _cluster_id(
+    keeper: Keeper, configuration: "Configuration | None", source: Client
+) -> str | None:
+    """Return the id of the source cluster, if that can be known without looking at objects."""
+    from certwright.operators.resources import cluster_id
+
+    if keeper.cluster_id is not None or configuration is None:
+        return keeper.cluster_id
+    try:
+        return await cluster_id(configuration, source)
+    except ValueError as error:
+        raise UsageError(f"--config {keeper.config}: controllers.clusterID: {error}") from error
 
 
 async def force_delete(where: Where, name: str, patience: timedelta, *, yes: bool) -> int:

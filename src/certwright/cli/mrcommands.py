@@ -75,6 +75,7 @@ def explain(
     epilog=examples(
         "certwright mr diff my-app -n garden         # 0: nothing, 1: something, 2: an error",
         "certwright mr diff my-app -n shoot--x --target-kubeconfig ./shoot.yaml",
+        "certwright mr diff my-app -n garden --config ./resource-manager.yaml",
     ),
 )
 def diff(
@@ -90,6 +91,14 @@ def diff(
     target_context: Annotated[
         str | None, typer.Option(metavar="NAME", help="Context of the target's kubeconfig.")
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Configuration of the resource manager. Default: its own default, and what"
+            " the objects it keeps tell.",
+        ),
+    ] = None,
     cluster_id: Annotated[
         str | None,
         typer.Option(metavar="ID", help="Id of the source cluster. Default: as on its objects."),
@@ -97,18 +106,22 @@ def diff(
 ) -> None:
     """Show what the next pass would change in the target, field by field; change nothing.
 
+    What a resource manager does about objects that are no longer wanted depends on how it is
+    configured (guard against large deletions, garbage collector): name its file with --config.
+
     Ends with 0 if nothing differs, 1 if something does, 2 for an error. Values of Secrets are
     not shown.
     """
     from certwright.cli.connection import run_once
-    from certwright.cli.mr import Where
+    from certwright.cli.mr import Keeper, Where
     from certwright.cli.mr import diff as shown
 
     target = (
         target_kubeconfig or kubeconfig if target_context else target_kubeconfig,
         target_context,
     )
-    run_once(shown(Where(kubeconfig, context, namespace), name, output, target, cluster_id))
+    keeper = Keeper(target, config, cluster_id)
+    run_once(shown(Where(kubeconfig, context, namespace), name, output, keeper))
 
 
 @commands.command(

@@ -124,25 +124,117 @@ def test_diff_names_what_cannot_be_applied(cli, installed, create):
     create(managed("odd", "odd"), secret("odd", {"a.yaml": "a: [", "b.yaml": "kind: X"}))
     done = cli("mr", "diff", "odd")
     assert done.code == 2
-    assert "problem: Could not decode resource at index 0 in 'a.yaml'" in done.err
+    assert "error: Could not decode resource at index 0 in 'a.yaml'" in done.err
 
 
-def test_diff_tells_that_a_large_deletion_waits_to_be_confirmed(cli, installed, create, ask):
-    create(managed("many", "many"), secret("many", {"a.yaml": ""}))
-    kept = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": f"m{number}"}
-        for number in range(12)
+@pytest.fixture
+def kept(installed, create, ask):
+    """Have a ManagedResource that has kept so many ConfigMaps, of which some are there."""
+
+    def kept(number, text="", there=()):
+        create(managed("many", "many"), secret("many", {"a.yaml": text}))
+        origin = {"resources.gardener.cloud/origin": "default/many"}
+        create(*(config_map(name, annotations=origin) for name in there))
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default"}
+        listed = [{**reference, "name": f"m{one}"} for one in range(number)]
+        status = {"status": {"resources": listed, "conditions": []}}
+        ask(lambda client: client.patch(MR, Key("default", "many"), status, subresource="status"))
+
+    return kept
+
+
+@pytest.fixture
+def configured(tmp_path):
+    """Write a configuration of the resource manager; return its path."""
+
+    def configured(**controllers):
+        head = {
+            "apiVersion": "resourcemanager.config.gardener.cloud/v1alpha1",
+            "kind": "ResourceManagerConfiguration",
+        }
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump({**head, "controllers": controllers}), "utf-8")
+        return path
+
+    return configured
+
+
+def actions(done):
+    return {change["name"]: change["action"] for change in json.loads(done.out)["changes"]}
+
+
+ALL = [f"m{number}" for number in range(12)]
+
+
+def test_diff_tells_that_a_large_deletion_waits_to_be_confirmed(cli, kept, ask):
+    kept(12, there=ALL)
+    told = "note: nothing is deleted before that is confirmed: 12 of 12 objects"
+    held = cli("mr", "diff", "many", "-o", "json")
+    assert (held.code, told in held.err) == (1, True)
+    assert set(actions(held).values()) == {"blocked"}
+    assert json.loads(held.out)["notes"] == [
+        line.removeprefix("note: ") for line in held.err.splitlines()
     ]
-    status = {"status": {"resources": kept, "conditions": []}}
-    ask(lambda client: client.patch(MR, Key("default", "many"), status, subresource="status"))
-    told = "nothing is deleted before that is confirmed: 12 of 12 objects"
-    assert told in cli("mr", "diff", "many").err
     ask.patch(
         MR,
         "many",
         {"metadata": {"annotations": {"resources.certwright.dev/confirm-prune": "true"}}},
     )
-    assert told not in cli("mr", "diff", "many").err
+    agreed = cli("mr", "diff", "many")
+    assert told not in agreed.err
+    assert "ConfigMap default/m0 would be deleted" in agreed.out
+
+
+def test_diff_does_not_count_what_is_gone_anyway(cli, kept):
+    kept(12, there=ALL[:3])
+    done = cli("mr", "diff", "many")
+    assert "nothing is deleted" not in done.err
+
+
+def test_diff_says_what_it_assumes_of_the_resource_manager_or_takes_its_file(cli, kept, configured):
+    kept(12, there=ALL)
+    assumed = "note: assumed of the resource manager: deleting more than 50 % of 10 or more objects"
+    assert assumed in cli("mr", "diff", "many").err
+    lenient = configured(managedResource={"pruneGuard": {"percent": 100}})
+    done = cli("mr", "diff", "many", "--config", lenient)
+    assert (done.code, done.err) == (1, "")
+    assert "ConfigMap default/m0 would be deleted" in done.out
+    strict = configured(managedResource={"pruneGuard": {"objects": 12, "percent": 99}})
+    held = cli("mr", "diff", "many", "--config", strict)
+    assert "which is more than 99 %" in held.err
+    assert "assumed" not in held.err
+    wrong = configured(managedResource={"pruneGuard": {"percent": "many"}})
+    refused = cli("mr", "diff", "many", "--config", wrong)
+    assert (refused.code, "pruneGuard.percent" in refused.err) == (2, True)
+
+
+def test_diff_leaves_collectable_objects_to_the_garbage_collector_that_runs(
+    cli, kept, configured, ask
+):
+    kept(1, there=["m0"])
+    labels = {"resources.gardener.cloud/garbage-collectable-reference": "true"}
+    ask.patch(ConfigMap, "m0", {"metadata": {"labels": labels}})
+    assert actions(cli("mr", "diff", "many", "-o", "json")) == {"m0": "deleted"}
+    collecting = configured(garbageCollector={"enabled": True})
+    done = cli("mr", "diff", "many", "-o", "json", "--config", collecting)
+    assert actions(done) == {"m0": "kept"}
+
+
+def test_diff_knows_that_what_is_ignored_is_released_and_not_deleted(cli, kept):
+    ignored = config_map("m0", namespace="default")
+    ignored["metadata"]["annotations"] = {"resources.gardener.cloud/mode": "Ignore"}
+    kept(1, yaml.safe_dump(ignored), there=["m0"])
+    done = cli("mr", "diff", "many")
+    assert done.out == "ConfigMap default/m0 kept: its mode is Ignore now: it is released\n"
+    assert done.code == 0
+
+
+def test_diff_deletes_nothing_while_the_input_is_in_doubt(cli, kept):
+    kept(2, "a: [", there=["m0", "m1"])
+    done = cli("mr", "diff", "many", "-o", "json")
+    assert done.code == 2
+    assert actions(done) == {"m0": "blocked", "m1": "blocked"}
+    assert "while the input is in doubt" in done.out
 
 
 def test_force_delete_asks_first_and_tells_what_holds(cli, web, ask):

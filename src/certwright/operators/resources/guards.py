@@ -1,8 +1,12 @@
 """When pruning waits: while the input is in doubt, and when suspiciously much would go."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from certwright.apply import Action, Entry
 from certwright.operators.resources import keys
+from certwright.operators.resources.desired import Desired
+from certwright.operators.resources.policy import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,18 @@ class PruneGuard:
             f"{self.percent} %; if that is right, annotate the ManagedResource with "
             f"{keys.CONFIRM_PRUNE}={removed}"
         )
+
+
+def in_doubt(desired: Desired, plan: Plan, changes: Sequence[Entry]) -> bool:
+    """Say whether an object may be missing in the input by mistake, or the target be away.
+
+    What the target judges and refuses may need the very thing that is to go: a port, a name.
+    """
+    if desired.in_doubt or plan.refused:
+        return True
+    tried = [change for change in changes if change.action is not Action.BLOCKED]
+    away = [c.action is Action.FAILED and not c.refused for c in tried]
+    return any(away) and all(change.action is Action.FAILED for change in tried)
 
 
 def _agrees(confirmed: str | None, removed: int) -> bool:

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Final
 
 from certwright.api.resources import ManagedResource, ObjectReference
-from certwright.apply import ChangeSet, Direct, Engine
+from certwright.apply import ChangeSet, Direct, Engine, OnEntry
 from certwright.client import Client
 from certwright.kube import GroupVersionKind, Key, NotFound
 from certwright.kube.kinds import ConfigMap, HorizontalPodAutoscaler, Secret
 from certwright.operators.resources import keys, policy
 from certwright.operators.resources.companions import read_companion
-from certwright.operators.resources.configuration import ManagedResourceSettings
+from certwright.operators.resources.configuration import Configuration, ManagedResourceSettings
 from certwright.operators.resources.desired import (
     DecodedSecret,
     Desired,
@@ -25,8 +25,9 @@ from certwright.operators.resources.desired import (
 )
 from certwright.operators.resources.equivalences import Equivalences
 from certwright.operators.resources.existence import exists
-from certwright.operators.resources.guards import PruneGuard
-from certwright.operators.resources.inventory import compare, recorded, ref_of
+from certwright.operators.resources.farewell import Farewell, Leaving
+from certwright.operators.resources.guards import in_doubt
+from certwright.operators.resources.inventory import recorded, ref_of
 from certwright.operators.resources.origin import Origin
 from certwright.operators.resources.scaled import scale_targets
 
@@ -49,12 +50,15 @@ async def preview(
     target: Client,
     key: Key,
     *,
-    managed_by: str = "",
+    configuration: Configuration | None = None,
     cluster_id: str | None = None,
+    on_entry: OnEntry | None = None,
 ) -> Preview:
     """Return what a pass over a ManagedResource would change.
 
-    What the operator was configured with is taken from the objects it keeps, unless it is given.
+    Without the *configuration* of the operator, its label is taken from the objects it keeps, and
+    for the rest the default is assumed, which a note says where it matters. *cluster_id* is
+    taken from the objects, too, unless it is given.
 
     Raises:
         NotFound: there is no such ManagedResource, or a Secret it refers to does not exist.
@@ -71,19 +75,25 @@ async def preview(
     installation = await _installation(target, inventory, key)
     origin = Origin(installation.cluster_id if cluster_id is None else cluster_id, key)
     scaled = scale_targets(await _autoscalers(target, desired), equivalences)
-    managed_by = managed_by or installation.managed_by
+    managed_by = installation.managed_by
+    if configuration is not None:
+        managed_by = configuration.controllers.managed_resource.managed_by_label_value
     plan = policy.plan(resource, desired, origin, managed_by, scaled)
     owner = policy.owner(origin, partial(exists, source))
-    engine = Engine(Direct(target, field_manager=policy.field_manager(managed_by)))
-    changes = await engine.apply(plan.wanted, owner=owner, dry_run=True)
+    cluster = Direct(target, field_manager=policy.field_manager(managed_by))
+    engine = Engine(cluster)
+    changes = await engine.apply(plan.wanted, owner=owner, dry_run=True, on_entry=on_entry)
+    leaving = Leaving.of(inventory, plan, desired, equivalences)
+    farewell = Farewell(cluster, resource, (configuration or Configuration()).controllers)
+    if leaving.removed and in_doubt(desired, plan, changes.entries):
+        left = farewell.none(leaving, "nothing is deleted while the input is in doubt")
+    else:
+        left = await farewell.take(engine, owner, leaving, before=len(inventory))
+    notes = [*_notes(resource), *desired.remarks, *scaled.warnings, *farewell.objections]
+    if leaving.removed and configuration is None:
+        notes.append(farewell.assumption)
     problems = (*desired.undecodable, *map(str, plan.refused))
-    removed = compare(inventory, plan.inventory, equivalences).removed
-    if removed and not problems:
-        rules = policy.delete_rules(resource, removed, garbage_collected=False)
-        gone = map(ref_of, removed)
-        changes |= await engine.delete(gone, owner=owner, rules=rules, dry_run=True)
-    notes = (*_notes(resource, len(inventory), len(removed)), *desired.remarks, *scaled.warnings)
-    return Preview(changes, problems, notes)
+    return Preview(changes | left, problems, tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +153,10 @@ async def _autoscalers(target: Client, desired: Desired) -> list[dict[str, objec
     return found
 
 
-def _notes(resource: ManagedResource, before: int, removed: int) -> Iterable[str]:
+def _notes(resource: ManagedResource) -> Iterable[str]:
     if resource.metadata.deletion_timestamp is not None:
         yield "the ManagedResource is being deleted: its objects go, whatever this says"
     if keys.truthy(resource.metadata.annotations.get(keys.IGNORE)):
         yield f"the ManagedResource is ignored ({keys.IGNORE}): none of this happens"
     if resource.spec.suspend:
         yield "the ManagedResource is suspended: none of this happens until it is resumed"
-    confirmed = resource.metadata.annotations.get(keys.CONFIRM_PRUNE)
-    if objection := PruneGuard().objection(before=before, removed=removed, confirmed=confirmed):
-        yield f"nothing is deleted before that is confirmed: {objection}"

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from certwright.api.resources import ObjectReference
-from certwright.apply import Action, ObjectRef
 from certwright.apply import Entry as Change
+from certwright.apply import ObjectRef
 from certwright.client import TransportError
 from certwright.kube import ApiError, NotFound
 from certwright.operators.resources import inventory, keys
 from certwright.operators.resources.claims import Lingering
 from certwright.operators.resources.deletion import lingering
 from certwright.operators.resources.gathering import Facts
-from certwright.operators.resources.guards import PruneGuard
+from certwright.operators.resources.guards import PruneGuard, in_doubt
 from certwright.operators.resources.inventory import ref_of
 from certwright.operators.resources.keeper import Look
 from certwright.operators.resources.policy import delete_rules
@@ -62,7 +62,7 @@ class Pruning:
         self.left = unreleased if self.unreleased else []
         if not removed:
             return
-        if self._in_doubt(changes):
+        if in_doubt(self._facts.desired, self._facts.plan, changes):
             self.left += removed
             return
         held = await self._unconfirmed(removed)
@@ -100,17 +100,6 @@ class Pruning:
                 live = await cluster.read(resource, ref.key, fresh=True)
             return live is None or live.deleting
         return False
-
-    def _in_doubt(self, changes: Sequence[Change]) -> bool:
-        """Say whether an object may be missing in the input by mistake, or the target be away.
-
-        What the target judges and refuses may need the very thing that is to go: a port, a name.
-        """
-        if self._facts.desired.in_doubt or self._facts.plan.refused:
-            return True
-        tried = [change for change in changes if change.action is not Action.BLOCKED]
-        away = [c.action is Action.FAILED and not c.refused for c in tried]
-        return any(away) and all(change.action is Action.FAILED for change in tried)
 
     async def _delete(self, removed: list[ObjectReference]) -> None:
         await self._look.confirm()
