@@ -1,5 +1,6 @@
 """``certwright apply``, ``diff`` and ``delete``: manifests under the name of an inventory."""
 
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from certwright.apply import (
     is_mass_deletion,
     plan_pruning,
 )
-from certwright.cli.awaiting import until_gone, until_healthy
+from certwright.cli.awaiting import not_gone, until_gone, until_healthy
 from certwright.cli.confirming import confirm
 from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
@@ -111,24 +112,23 @@ async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
         wanted = await _wanted(here.to, given.manifests, choices)
         if choices.prune and not choices.dry_run and not given.problems:
             await _agree_to_prune(here.bundle, wanted, yes=choices.yes)
-        progress = Progress(len(wanted), dry_run=choices.dry_run)
         states: dict[ObjectRef, Live | None] = {one.ref: None for one in wanted}
+        with Progress(len(wanted), dry_run=choices.dry_run) as progress:
 
-        def note(entry: Entry, live: Live | None) -> None:
-            if entry.ref in states:
-                states[entry.ref] = live
-            progress(entry, live)
+            def note(entry: Entry, live: Live | None) -> None:
+                if entry.ref in states:
+                    states[entry.ref] = live
+                progress(entry, live)
 
-        changes = await here.bundle.apply(
-            wanted, options=_pruning(given, choices), dry_run=choices.dry_run, on_entry=note
-        )
-        progress.end()
-        code = _told(changes, given, choices)
-        if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
-            more = f"certwright tree -i {where.inventory} -n {here.to.namespace}"
-            patience = choices.wait_seconds
-            await until_healthy(here.to.client, states, patience, progress, look_with=more)
+            changes = await here.bundle.apply(
+                wanted, options=_pruning(given, choices), dry_run=choices.dry_run, on_entry=note
+            )
             progress.end()
+            code = _told(changes, given, choices)
+            if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
+                more = f"certwright tree -i {where.inventory} -n {here.to.namespace}"
+                patience = choices.wait_seconds
+                await until_healthy(here.to.client, states, patience, progress, look_with=more)
     return code
 
 
@@ -136,10 +136,11 @@ async def diff_manifests(where: Place, given: Given, choices: Choices) -> int:
     """Compare with the cluster by a dry run; return 0 if nothing differs, 1 if something does."""
     async with site(where) as here:
         wanted = await _wanted(here.to, given.manifests, choices)
-        progress = Progress(len(wanted), dry_run=True, quiet_seconds=PATIENCE_SECONDS)
         options = _pruning(given, choices)
-        changes = await here.bundle.apply(wanted, options=options, dry_run=True, on_entry=progress)
-        progress.end()
+        with Progress(len(wanted), dry_run=True, quiet_seconds=PATIENCE_SECONDS) as progress:
+            changes = await here.bundle.apply(
+                wanted, options=options, dry_run=True, on_entry=progress
+            )
     print(differences(changes, choices.output, given.problems), flush=True)
     given.tell()
     return 2 if given.problems else code_of_diff(changes)
@@ -159,17 +160,19 @@ async def delete_inventory(where: Place, given: Given | None, choices: Choices) 
         if is_mass_deletion(len(listed), len(going)) and not choices.dry_run:
             stays = f"{given.doubts}: what is in there stays\n" if given and given.doubts else ""
             confirm(f"{stays}{_consequences(going, len(listed))}", yes=choices.yes)
-        progress = Progress(len(going), dry_run=choices.dry_run)
 
         async def delete(on_entry: OnEntry) -> ChangeSet:
             return await here.bundle.delete(only=only, dry_run=choices.dry_run, on_entry=on_entry)
 
-        if choices.wait_seconds is None or choices.dry_run:
-            changes = await delete(progress)
-        else:
-            changes = await until_gone(here.to.client, delete, choices.wait_seconds, progress)
-        progress.end()
-    return _told(changes, given, choices)
+        with Progress(len(going), dry_run=choices.dry_run) as progress:
+            if choices.wait_seconds is None or choices.dry_run:
+                changes = await delete(progress)
+            else:
+                changes = await until_gone(here.to.client, delete, choices.wait_seconds, progress)
+    code = _told(changes, given, choices)
+    if choices.wait_seconds is not None and not choices.dry_run and not changes.complete:
+        print(f"error: {not_gone(changes, choices.wait_seconds)}", file=sys.stderr)
+    return code
 
 
 async def named_by(given: Given, to: Connection) -> list[ObjectRef]:

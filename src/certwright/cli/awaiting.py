@@ -51,11 +51,8 @@ async def until_healthy(
         progress.say(f"waiting for {len(waiting)} of {len(states)}: {first.message}")
 
     if waiting and not await _told(client, [*waiting], look, healthy, seconds):
-        told = "; ".join(verdict.message for verdict in [*waiting.values()][:_NAMED])
-        more = f"; and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
-        raise UsageError(
-            f"not healthy after {seconds:g} s: {told}{more}; look closer with: {look_with}"
-        )
+        told = _some([verdict.message for verdict in waiting.values()])
+        raise UsageError(f"not healthy after {seconds:g} s: {told}; look closer with: {look_with}")
 
 
 async def until_gone(
@@ -64,10 +61,9 @@ async def until_gone(
     seconds: float,
     progress: Progress,
 ) -> ChangeSet:
-    """Delete, and again when something has gone, until nothing waits; return what became of all.
+    """Delete, and again when something has gone, until nothing waits or so many seconds are over.
 
-    Raises:
-        UsageError: it takes longer than so many seconds; says what is still there, and why.
+    Returns what became of all; what is left then waits still, or failed.
     """
     now = asyncio.get_running_loop().time
     end = now() + seconds
@@ -79,14 +75,16 @@ async def until_gone(
         if entry != before and entry.action is not Action.BLOCKED:
             progress(entry, live)
 
-    while not (done := await delete(note)).complete:
-        waiting = [_in_the_way(e) for e in done.with_action(Action.BLOCKED, Action.FAILED)]
+    while not (done := await delete(note)).complete and (rest := end - now()) > 0:
+        waiting = _in_the_way(done)
         progress.say(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}")
-        rest = end - now()
-        if rest <= 0:
-            raise UsageError(f"not gone after {seconds:g} s: {'; '.join(waiting[:_NAMED])}")
         await _one_gone(client, done, min(rest, AGAIN_SECONDS))
     return ChangeSet.of(known.values())
+
+
+def not_gone(changes: ChangeSet, seconds: float) -> str:
+    """Say what is left after so many seconds, and why."""
+    return f"not gone after {seconds:g} s: {_some(_in_the_way(changes))}"
 
 
 def _since(before: Entry | None, now: Entry) -> Entry:
@@ -96,8 +94,15 @@ def _since(before: Entry | None, now: Entry) -> Entry:
     return before if before.action in _SETTLED else Entry(now.ref, Action.DELETED)
 
 
-def _in_the_way(entry: Entry) -> str:
-    return f"{entry.ref}: {entry.reason}"
+def _in_the_way(changes: ChangeSet) -> list[str]:
+    lingering = changes.with_action(Action.BLOCKED, Action.FAILED)
+    return [f"{entry.ref}: {entry.reason}" for entry in lingering]
+
+
+def _some(told: Sequence[str]) -> str:
+    """Return the first of several sentences, and how many there are besides."""
+    more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
+    return "; ".join([*told[:_NAMED], *more])
 
 
 def _objects(number: int) -> str:

@@ -103,9 +103,8 @@ async def diff(where: Where, name: str, output: Output, keeper: Keeper) -> int:
             Key(to.namespace, name),
             configuration=configuration,
             cluster_id=await _cluster_id(keeper, configuration, to.client),
-            on_entry=progress,
+            on_entry=stack.enter_context(progress),
         )
-        progress.end()
     if output is Output.TABLE:
         print(differences(found.changes, output), flush=True)
     else:

@@ -14,7 +14,10 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """Tells how far a command is. Pass it to the engine as *on_entry*."""
+    """Tells how far a command is. Pass it to the engine as *on_entry*.
+
+    Use it as a context: whatever happens inside, the terminal is left clean.
+    """
 
     def __init__(
         self,
@@ -34,6 +37,12 @@ class Progress:
         self._last = ""
         self._clock = clock
         self._quiet_until = clock.monotonic() + quiet_seconds
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def __call__(self, entry: Entry, live: Live | None) -> None:
         """Note that one object is done."""

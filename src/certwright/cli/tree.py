@@ -118,12 +118,11 @@ def _owners(live: Live) -> set[str]:
 async def _grown(to: Connection, refs: Sequence[ObjectRef]) -> list[Node]:
     cluster = Direct(to.client)
     owned: dict[tuple[Resource, str], Sequence[Live]] = {}
-    progress = Progress(len(refs), quiet_seconds=PATIENCE_SECONDS)
     nodes = []
-    for ref in dict.fromkeys(refs):
-        nodes.append(await _grow(cluster, ref, owned))
-        progress.done(ref, f"{ref} looked at")
-    progress.end()
+    with Progress(len(refs), quiet_seconds=PATIENCE_SECONDS) as progress:
+        for ref in dict.fromkeys(refs):
+            nodes.append(await _grow(cluster, ref, owned))
+            progress.done(ref, f"{ref} looked at")
     return nodes
 
 

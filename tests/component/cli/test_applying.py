@@ -104,8 +104,9 @@ def test_what_does_not_go_is_named_with_what_holds_it(cli, write, ask):
     done = cli("delete", "-i", "app")
     assert done.code == 2
     assert "example.com/held" in done.out
-    waited = cli("delete", "-i", "app", "--wait", "--timeout", "300ms")
+    waited = cli("delete", "-i", "app", "--wait", "--timeout", "300ms", "-o", "json")
     assert waited.code == 2
+    assert json.loads(waited.out)["changes"][0]["action"] == "blocked"
     assert (
         "error: not gone after 0.3 s: ConfigMap default/a: held by finalizer example.com/held"
         in waited.err

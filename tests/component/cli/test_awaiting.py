@@ -6,7 +6,7 @@ import io
 import pytest
 
 from certwright.apply import Action, ChangeSet, Direct, Entry, ObjectRef
-from certwright.cli.awaiting import until_gone, until_healthy
+from certwright.cli.awaiting import not_gone, until_gone, until_healthy
 from certwright.cli.errors import UsageError
 from certwright.cli.progress import Progress
 from certwright.client import Client
@@ -165,9 +165,17 @@ def blocked(*refs):
 
 async def test_what_does_not_go_in_time_is_named(waiting):
     [(ref, _)] = (await waiting.stored(config_map("a"))).items()
-    with pytest.raises(UsageError, match=r"not gone after 12 s: .*default/a: it is held by x"):
-        await until_gone(waiting.client, blocked(ref), 12, waiting.progress)
+    start = asyncio.get_running_loop().time()
+    left = await until_gone(waiting.client, blocked(ref), 12, waiting.progress)
+    assert 12 <= asyncio.get_running_loop().time() - start < 13
+    assert not_gone(left, 12) == "not gone after 12 s: ConfigMap default/a: it is held by x"
     assert waiting.told.getvalue().count("waiting for 1 object to go") == 1
+
+
+def test_not_all_that_is_left_is_named():
+    refs = [ObjectRef("v1", "ConfigMap", "default", f"m{number}") for number in range(12)]
+    text = not_gone(ChangeSet.of(Entry(ref, Action.BLOCKED, "held") for ref in refs), 3)
+    assert "default/m9: held; and 2 more" in text
 
 
 async def test_a_kind_that_is_gone_has_no_objects_to_wait_for(waiting):

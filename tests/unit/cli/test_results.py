@@ -2,6 +2,7 @@
 
 import io
 import json
+from contextlib import suppress
 
 import pytest
 
@@ -124,3 +125,18 @@ def test_progress_is_one_line_on_a_terminal():
     assert shown[1].startswith("[1/1] ConfigMap ns/a failed: xxx")
     assert len(shown[1]) == 100
     assert shown[2] == ""
+
+
+def test_progress_leaves_a_clean_line_to_an_error():
+    terminal = Terminal()
+    with suppress(ValueError), Progress(1, terminal) as progress:
+        progress.say("waiting")
+        raise ValueError
+    assert terminal.getvalue() == "\r\x1b[Kwaiting\r\x1b[K"
+
+
+def test_what_says_nothing_leaves_the_terminal_alone():
+    terminal = Terminal()
+    with Progress(1, terminal):
+        pass
+    assert terminal.getvalue() == ""
