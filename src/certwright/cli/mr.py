@@ -13,7 +13,7 @@ from certwright.cli.confirming import confirm
 from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
 from certwright.cli.managerflags import Given
-from certwright.cli.mrview import counted, explanation, list_table
+from certwright.cli.mrview import consequences, counted, explanation, list_table
 from certwright.cli.options import Output
 from certwright.cli.printing import document, terminal_width
 from certwright.cli.progress import PATIENCE_SECONDS
@@ -137,18 +137,16 @@ async def _cluster_id(
         raise UsageError(f"--config {keeper.config}: controllers.clusterID: {error}") from error
 
 
-async def force_delete(where: Where, name: str, patience: timedelta, *, yes: bool) -> int:
+async def force_delete(
+    where: Where, name: str, patience: timedelta, *, yes: bool, dry_run: bool
+) -> int:
     """Delete a ManagedResource, and clear the finalizers of objects that hold it up."""
     async with connected(where.kubeconfig, where.context, where.namespace) as to:
-        resource = await _get(to, name)
-        kept = resource.get("status", {}).get("resources") or []
-        stay = " They stay (spec.keepObjects)." if resource["spec"].get("keepObjects") else ""
-        confirm(
-            f"ManagedResource {to.namespace}/{name} keeps {counted(kept)}.{stay} Those that do"
-            " not go by themselves within seconds lose their finalizers: whatever these protect"
-            " is left behind.",
-            yes=yes,
-        )
+        told = consequences(await _get(to, name))
+        if dry_run:
+            print(f"{told}\n(dry run: nothing was changed)")
+            return 0
+        confirm(told, yes=yes)
         key = Key(to.namespace, name)
         await to.client.patch(_RESOURCE, key, {"metadata": {"annotations": {FORCE_DELETE: "true"}}})
         await delete(to.client, key, patience=patience, on_progress=_tell)
@@ -185,7 +183,7 @@ async def _about_secret(client: Client, key: Key) -> str:
     if read.errors:
         return f"✗ {key.name}, {read.errors[0]}"
     under = ", ".join(sorted(data)) or "no key"
-    return f"✓ {key.name}: {counted(read.objects)} under {under}, {age} old"
+    return f"✓ {key.name}: {counted(len(read.objects))} under {under}, {age} old"
 
 
 def _headed(obj: JsonObject) -> JsonObject:

@@ -129,12 +129,16 @@ def diff(
     short_help="Delete one whose objects do not go.",
     epilog=examples(
         "certwright mr explain stuck -n garden       # first: what holds it?",
+        "certwright mr force-delete stuck -n garden --dry-run",
         "certwright mr force-delete stuck -n garden",
     ),
 )
 def force_delete(
     name: Name,
     namespace: Namespace = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Tell what it would be, and change nothing.")
+    ] = False,
     yes: Yes = False,
     timeout: Annotated[
         str, typer.Option(metavar="DURATION", help="How long to wait until it is gone.")
@@ -153,4 +157,6 @@ def force_delete(
     from certwright.cli.mr import force_delete as forced
 
     patience = timedelta(seconds=seconds_of(timeout, "--timeout"))
-    run_once(forced(Where(kubeconfig, context, namespace), name, patience, yes=yes))
+    run_once(
+        forced(Where(kubeconfig, context, namespace), name, patience, yes=yes, dry_run=dry_run)
+    )

@@ -16,6 +16,10 @@ _GOOD: Final = {
     "Ready": "True",
 }
 _LONGEST_SAYING: Final = 300
+_NAMED: Final = 20
+"""How many objects are named where somebody is asked."""
+_SHOWN: Final = 50
+"""How many are where everything is told."""
 _HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS")
 _NOTEWORTHY: Final = (
     ("resources.gardener.cloud/ignore", "it is ignored while it has this annotation"),
@@ -48,9 +52,23 @@ def explanation(resource: JsonObject, secrets: Sequence[str], now: datetime) -> 
     return "\n".join(lines)
 
 
-def counted(objects: Sequence[Any]) -> str:
-    """Return how many objects there are, in words."""
-    return f"{len(objects)} object{'' if len(objects) == 1 else 's'}"
+def consequences(resource: JsonObject) -> str:
+    """Say what a forced deletion would do, and to which objects."""
+    spec, status = _part(resource, "spec"), _part(resource, "status")
+    kept = f"ManagedResource {'/'.join(_place(resource))} keeps {counted(_total(status))}"
+    if spec.get("keepObjects"):
+        return f"{kept}, which stay (spec.keepObjects). It would be deleted."
+    listed = "".join(f"\n  {line}" for line in _inventory(status, _NAMED))
+    return (
+        f"{kept}{':' if listed else '.'}{listed}\n"
+        "It would be deleted with them. Those that do not go by themselves within seconds lose"
+        " their finalizers: whatever these protect is left behind."
+    )
+
+
+def counted(number: int) -> str:
+    """Return so many objects, in words."""
+    return f"{number} object{'' if number == 1 else 's'}"
 
 
 def _row(resource: JsonObject, now: datetime, *, namespaces: bool) -> list[str]:
@@ -89,10 +107,14 @@ def _worst(found: dict[str, JsonObject]) -> str:
 
 def _counts(status: JsonObject) -> str:
     """Say how many objects are healthy, of how many; only how many while that is not known."""
-    summary = _part(status, "summary")
-    total = summary.get("total", len(_list(status, "resources")))
+    summary, total = _part(status, "summary"), _total(status)
     judged = _condition(status, "ResourcesHealthy").get("status") in {"True", "False"}
     return f"{summary.get('healthy') or 0}/{total}" if summary and judged else str(total)
+
+
+def _total(status: JsonObject) -> int:
+    total = _part(status, "summary").get("total")
+    return total if isinstance(total, int) else len(_list(status, "resources"))
 
 
 def _facts(
@@ -158,11 +180,11 @@ def _troubles(status: JsonObject) -> Iterator[str]:
             yield f"    last written by {writer}"
 
 
-def _inventory(status: JsonObject) -> Iterator[str]:
+def _inventory(status: JsonObject, most: int = _SHOWN) -> Iterator[str]:
     entries = _list(status, "resources")
-    yield from (_named(one) for one in entries[:50])
-    if len(entries) > 50:
-        yield f"and {len(entries) - 50} more"
+    yield from (_named(one) for one in entries[:most])
+    if len(entries) > most:
+        yield f"and {len(entries) - most} more"
     for one in _list(status, "inventoryRefs"):
         yield f"and those listed in ConfigMap {one.get('name')}"
 

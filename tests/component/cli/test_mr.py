@@ -238,9 +238,12 @@ def test_diff_deletes_nothing_while_the_input_is_in_doubt(cli, kept):
 
 
 def test_force_delete_asks_first_and_tells_what_holds(cli, web, ask):
+    tried = cli("mr", "force-delete", "web", "--dry-run")
+    assert (tried.code, "(dry run: nothing was changed)" in tried.out) == (0, True)
     refused = cli("mr", "force-delete", "web")
     assert refused.code == 2
     assert "keeps 0 objects" in refused.err
+    assert ask.names(MR) == {"web"}
     assert "add --yes" in refused.err
     ask.patch(MR, "web", {"metadata": {"finalizers": ["example.com/held"]}})
     late = cli("mr", "force-delete", "web", "--yes", "--timeout", "300ms")

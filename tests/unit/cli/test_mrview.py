@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from certwright.cli.mrview import explanation, list_table
+from certwright.cli.mrview import consequences, explanation, list_table
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -178,3 +178,22 @@ def test_an_object_in_trouble_is_named_once():
     told |= {"action": "failed", "message": 'error during apply of object "v1/Pod/x/a": refused'}
     text = explanation(resource("a", status={"objects": [told]}), [], NOW)
     assert "  Pod x/a failed: refused\n" in text
+
+
+def test_who_is_about_to_force_a_deletion_reads_what_goes():
+    refs = [{"kind": "ConfigMap", "namespace": "x", "name": f"m{number}"} for number in range(22)]
+    text = consequences(resource("a", status={"resources": refs}))
+    assert text.startswith("ManagedResource garden/a keeps 22 objects:\n  ConfigMap x/m0\n")
+    assert "\n  ConfigMap x/m19\n  and 2 more\nIt would be deleted with them." in text
+    assert "lose their finalizers" in text
+
+
+def test_a_forced_deletion_counts_what_is_listed_elsewhere():
+    status = {"summary": {"total": 9000}, "resources": [], "inventoryRefs": [{"name": "a-1"}]}
+    text = consequences(resource("a", status=status))
+    assert "keeps 9000 objects:\n  and those listed in ConfigMap a-1\n" in text
+
+
+def test_what_is_kept_loses_nothing():
+    text = consequences(resource("a", spec={"keepObjects": True}))
+    assert text.endswith("keeps 1 object, which stay (spec.keepObjects). It would be deleted.")
