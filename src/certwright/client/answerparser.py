@@ -44,6 +44,7 @@ class AnswerParser:
         self.status = 0
         """Zero until the head is there; interim answers are passed over."""
         self.headers: Mapping[str, str] = {}
+        """Names in lower case; what is no UTF-8 is replaced: messages that quote it are text."""
         self.length: int | None = None
         """The size of the body. None if that ends with its last chunk, or the connection."""
         self.is_complete = False
@@ -118,7 +119,7 @@ class AnswerParser:
                     self._held += data
                 return b""
             data = bytes(buffer[end + 4 :])
-            self._read_head(str(buffer[: end + 2], "utf-8", "surrogateescape"))
+            self._read_head(str(buffer[: end + 2], "utf-8", "replace"))
             self._held.clear()
             self._searched = 0
             self._budget -= end + 4
@@ -220,7 +221,7 @@ class ChunkParser:
             self._budget -= len(line)
             if self._budget < 0:
                 raise Garbage(f"its trailers exceed {HEAD_LIMIT} bytes")
-            _read_fields(str(line, "utf-8", "surrogateescape") + "\n", 0)
+            _read_fields(str(line, "utf-8", "replace") + "\n", 0)
 
 
 def _check_beginning(buffer: bytes | bytearray) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections import deque
 from collections.abc import Awaitable, Callable
 
 from certwright.client import failures
@@ -24,7 +25,9 @@ class Pool:
         self._dial = dial
         self._limit = limit
         self._peer = peer
-        self._slots = asyncio.Semaphore(limit)
+        self._free = limit
+        """How many more can be lent; none as long as anybody waits."""
+        self._waiters: deque[asyncio.Future[None]] = deque()
         self._lent: set[Connection] = set()
         self._idle: list[Connection] = []
         """The longest unused first."""
@@ -39,15 +42,17 @@ class Pool:
                 *deadline*, a time of the event loop.
             ConnectFailed: there was none, and none could be made until then.
         """
-        if self._slots.locked():
-            await self._wait(deadline)
+        if self._free:
+            self._free -= 1
         else:
-            await self._slots.acquire()
+            await self._wait(deadline)
         try:
-            self._check_open()
-            connection = self._take(context) or await self._dial(context, deadline)
+            connection = self._take(context)
+            if connection is None:
+                self._check_open()
+                connection = await self._dial(context, deadline)
         except BaseException:
-            self._slots.release()
+            self._make_room()
             raise
         self._lent.add(connection)
         if self._is_closed:
@@ -63,7 +68,7 @@ class Pool:
         if connection not in self._lent:
             return
         self._lent.discard(connection)
-        self._slots.release()
+        self._make_room()
         if self._is_closed or not connection.is_reusable:
             connection.abort()
             return
@@ -85,18 +90,33 @@ class Pool:
             connection.abort()
 
     async def _wait(self, deadline: float) -> None:
-        """Wait for a slot: half of the time, the other half is for the request itself.
+        """Wait half of the time that is left; the other half is for the request itself.
 
         Otherwise many would be sent with no time left, and nobody knew whether they took effect.
         """
-        seconds = (deadline - asyncio.get_running_loop().time()) / 2
+        loop = asyncio.get_running_loop()
+        seconds = (deadline - loop.time()) / 2
+        waiter = loop.create_future()
+        self._waiters.append(waiter)
         try:
             async with asyncio.timeout(seconds):
-                await self._slots.acquire()
+                await waiter
             return
-        except TimeoutError:
-            failure = failures.none_free(self._limit, len(self._lent), seconds, self._peer)
-        raise failure
+        except BaseException as error:
+            if not waiter.cancelled():  # the turn came in the very moment
+                self._make_room()
+            if not isinstance(error, TimeoutError):
+                raise
+        raise failures.none_free(self._limit, len(self._lent), seconds, self._peer)
+
+    def _make_room(self) -> None:
+        """Let the first who still waits have what somebody no longer needs."""
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self._free += 1
 
     def _check_open(self) -> None:
         if self._is_closed:

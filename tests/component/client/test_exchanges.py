@@ -180,6 +180,25 @@ async def test_a_server_that_hangs_up_after_each_answer(serve_talk, transport_of
         assert server.count == count
 
 
+async def test_a_server_that_hangs_up_instead_of_a_second_answer(serve_talk, transport_of):
+    """It may have executed the second request: whoever sent it decides whether to repeat it."""
+    heard = []
+
+    async def talk(number, reader, writer):
+        heard.append((number, await reader.readuntil(b"\r\n\r\n")))
+        writer.write(named(b"web"))
+        heard.append((number, await reader.readuntil(b"\r\n\r\n")))
+
+    server = await serve_talk(talk)
+    transport = transport_of(server.url)
+    await transport.send(GET)
+    with pytest.raises(ConnectionLost, match="whether the request took effect is unknown"):
+        await transport.send(Request("create", "POST", "/api"))
+    assert [number for number, _ in heard] == [1, 1]
+    await transport.send(GET)
+    assert [number for number, _ in heard] == [1, 1, 2]
+
+
 async def test_interim_answers_are_passed_over(serve_talk, transport_of):
     async def talk(_number, reader, writer):
         await reader.readuntil(b"\r\n\r\n")

@@ -72,6 +72,12 @@ def test_headers_have_lower_case_names_and_repeated_ones_are_joined():
     assert parser.headers == {"warning": "one, two", "x-a": "", "x_b": "a:b"}
 
 
+def test_headers_are_text_whatever_was_sent():
+    parser = AnswerParser()
+    parser.feed(b"HTTP/1.1 302 \xfe\r\nLocation: http://\xc3\xa4\xff\r\n\r\n")
+    assert parser.headers["location"].encode() == "http://\xe4\ufffd".encode()
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import random
 import ssl
 from datetime import timedelta
 
@@ -10,6 +11,7 @@ import pytest
 from certwright.client import Config, ConnectFailed, NoConnectionFree
 from certwright.client.failures import Peer
 from certwright.client.pool import IDLE_SECONDS, Pool
+from certwright.testkit.virtualtime import VirtualLoop
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
 NEVER = math.inf
@@ -125,8 +127,55 @@ async def test_who_waited_in_vain_takes_nothing(pool, virtual_loop):
 async def _caught(acquiring):
     try:
         return await acquiring
-    except NoConnectionFree as error:
+    except ConnectFailed as error:
         return error
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_place_is_lost_whatever_happens(new_line, seed):
+    """Many come, wait, are cancelled, give up, cannot connect: in any order, and all at once."""
+    picks = random.Random(seed)  # noqa: S311 - chance that repeats is the point
+    lines = Lines(new_line)
+    pool = Pool(lines.dial, 3, PEER)
+    used = most = 0
+
+    async def use():
+        nonlocal used, most
+        await asyncio.sleep(picks.randrange(4))
+        connection = await _caught(pool.acquire(None, loop.time() + picks.choice((2, 4, 8))))
+        if isinstance(connection, ConnectFailed):
+            return
+        used += 1
+        most = max(most, used)
+        try:
+            await asyncio.sleep(picks.randrange(3))
+        finally:
+            used -= 1
+            pool.release(connection)
+
+    async def upset(tasks):
+        for task in picks.sample(tasks, 10):
+            await asyncio.sleep(picks.randrange(2))
+            lines.seconds = picks.randrange(2)
+            lines.failure = picks.choice((None, ConnectFailed("no")))
+            task.cancel()
+
+    async def run():
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(use()) for _ in range(30)]
+            group.create_task(upset(tasks))
+        assert most <= 3
+        lines.failure, lines.seconds = None, 0
+        for _ in range(3):
+            await pool.acquire(None, loop.time())
+        with pytest.raises(NoConnectionFree):
+            await pool.acquire(None, loop.time() + 1)
+
+    loop = VirtualLoop(seed, shuffle=True)
+    try:
+        loop.run_until_complete(run())
+    finally:
+        loop.close()
 
 
 async def test_waiting_leaves_less_time_to_connect(pool, lines, virtual_loop):
