@@ -15,7 +15,7 @@ from certwright import __version__
 from certwright.cli import applycommands, conformance, datacommands, mrcommands
 from certwright.cli.cert import cert
 from certwright.cli.errors import UsageError
-from certwright.cli.options import examples
+from certwright.cli.options import Context, Kubeconfig, examples
 
 app = typer.Typer(
     name="certwright",
@@ -120,15 +120,8 @@ def up(
 )
 def run(
     controllers: Targets,
-    kubeconfig: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Default: KUBECONFIG, then ~/.kube/config, then in-cluster."
-        ),
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.")
-    ] = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     leader_elect: Annotated[
         str | None,
         typer.Option(
