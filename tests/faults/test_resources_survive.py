@@ -394,6 +394,18 @@ async def forced_pass(cluster):
     await annotate(cluster, "web", **{"gardener.cloud/operation": "reconcile"})
 
 
+@story
+async def inventory_beside(cluster):
+    """Somebody deletes the ConfigMap with what of the inventory does not fit."""
+    large = [config(f"c{n}", annotations={"n": "x" * 250_000}) for n in range(3)]
+    await declare(cluster, "web", config("steady"), *large)
+    await done(cluster)
+    for name in await cluster.names(ConfigMap, labels=f"{OURS}/inventory"):
+        await cluster.delete(ConfigMap, name)
+    await done(cluster)
+    await rewrite(cluster, "web", config("steady"))
+
+
 # Watching
 
 

@@ -171,10 +171,13 @@ class ObjectStatus(Struct, frozen=True, rename="camel", omit_defaults=True, kw_o
     last_writer: Annotated[str, _said("Who else wrote to it last.")] = ""
 
 
-class InventoryReference(Struct, frozen=True):
+class InventoryReference(Struct, frozen=True, omit_defaults=True):
     """A ConfigMap beside the ManagedResource that holds a part of its inventory."""
 
     name: Annotated[str, _said("Its name.")]
+    obsolete: Annotated[bool, _said("Whether it counts no more, and is about to be deleted.")] = (
+        False
+    )
 
 
 @marked(preserve_unknown())

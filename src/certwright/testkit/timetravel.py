@@ -44,7 +44,7 @@ class StaleView:
         if response.status != 200 or request.resource is None:
             return None
         type_meta = {"apiVersion": request.resource.api_version, "kind": request.resource.kind}
-        items = orjson.loads(response.body)["items"]
+        items = orjson.loads(response.body)["items"] or ()  # null when only metadata is asked for
         lines = [_line("ADDED", type_meta | item) for item in items]
         metadata = {
             "resourceVersion": self.revision,

@@ -293,7 +293,7 @@ async def test_what_managed_resources_of_another_cluster_keep_stays(cluster: Clu
     await cluster.create(config_map(beside, {"inventory": rest}))
     status = {
         "resources": [{**entry, "name": "kept"}],
-        "inventoryRefs": [{"name": beside}],
+        "inventoryRefs": [{"name": beside}, {"name": "mr-inventory-gone", "obsolete": True}],
     }
     await cluster.patch(ManagedResource, "mr", {"status": status}, subresource="status")
     blind = Blind(cluster.client.transport, "", Pod, None)

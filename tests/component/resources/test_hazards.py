@@ -113,7 +113,10 @@ async def test_what_went_and_came_back_goes_with_its_managed_resource(keeping):
 
 @pytest.mark.scenario("MR-22")
 async def test_a_part_of_an_inventory_stays_as_it_is_while_a_status_names_it(embedded_keeping):
-    """Else a crash before the next status would lose the objects that moved between parts."""
+    """Else a crash before the next status would lose the objects that moved between parts.
+
+    And a status names it until it is gone: else a crash before that would leave it behind.
+    """
     keeping = embedded_keeping
     await keeping.install()
     padded = {"example.com/padding": "x" * 100_000}
@@ -132,7 +135,7 @@ async def test_a_part_of_an_inventory_stays_as_it_is_while_a_status_names_it(emb
         *(part["name"] for part in after),
     }
     about = [call for call in calls if "inventory" in call.path or call.path.endswith("/status")]
-    assert [call.verb for call in about] == ["patch", "patch", "delete"]
+    assert [call.verb for call in about] == ["patch", "patch", "delete", "patch"]
     assert calls.reads == 0
 
 

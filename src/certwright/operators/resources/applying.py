@@ -92,7 +92,7 @@ class Application:
                 Update(
                     claims=[*reset, look.summary(reset)],
                     resources=parts.inline,
-                    companions=parts.companions,
+                    companions=parts.references,
                 )
             )
 
@@ -217,7 +217,7 @@ class Application:
             Update(
                 claims=[*said, look.summary(said)],
                 resources=parts.inline,
-                companions=parts.companions,
+                companions=parts.references,
                 checksum=facts.desired.checksum if complete else None,
                 observed_generation=look.resource.metadata.generation if complete else None,
                 report=report,

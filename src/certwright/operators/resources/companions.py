@@ -3,7 +3,8 @@
 An object of the API ends at 1.5 MiB in etcd. The companions of ``x`` are called
 ``x-inventory-<digest>``, belong to the ManagedResource and go with it. They are written before
 the status that names them, and never changed: what a status says is true until the next one.
-The digest in the name is that of the content, so that nobody else can change it unnoticed.
+The server lets nobody change them, and the digest in the name is that of the content, so that
+one with another content under the same name is noticed.
 """
 
 from collections.abc import Sequence
@@ -82,6 +83,7 @@ def companion(
             "labels": {keys.INVENTORY: label},
             "ownerReferences": [owner],
         },
+        "immutable": True,
         "data": {_DATA_KEY: msgspec.json.encode(entries).decode()},
     }
 

@@ -17,7 +17,7 @@ from certwright.operators.resources.entry import is_deleting
 from certwright.operators.resources.gathering import InventoryLost, known_inventory
 from certwright.operators.resources.inventory import recorded, ref_of
 from certwright.operators.resources.keeper import Look
-from certwright.operators.resources.placing import Placed, drop_companions
+from certwright.operators.resources.placing import drop_companions, place
 from certwright.operators.resources.policy import delete_rules
 from certwright.operators.resources.status import Report, Update
 from certwright.runtime import DONE, Outcome, again
@@ -81,8 +81,9 @@ class Departure:
         rest = [name for name in look.resource.metadata.finalizers if name not in held]
         metadata: JsonObject = {"finalizers": rest}
         if not is_deleting(look.resource):  # who comes next has another target
-            await look.write(Update(resources=(), companions=()))
-            await drop_companions(look, Placed((), ()))
+            nothing = await place(look, ())
+            await look.write(Update(resources=(), companions=nothing.references))
+            await drop_companions(look, nothing)
             metadata["annotations"] = {keys.INTENT: None}
         await look.ctx.patch(look.obj, {"metadata": metadata})
         look.keeper.forget(look.key)

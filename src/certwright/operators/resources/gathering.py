@@ -102,6 +102,8 @@ async def known_inventory(look: Look) -> list[ObjectReference]:
     beside: list[ObjectReference] = []
     known = look.remembered.companions
     for reference in look.resource.status.inventory_refs:
+        if reference.obsolete:
+            continue
         if reference.name not in known:
             key = Key(look.key.namespace, reference.name)
             try:

@@ -1,14 +1,13 @@
 """Writing inventories that do not fit into a status: the rest goes beside it, first."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from certwright.api.resources import InventoryReference, ObjectReference
-from certwright.kube import Key, NotFound
-from certwright.kube.kinds import ConfigMap
+from certwright.kube import Key
 from certwright.operators.resources.companions import companion, companion_name, split
 from certwright.operators.resources.keeper import Look
+from certwright.operators.resources.status import Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +16,29 @@ class Placed:
 
     inline: Sequence[ObjectReference]
     companions: Sequence[InventoryReference]
+    obsolete: Sequence[InventoryReference]
+    """Those it named so far: it does until they are deleted, for else a crash would leave them."""
+
+    @property
+    def references(self) -> Sequence[InventoryReference]:
+        """What the status says until then."""
+        return [*self.companions, *self.obsolete]
 
 
 async def place(look: Look, references: Sequence[ObjectReference]) -> Placed:
     """Write what does not fit into the status; return what is to stand there.
 
-    Companions that are no longer needed are deleted later, by `drop_companions`, for the status
-    still names them.
+    Companions that are no longer needed are deleted by `drop_companions`, after that.
     """
     parts = split(references)
     names = [companion_name(look.resource, entries) for entries in parts.companions]
     for name, entries in zip(names, parts.companions, strict=True):
         if name.name not in look.remembered.companions:
             await _write(look, name.name, entries)
-    return Placed(parts.inline, names)
+    before = {reference.name for reference in look.resource.status.inventory_refs}
+    unnamed = (before | look.remembered.companions.keys()) - {name.name for name in names}
+    obsolete = [InventoryReference(name=name, obsolete=True) for name in sorted(unnamed)]
+    return Placed(parts.inline, names, obsolete)
 
 
 async def restore_companions(look: Look) -> None:
@@ -46,15 +54,12 @@ async def restore_companions(look: Look) -> None:
 
 
 async def drop_companions(look: Look, placed: Placed) -> None:
-    """Delete companions that the status named before and does not name any more."""
-    before = {reference.name for reference in look.resource.status.inventory_refs}
-    named = {reference.name for reference in placed.companions}
-    for name in sorted((before | look.remembered.companions.keys()) - named):
-        key = Key(look.key.namespace, name)
-        look.keeper.companions.forget(key)
-        with suppress(NotFound):
-            await look.ctx.client.delete(ConfigMap, key)
-        look.remembered.drop_companion(name)
+    """Delete companions that are no longer needed, and then name them no more."""
+    for reference in placed.obsolete:
+        await look.keeper.companions.delete(Key(look.key.namespace, reference.name))
+        look.remembered.drop_companion(reference.name)
+    if placed.obsolete:
+        await look.write(Update(companions=placed.companions))
 
 
 async def _write(look: Look, name: str, entries: Sequence[ObjectReference]) -> None:

@@ -124,6 +124,8 @@ async def _installation(
 async def _inventory(source: Client, resource: ManagedResource) -> Sequence[ObjectReference]:
     beside: list[ObjectReference] = []
     for reference in resource.status.inventory_refs:
+        if reference.obsolete:
+            continue
         key = Key(resource.metadata.namespace, reference.name)
         beside += read_companion(key, await source.get(ConfigMap, key))
     return recorded(resource, beside)

@@ -5,14 +5,14 @@ known, for it is the one we wrote or read last; any other is somebody else's doi
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 import orjson
 
 from certwright.api.resources import ObjectReference
 from certwright.client import Client, request
-from certwright.kube import JsonObject, Key, NotFound, key_of
+from certwright.kube import Invalid, JsonObject, Key, NotFound, key_of
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.resources.companions import read_companion
 from certwright.runtime import Cache, Entry, Store, StoreHandle
@@ -65,9 +65,32 @@ class WatchedCompanions:
         """
         key = key_of(companion)
         options = request.WriteOptions(self._client.field_manager)
+        apply = request.apply(ConfigMap, companion, options)
         with self._asking_for(key, owner) as store:
-            answer = await self._client.send(request.apply(ConfigMap, companion, options))
+            try:
+                answer = await self._client.send(apply)
+            except Invalid:  # somebody else's, which is immutable, too
+                await self._delete(store, key)
+                answer = await self._client.send(apply)
             return _is_latest(store, key, answer.body)
+
+    async def delete(self, key: Key) -> None:
+        """Delete a companion, in the state that is known of it; one that is gone is fine.
+
+        Raises:
+            Conflict: it is in another state; look again.
+            ApiError, TransportError: it cannot be deleted now.
+        """
+        self.forget(key)
+        await self._delete(self._store(key.namespace), key)
+
+    async def _delete(self, store: Store, key: Key) -> None:
+        with suppress(NotFound):
+            known = store.get(key) or store.intake.entry(
+                (await self._client.send(request.get(ConfigMap, key))).body
+            )
+            options = request.DeleteOptions(known.uid, known.meta.resource_version)
+            await self._client.send(request.delete(ConfigMap, key, options))
 
     def forget(self, key: Key) -> None:
         """Do not care any more what becomes of a companion."""

@@ -47,6 +47,8 @@ async def kept_by(client: Client, managed_resource: JsonObject) -> AsyncGenerato
     for place in (*_listed(status), *_intended(managed_resource)):
         yield place
     for reference in status.get("inventoryRefs") or ():
+        if reference.get("obsolete"):
+            continue
         key = Key(key_of(managed_resource).namespace, reference["name"])
         try:
             companion = await client.get(ConfigMap, key)
