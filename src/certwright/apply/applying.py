@@ -15,6 +15,7 @@ from certwright.apply.definitions import Definitions
 from certwright.apply.desired import desired_of
 from certwright.apply.findings import Finding, configured, created, failed
 from certwright.apply.leftovers import leftovers
+from certwright.apply.masking import without_values_of
 from certwright.apply.memory import Memory, digest_of
 from certwright.apply.preserve import Sent, preserve
 from certwright.apply.recreation import recreation
@@ -256,7 +257,8 @@ class _Application:
         way = recreation(self._wanted, live, refusal)
         if way is None:
             raise refusal
-        reason = f"it could not be changed: {refusal.message}"
+        refused = without_values_of(refusal.message, self._wanted.obj)
+        reason = f"it could not be changed: {refused}"
         if run.dry_run:
             return Finding(Entry(ref, Action.RECREATED, reason), live)
         left = await run.cluster.delete(self._resource, live, propagation=way.propagation)

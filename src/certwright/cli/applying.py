@@ -31,8 +31,9 @@ from certwright.cli.confirming import confirm
 from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output
+from certwright.cli.patience import PATIENCE_SECONDS
 from certwright.cli.placing import placed
-from certwright.cli.progress import PATIENCE_SECONDS, Progress
+from certwright.cli.progress import Progress
 from certwright.cli.reading import Given
 from certwright.cli.results import code_of_apply, code_of_diff, differences, rendered
 from certwright.kube import NotFound, dns_label_problems

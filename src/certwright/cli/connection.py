@@ -9,6 +9,7 @@ from typing import Any
 
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
+from certwright.cli.patience import TellingTransport
 from certwright.client import Client, HttpTransport, load_config
 from certwright.kube import ApiError
 
@@ -25,9 +26,10 @@ class Connection:
 async def connected(
     kubeconfig: Path | None, context: str | None, namespace: str | None = None
 ) -> AsyncIterator[Connection]:
-    """Connect as kubectl would; warnings of the server go to standard error."""
+    """Connect as kubectl would; warnings of the server, and its silence, go to standard error."""
     config = load_config(kubeconfig, context)
-    async with Client(HttpTransport(config), on_warning=_warn) as client:
+    transport = TellingTransport(HttpTransport(config), config.server)
+    async with Client(transport, on_warning=_warn) as client:
         yield Connection(client, namespace or config.namespace or "default")
 
 

@@ -15,13 +15,13 @@ from certwright.cli.errors import UsageError
 from certwright.cli.managerflags import Given
 from certwright.cli.mrview import consequences, counted, explanation, list_table
 from certwright.cli.options import Output
+from certwright.cli.patience import PATIENCE_SECONDS
 from certwright.cli.printing import document, terminal_width
-from certwright.cli.progress import PATIENCE_SECONDS
 from certwright.cli.progress import Progress as Working
 from certwright.cli.results import code_of_diff, differences, results_document
 from certwright.client import Client
 from certwright.clock import SYSTEM
-from certwright.kube import JsonObject, Key, NotFound, parse_time
+from certwright.kube import Forbidden, JsonObject, Key, NotFound, parse_time
 from certwright.kube.kinds import Secret
 from certwright.managed import Progress, delete
 
@@ -177,6 +177,8 @@ async def _about_secret(client: Client, key: Key) -> str:
         secret = await client.get(Secret, key)
     except NotFound:
         return f"✗ {key.name} does not exist; create it, or take it out of spec.secretRefs"
+    except Forbidden as error:
+        return f"? {key.name}: {error}"
     data = secret.get("data") or {}
     age = human_duration(SYSTEM.now() - parse_time(secret["metadata"]["creationTimestamp"]))
     read = read_secret(data, allow_duplicates=True)

@@ -4,13 +4,11 @@ import sys
 from typing import Final, TextIO
 
 from certwright.apply import Entry, Live, ObjectRef
+from certwright.cli.patience import CLEAR_LINE
 from certwright.cli.printing import one_line
 from certwright.clock import SYSTEM, Clock
 
-PATIENCE_SECONDS: Final = 2.0
-"""How long somebody looks at nothing before wondering."""
 _WIDTH: Final = 100
-_CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
@@ -61,7 +59,7 @@ class Progress:
             return
         self._last = text
         if self._moving:
-            self._stream.write(f"{_CLEAR}{one_line(text, _WIDTH)}")
+            self._stream.write(f"{CLEAR_LINE}{one_line(text, _WIDTH)}")
         else:
             self._stream.write(f"{one_line(text, 1000)}\n")
         self._stream.flush()
@@ -69,5 +67,5 @@ class Progress:
     def end(self) -> None:
         """Make room for the result."""
         if self._moving and self._last:
-            self._stream.write(_CLEAR)
+            self._stream.write(CLEAR_LINE)
             self._stream.flush()

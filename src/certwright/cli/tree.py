@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certwright.apply import Direct, Live, ObjectRef, UnknownKind
-from certwright.apply.health import Health, Verdict, missing
+from certwright.apply.health import Health, Verdict, check_failed, missing
 from certwright.cli.applying import Place, listed_among, named_by, nothing_listed, site
 from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
 from certwright.cli.judging import judge
 from certwright.cli.options import Output
+from certwright.cli.patience import PATIENCE_SECONDS
 from certwright.cli.printing import document, fitted, one_line, terminal_width
-from certwright.cli.progress import PATIENCE_SECONDS, Progress
+from certwright.cli.progress import Progress
 from certwright.cli.reading import Given
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource
 from certwright.kube.kinds import CronJob, Job, Pod, ReplicaSet
@@ -133,6 +134,8 @@ async def _grow(
         live = await cluster.read(await cluster.resource(ref.gvk), ref.key)
     except UnknownKind as error:
         return Node(missing(ref, str(error)))
+    except Forbidden as error:
+        return Node(check_failed(ref, str(error)))
     if live is None:
         return Node(missing(ref))
     candidates: list[Live] = []

@@ -3,8 +3,9 @@
 import pytest
 
 from certwright.apply import Action, Adopt, Owner, Rules
+from certwright.kube import Invalid
 from certwright.kube.kinds import ConfigMap, Job, RoleBinding
-from certwright.testkit.builders import config_map, deployment, job
+from certwright.testkit.builders import config_map, deployment, job, secret
 
 FINALIZER = "example.com/hold"
 OWNER = Owner("example.com/owner", "ours")
@@ -308,3 +309,20 @@ async def test_a_newcomer_that_goes_already_is_waited_for(bench):
     changes = await bench.apply(wanted)
     assert changes.entries[0].action is Action.BLOCKED
     await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
+
+
+async def test_values_of_secrets_are_not_quoted_when_one_comes_anew(bench):
+    await bench.apply(secret("s", {"password": "hunter2"}))
+    apply = bench.direct.apply
+
+    async def refusing(resource, obj, *, force=True, **options):
+        if force:  # it is there already
+            raise Invalid('data[password]: Invalid value: "hunter3": field is immutable')
+        return await apply(resource, obj, force=force, **options)
+
+    bench.direct.apply = refusing
+    changes = await bench.apply(secret("s", {"password": "hunter3"}), rules=Rules(recreate=True))
+    (entry,) = changes.entries
+    assert entry.action is Action.RECREATED
+    assert 'Invalid value: "***"' in entry.reason
+    assert "hunter" not in entry.reason

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import os
 import re
 import sys
@@ -151,7 +152,7 @@ def listening(tmp_path) -> Iterator[Path]:
     async def serve() -> None:
         stop = asyncio.Event()
         ended.append((asyncio.get_running_loop(), stop))
-        async with ApiServer().serve() as endpoint:
+        async with ApiServer(rbac=True).serve() as endpoint:
             endpoint.write_kubeconfig(kubeconfig)
             ready.set()
             await stop.wait()
@@ -187,3 +188,29 @@ def cli(listening, monkeypatch, capsys):
 @pytest.fixture
 def ask(listening) -> Ask:
     return Ask(listening)
+
+
+@pytest.fixture
+def as_reader_of(ask, listening):
+    """Allow somebody to read some resources and nothing else; give the words to be that one."""
+
+    def allow(*resources: str) -> tuple[str, ...]:
+        group = "rbac.authorization.k8s.io"
+        head = {"apiVersion": f"{group}/v1", "metadata": {"name": "reader"}}
+        rules = [{"apiGroups": ["*"], "resources": [*resources], "verbs": ["get", "list"]}]
+        role = {"apiGroup": group, "kind": "ClusterRole", "name": "reader"}
+        subjects = [{"apiGroup": group, "kind": "User", "name": "reader"}]
+
+        async def question(client):
+            await client.create({**head, "kind": "ClusterRole", "rules": rules})
+            binding = {"kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects}
+            await client.create({**head, **binding})
+
+        ask(question)
+        config = json.loads(listening.read_text("utf-8"))
+        config["users"][0]["user"]["as"] = "reader"
+        path = listening.with_name("reader.kubeconfig")
+        path.write_text(json.dumps(config), "utf-8")
+        return ("--kubeconfig", str(path))
+
+    return allow

@@ -195,6 +195,16 @@ def test_the_tree_shows_what_is_owned_and_how_it_is(cli, write, ask):
     assert cli("tree").code == 2
 
 
+def test_the_tree_shows_what_may_be_seen_and_names_the_rest(cli, write, as_reader_of):
+    path = write(config_map("a"), secret("s"))
+    apply(cli, path)
+    shown = cli("tree", "-i", "app", *as_reader_of("configmaps"))
+    assert shown.code == 1
+    assert "✓ ConfigMap default/a\n" in shown.out
+    assert "✗ Secret default/s  Error executing health check" in shown.out
+    assert "is forbidden" in shown.out
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

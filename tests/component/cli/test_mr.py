@@ -85,6 +85,13 @@ def test_explain(cli, web, create):
     assert "✗ broken, x.yaml: document 1 (line 1): " in odd.out
 
 
+def test_who_may_not_read_secrets_gets_the_rest_explained(cli, web, as_reader_of):
+    done = cli("mr", "explain", "web", *as_reader_of("managedresources"))
+    assert done.code == 0
+    assert "none yet: is a resource manager of its class running?" in done.out
+    assert '? web: secrets "web" is forbidden' in done.out
+
+
 def test_an_empty_namespace_is_said_to_be_empty(cli, installed):
     done = cli("mr", "list", "-n", "nobody")
     assert (done.code, done.out) == (0, "")

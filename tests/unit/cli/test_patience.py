@@ -1,0 +1,32 @@
+"""Servers that take their time."""
+
+import asyncio
+import io
+
+import pytest
+
+from certwright.cli.patience import TellingTransport
+from certwright.client import Response, request
+
+TOLD = "waiting for https://server to answer; Ctrl-C ends it\n"
+
+
+class Slow:
+    """A transport that answers after some seconds."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    async def send(self, _):
+        await asyncio.sleep(self.seconds)
+        return Response(200, {}, b"{}")
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(1.9, ""), (2.1, TOLD)])
+async def test_who_waits_for_long_is_told_once(virtual_loop, seconds, told):
+    stream = io.StringIO()
+    transport = TellingTransport(Slow(seconds), "https://server", stream)
+    for _ in range(3):
+        await transport.send(request.raw("/version"))
+    await asyncio.sleep(10)
+    assert stream.getvalue() == told
