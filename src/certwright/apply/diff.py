@@ -24,6 +24,10 @@ _BOOKKEEPING: Final[frozenset[Path]] = frozenset(
 MAX_CHANGES: Final = 200
 MAX_DEPTH: Final = 100
 LONGEST_VALUE: Final = 200
+LONGEST_IN_ONE_LINE: Final = 60
+"""Characters of a map or list that is not spread over lines."""
+DEEPEST_BLOCK: Final = 30
+"""Levels that are; below, all is in one line again."""
 MAX_LINES: Final = 200
 MOST_COMPARED: Final = 1000
 """Lines of a text; finding what differs in more takes longer than anybody reads."""
@@ -201,7 +205,37 @@ def _rendered(change: FieldChange) -> list[str]:
     if isinstance(old, str) and isinstance(new, str) and _are_lines(old, new):
         return [f"  {change.path}:", *_changed_lines(old, new)]
     sides = (("-", old), ("+", new))
-    return [f"{sign} {change.path}: {_shown(v)}" for sign, v in sides if v is not ABSENT]
+    return [
+        f"{sign} {line}"
+        for sign, value in sides
+        if value is not ABSENT
+        for line in _named(change.path, value, 0)
+    ]
+
+
+def _named(name: str, value: Any, depth: int) -> Iterator[str]:
+    """Yield the lines of a value under its name: one if it is short, else as in YAML."""
+    if depth >= DEEPEST_BLOCK or not isinstance(value, dict | list) or _is_short(value):
+        yield f"{name}: {_shown(value)}"
+        return
+    yield f"{name}:"
+    yield from (f"  {line}" for line in _block(value, depth + 1))
+
+
+def _block(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _named(name, part, depth)
+        return
+    for item in value:
+        nested = isinstance(item, dict | list) and depth < DEEPEST_BLOCK and not _is_short(item)
+        lines = _block(item, depth + 1) if nested else iter([_shown(item)])
+        yield f"- {next(lines)}"
+        yield from (f"  {line}" for line in lines)
+
+
+def _is_short(value: dict[str, Any] | list[Any]) -> bool:
+    return len(value) <= 1 and len(_shown(value)) <= LONGEST_IN_ONE_LINE
 
 
 def _are_lines(old: str, new: str) -> bool:

@@ -9,7 +9,7 @@ from certwright.apply.masking import without_values_of
 from certwright.apply.preserve import Sent
 from certwright.apply.refs import ObjectRef
 from certwright.apply.wanted import Wanted
-from certwright.kube import Invalid
+from certwright.kube import Invalid, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,13 @@ class Finding:
 
 def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> Finding:
     """Report a new object; what would be created is shown, what was created can be read."""
-    diff = compare(None, live.obj) if dry_run and live is not None else Diff()
+    diff = compare(None, _without_status(live.obj)) if dry_run and live is not None else Diff()
     return Finding(Entry(ref, Action.CREATED, diff=diff), live)
+
+
+def _without_status(obj: JsonObject) -> JsonObject:
+    """Return what somebody declares of an object; the rest the server makes up."""
+    return {name: part for name, part in obj.items() if name != "status"}
 
 
 def configured(

@@ -79,6 +79,34 @@ def test_the_end_of_a_text_is_told_too():
     assert render(compare({"a": "x"}, {"a": "x\n"})) == "  a:\n    x\n+   "
 
 
+def test_parts_that_come_or_go_are_spread_over_lines():
+    spec = {
+        "replicas": 2,
+        "labels": {"a": "b"},
+        "args": [],
+        "containers": [{"name": "c", "tty": True}, 5],
+    }
+    lines = [
+        "spec:",
+        "  replicas: 2",
+        '  labels: {"a":"b"}',
+        "  args: []",
+        "  containers:",
+        "    - name: c",
+        "      tty: true",
+        "    - 5",
+    ]
+    assert render(compare({}, {"spec": spec})).splitlines() == [f"+ {line}" for line in lines]
+    assert render(compare({"spec": spec}, {})).splitlines() == [f"- {line}" for line in lines]
+
+
+def test_what_is_very_deep_ends_in_one_line():
+    deep: object = {"a": 1, "b": 2}
+    for _ in range(90):
+        deep = {"a": deep, "b": 2}
+    assert len(render(compare({}, {"x": deep})).splitlines()) < 100
+
+
 def test_rendering_is_bounded():
     text = render(compare({}, {"a": "x" * 1000}))
     assert text == f"+ a: {'x' * 200}… (1000 characters)"
