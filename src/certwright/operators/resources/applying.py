@@ -199,6 +199,13 @@ class Application:
 
     async def report(self) -> None:
         """Write the status, once, and remember how things are if all is well."""
+        self._look.remembered.telling = True
+        try:
+            await self._report()
+        finally:
+            self._look.remembered.telling = False
+
+    async def _report(self) -> None:
         look, facts = self._look, self._facts
         claim = self._claim()
         applied = claim.status == "True"
@@ -227,7 +234,7 @@ class Application:
         await self._pruning.use_up()
         self._keeper.metrics.blocked(look.key, len(self.lingering))
         self._announce(claim, before)
-        if many:  # else who judges health, awake since the write, would judge once more
+        if many:
             await asyncio.sleep(0)
         self._remember(settled=applied)
 

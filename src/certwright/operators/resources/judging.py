@@ -73,9 +73,9 @@ class Judge:
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Judge the objects of a ManagedResource that is applied."""
         memories = self._keeper.memories
+        if memories.is_judged(key):
+            return DONE
         settled = memories.is_settled(key)
-        if settled and key not in memories.changed and memories.of(key).unwatched is None:
-            return DONE  # judged by the pass that found all well
         memories.changed.discard(key)
         entry = ctx.store(ManagedResource).get(key)
         if entry is None:

@@ -35,6 +35,9 @@ class ResourceMetrics:
             f"{_PREFIX}objects", "Objects of all ManagedResources by health", ["health"]
         )
         self._health = {state: health.labels(state.value) for state in Health}
+        self._judgements = metrics.counter(
+            f"{_PREFIX}judgements_total", "Looks at the health of all objects of a ManagedResource"
+        )
         self._healths: dict[Key, Mapping[Health, int]] = {}
         self._blockers: dict[Key, int] = {}
 
@@ -43,7 +46,11 @@ class ResourceMetrics:
         self._applied[action].inc()
 
     def judged(self, key: Key, healths: Counter[Health]) -> None:
-        """Note how the objects of a ManagedResource are."""
+        """Note how the objects of a ManagedResource were found."""
+        self._judgements.inc()
+        self._count(key, healths)
+
+    def _count(self, key: Key, healths: Counter[Health]) -> None:
         before = self._healths.get(key, {})
         if healths == before:
             return
@@ -62,6 +69,6 @@ class ResourceMetrics:
 
     def forget(self, key: Key) -> None:
         """Note that a ManagedResource is gone."""
-        self.judged(key, Counter())
+        self._count(key, Counter())
         self._healths.pop(key, None)
         self.blocked(key, 0)

@@ -52,6 +52,8 @@ class Remembered:
     settled: Settled | None = None
     disturbed: bool = False
     """Whether something that no store shows changed since the last pass began."""
+    telling: bool = False
+    """Whether a pass has judged the objects and is about to say so."""
     confirmed: bool = False
     """Whether this process has found what it sees of the ManagedResource to be current."""
     input_confirmed: bool = False
@@ -134,6 +136,13 @@ class Memories:
         """Say whether nothing has changed since all was well."""
         known = self._known.get(key)
         return known is not None and known.settled is not None and known.settled.still()
+
+    def is_judged(self, key: Key) -> bool:
+        """Say whether nothing has changed since a pass judged all objects."""
+        known = self._known.get(key)
+        if known is None or key in self.changed or known.unwatched is not None:
+            return False
+        return known.telling or self.is_settled(key)
 
     def is_put_off(self, key: Key, now: float) -> bool:
         """Say whether a failed pass will be repeated later, so that no reminder is needed."""

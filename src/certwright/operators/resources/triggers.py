@@ -29,7 +29,7 @@ def worth_a_pass(
         or (became_unhealthy(old, new) and not is_deleting(new))
         or cleanup_completed(old, new, our_class)
         or any(_annotation(old, name) != _annotation(new, name) for name in _ANSWERS)
-        or our_class.held(old) != our_class.held(new)
+        or lost_hold(old, new, our_class)
     )
 
 
@@ -70,6 +70,11 @@ def cleanup_completed(old: ManagedResource, new: ManagedResource, our_class: Res
         and bool(our_class.held_by_others(old))
         and not our_class.held_by_others(new)
     )
+
+
+def lost_hold(old: ManagedResource, new: ManagedResource, our_class: ResourceClass) -> bool:
+    """Say whether a finalizer of ours was removed; it is nobody else who adds one."""
+    return not set(our_class.held(old)) <= set(our_class.held(new))
 
 
 def condition_status(resource: ManagedResource, type_: str) -> str | None:

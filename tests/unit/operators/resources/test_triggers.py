@@ -59,6 +59,7 @@ PASSES: dict[str, tuple[dict | None, dict, bool]] = {
     "healthy again": (healthy("False"), healthy("True"), False),
     "another instance is done": ({"finalizers": [f"{BASE}-seed"]}, {"finalizers": []}, True),
     "our finalizer was removed": ({"finalizers": [BASE]}, {"finalizers": []}, True),
+    "our finalizer was added": ({"finalizers": []}, {"finalizers": [BASE]}, False),
     "some finalizer was removed": ({"finalizers": [BASE, "a/b"]}, {"finalizers": [BASE]}, False),
     "applied": (applied("Progressing"), applied("True"), False),
 }

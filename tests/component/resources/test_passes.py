@@ -1,0 +1,130 @@
+"""How often is looked at a ManagedResource: once for each thing that happens, not for its echo.
+
+A pass that finds nothing to do makes no call, so only the metrics tell.
+"""
+
+import pytest
+
+from certwright.kube.kinds import ConfigMap, Deployment
+from certwright.runtime import Metrics
+from certwright.testkit import EmbeddedCluster
+from certwright.testkit.builders import config_map, deployment
+
+AVAILABLE = {"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]}
+
+
+class Counted:
+    """A ManagedResource ``web``, and what was counted since somebody last asked."""
+
+    def __init__(self, keeping, metrics):
+        self.keeping = keeping
+        self._metrics = metrics
+        self._before = (0, 0, 0)
+
+    async def settle(self):
+        """Return passes, objects compared in them, and judgements about health."""
+        await self.keeping.settle()
+        now = (
+            self._sum("controller_runtime_reconcile_total", controller="managedresource"),
+            self._sum("certwright_managed_resource_objects_applied_total"),
+            self._sum("certwright_managed_resource_judgements_total"),
+        )
+        since = tuple(new - old for new, old in zip(now, self._before, strict=True))
+        self._before = now
+        return since
+
+    def _sum(self, name, **labels):
+        return sum(
+            sample.value
+            for family in self._metrics.registry.collect()
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
+
+@pytest.fixture
+async def counted(embedded_cluster, keeping_on):
+    """Embedded: where the watch is late, an echo hides behind the next event."""
+    metrics = Metrics()
+    async with EmbeddedCluster(metrics=metrics) as cluster:
+        found = Counted(keeping_on(cluster), metrics)
+        await found.keeping.declare("first", config_map("first"))
+        await found.settle()  # the first pass opens watches, whose lists are news
+        yield found
+
+
+def several(number, **data):
+    return [config_map(f"cm-{index}", data) for index in range(number)]
+
+
+MANY = pytest.mark.parametrize("number", [3, 150], ids=["few", "many"])
+"""Large ones are worked on in several turns of the event loop."""
+
+
+@MANY
+async def test_a_new_one_takes_one_pass_and_one_judgement(counted, number):
+    await counted.keeping.declare("web", *several(number))
+    assert await counted.settle() == (1, number, 1)
+    assert await counted.settle() == (0, 0, 0)
+
+
+@MANY
+async def test_so_does_a_change(counted, number):
+    await counted.keeping.declare("web", *several(number, n="1"))
+    await counted.settle()
+    await counted.keeping.rewrite("web", *several(number, n="2"))
+    assert await counted.settle() == (1, number, 1)
+
+
+@MANY
+async def test_and_so_do_more_objects(counted, number):
+    """Though the status is written twice, the first time ahead."""
+    await counted.keeping.declare("web", *several(number))
+    await counted.settle()
+    await counted.keeping.rewrite("web", *several(number + 1))
+    assert await counted.settle() == (1, number + 1, 1)
+
+
+@MANY
+async def test_a_repair_takes_one_pass(counted, number):
+    await counted.keeping.declare("web", *several(number, n="1"))
+    await counted.settle()
+    await counted.keeping.cluster.patch(ConfigMap, "cm-1", {"data": {"n": "2"}})
+    assert await counted.settle() == (1, number, 1)
+    await counted.keeping.cluster.delete(ConfigMap, "cm-1")
+    assert await counted.settle() == (1, number, 1)
+
+
+async def test_a_status_that_others_write_is_judged_and_nothing_else(counted):
+    await counted.keeping.declare("web", deployment("d"), *several(3))
+    await counted.settle()
+    await counted.keeping.cluster.patch(
+        Deployment, "d", {"status": AVAILABLE}, subresource="status"
+    )
+    assert await counted.settle() == (0, 0, 1)
+
+
+async def test_the_end_takes_one_pass_and_a_glance_at_what_is_gone(counted):
+    await counted.keeping.declare("web", *several(3))
+    await counted.settle()
+    await counted.keeping.cluster.delete(counted.keeping.kind, "web")
+    assert await counted.settle() == (2, 3, 0)
+
+
+async def test_a_part_of_the_inventory_takes_one_pass(counted):
+    """Written or deleted by us, it is no news; nor is its end with that of its owner."""
+    large = [config_map(f"cm-{n}", annotations={"n": "x" * 250_000}) for n in range(3)]
+    await counted.keeping.declare("web", *large)
+    assert await counted.settle() == (1, 3, 1)
+    [part] = (await counted.keeping.status("web"))["inventoryRefs"]
+    await counted.keeping.cluster.delete(ConfigMap, part["name"])
+    assert await counted.settle() == (1, 3, 1)
+    await counted.keeping.cluster.delete(counted.keeping.kind, "web")
+    assert await counted.settle() == (2, 3, 0)
+
+
+async def test_hours_in_which_nothing_happens_take_none(counted):
+    await counted.keeping.declare("web", *several(3))
+    await counted.settle()
+    await counted.keeping.cluster.advance(hours=3)
+    assert await counted.settle() == (0, 0, 0)
