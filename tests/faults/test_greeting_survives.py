@@ -1,7 +1,5 @@
 """The example controller under every fault at every point: the same end, all of them."""
 
-import os
-
 import pytest
 
 from certwright.kube import ObjectMeta
@@ -46,7 +44,7 @@ def test_crash_after_every_write() -> None:
 
 
 def test_restart_into_every_earlier_state() -> None:
-    assert survives(life, controller, stale_restart, most=60) == 60
+    assert survives(life, controller, stale_restart, most=60) >= 60
 
 
 def test_every_single_event_dropped() -> None:
@@ -82,17 +80,11 @@ async def crowd(cluster: EmbeddedCluster) -> None:
     await cluster.settle()
 
 
-A_CAMPAIGN = pytest.mark.timeout(0 if "CERTWRIGHT_SEEDS" in os.environ else 60)
-"""With ``--certwright-seeds`` as long as it takes."""
-
-
-@A_CAMPAIGN
 @pytest.mark.parametrize("part", range(4))
 def test_random_storms(part: int) -> None:
     simulate(life, controller, seeds=range(part, 32, 4))
 
 
-@A_CAMPAIGN
 @pytest.mark.parametrize("part", range(2))
 def test_random_storms_over_a_crowd(part: int) -> None:
     campaign = simulate(crowd, controller, seeds=range(part, 6, 2))

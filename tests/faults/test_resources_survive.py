@@ -6,7 +6,6 @@ must not be touched, the other not be replaced.
 """
 
 import base64
-import os
 from dataclasses import replace
 
 import orjson
@@ -30,6 +29,7 @@ from certwright.testkit import (
     survives,
 )
 from certwright.testkit.faults import At, Crash, Refuse
+from certwright.testkit.replay import Replay
 
 MR = ManagedResource.resource
 PREFIX = "resources.gardener.cloud"
@@ -443,7 +443,7 @@ def watched(play):
 
 # Tortures
 
-LONG = "CERTWRIGHT_SEEDS" in os.environ
+LONG = Replay.is_campaign()
 """Whether somebody asked for a campaign: then every combination is tried, however long it takes."""
 
 
@@ -465,7 +465,6 @@ def survive(play, *tortures):
     return survives(watched(play), operator(), *tortures, ignore=PASSING)
 
 
-pytestmark = pytest.mark.timeout(0 if LONG else 60)
 each_story = pytest.mark.parametrize("play", STORIES, ids=lambda play: play.__name__)
 
 

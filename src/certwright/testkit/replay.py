@@ -41,10 +41,11 @@ class Replay:
         return SEEDS in environment
 
     def command(self, environment: Mapping[str, str] = os.environ) -> str:
-        """Return the command that repeats the run."""
+        """Return the command that repeats the run; a campaign tries what is else left out."""
         test = environment.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
         replay = f"--certwright-replay={self.name}@{self.digest}"
-        return shlex.join(["python", "-m", "pytest", test, replay])
+        campaign = [f"--certwright-seeds={environment[SEEDS]}"] if SEEDS in environment else []
+        return shlex.join(["python", "-m", "pytest", test, replay, *campaign])
 
     def compare(self, digest: str) -> list[str]:
         """Say so when a replay did not take the same way as the run it repeats."""

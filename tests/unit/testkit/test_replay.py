@@ -13,6 +13,11 @@ def test_the_command_names_test_run_and_trace() -> None:
     )
 
 
+def test_a_run_of_a_campaign_is_found_in_a_campaign_only() -> None:
+    command = Replay("stale_restart/3").command({**HERE, "CERTWRIGHT_SEEDS": "900"})
+    assert command.endswith(" --certwright-seeds=900")
+
+
 def test_what_is_asked_for_is_read_back() -> None:
     asked = Replay.asked_for({"CERTWRIGHT_REPLAY": "stale_restart/7@ff"})
     assert asked == Replay("stale_restart/7", "ff")
