@@ -1,8 +1,11 @@
 """What stays when it is no longer wanted, what takes its time, and whose business it is."""
 
+from datetime import timedelta
+
 import pytest
 
 from certwright.kube.kinds import ConfigMap, ServiceAccount
+from certwright.operators.resources import GarbageCollectorSettings
 from certwright.testkit.builders import config_map
 
 PREFIX = "resources.gardener.cloud"
@@ -34,11 +37,21 @@ async def test_an_object_to_be_kept_stays(keeping, healthy, leave):
 
 
 @pytest.mark.parametrize("leave", [remove_from_input, delete])
-@pytest.mark.parametrize("collected", [True, False])
-async def test_what_the_garbage_collector_decides_about_is_left_to_it(keeping, leave, collected):
+@pytest.mark.parametrize(
+    ("collector", "collected"),
+    [
+        (GarbageCollectorSettings(enabled=True), True),
+        (GarbageCollectorSettings(), False),
+        (GarbageCollectorSettings(enabled=True, sync_period=timedelta()), False),
+    ],
+    ids=["enabled", "disabled", "never runs"],
+)
+async def test_what_the_garbage_collector_decides_about_is_left_to_it(
+    keeping, leave, collector, collected
+):
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
     account["metadata"] = {"name": "sa", "labels": COLLECTABLE}
-    keeping.running = keeping.operator(garbage_collected=collected)
+    keeping.running = keeping.operator(garbage_collector=collector)
     await keeping.declare("web", config_map("cm", labels=COLLECTABLE), account)
     await keeping.settle()
     await leave(keeping)

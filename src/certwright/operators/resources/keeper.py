@@ -85,7 +85,7 @@ class Keeper:
     @property
     def garbage_collected(self) -> bool:
         """Whether a garbage collector decides about immutable ConfigMaps and Secrets."""
-        return self.configuration.controllers.garbage_collector.enabled
+        return self.configuration.controllers.garbage_collector.runs
 
     def origin(self, key: Key) -> Origin:
         """Return how the objects of a ManagedResource name it."""
