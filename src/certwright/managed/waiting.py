@@ -4,6 +4,7 @@ The server tells when something changes; nothing is asked for again and again.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from datetime import timedelta
 from typing import Final
@@ -38,24 +39,16 @@ async def wait_until_healthy(
         NotFound: there is none, or it is deleted meanwhile.
         ApiError: it cannot be read.
     """
-    said = ""
-    try:
-        async with (
-            asyncio.timeout(patience.total_seconds()),
-            aclosing(follow(client, ManagedResource.resource, _only(key))) as states,
-        ):
-            async for found in states:
-                state = found.get(key)
-                if state is None:
-                    raise NotFound(f"ManagedResource {key} does not exist")
-                verdict = readiness(state, rolled_out=rolled_out)
-                if verdict.ready:
-                    return state
-                if said != (said := str(verdict)):
-                    on_progress(Progress("waiting", f"ManagedResource {key}", said))
-    except TimeoutError:
-        raise TimeoutError(_late(key, "healthy", patience, said)) from None
-    raise AssertionError("unreachable: following never ends")
+
+    def hindered(state: JsonObject | None) -> str | None:
+        if state is None:
+            raise NotFound(f"ManagedResource {key} does not exist")
+        verdict = readiness(state, rolled_out=rolled_out)
+        return None if verdict.ready else str(verdict)
+
+    healthy = await _wait(client, key, "healthy", hindered, patience, on_progress)
+    assert healthy is not None
+    return healthy
 
 
 async def delete(
@@ -82,14 +75,29 @@ async def delete(
         return
     if patience is None:
         return
-    await _wait_until_gone(client, key, current["metadata"]["uid"], patience, on_progress)
+
+    def hindered(state: JsonObject | None) -> str | None:
+        if state is None or state["metadata"]["uid"] != current["metadata"]["uid"]:
+            return None
+        return deletion_blockers(state)
+
+    await _wait(client, key, "gone", hindered, patience, on_progress)
     on_progress(Progress("deleted", f"ManagedResource {key}"))
     await _delete_secrets(client, key.namespace, _own_secrets(current))
 
 
-async def _wait_until_gone(
-    client: Client, key: Key, uid: str, patience: timedelta, on_progress: OnProgress
-) -> None:
+async def _wait(
+    client: Client,
+    key: Key,
+    wanted: str,
+    hindered: Callable[[JsonObject | None], str | None],
+    patience: timedelta,
+    on_progress: OnProgress,
+) -> JsonObject | None:
+    """Return the state of a ManagedResource that is *wanted*; None is that there is none.
+
+    *hindered* says of a state what is in the way, or None if nothing is.
+    """
     said = ""
     try:
         async with (
@@ -98,12 +106,13 @@ async def _wait_until_gone(
         ):
             async for found in states:
                 state = found.get(key)
-                if state is None or state["metadata"]["uid"] != uid:
-                    return
-                if said != (said := deletion_blockers(state)):
+                if (obstacle := hindered(state)) is None:
+                    return state
+                if said != (said := obstacle):
                     on_progress(Progress("waiting", f"ManagedResource {key}", said))
     except TimeoutError:
-        raise TimeoutError(_late(key, "gone", patience, said)) from None
+        raise TimeoutError(_late(key, wanted, patience, said)) from None
+    raise AssertionError("unreachable: following never ends")
 
 
 def _only(key: Key) -> Selection:
