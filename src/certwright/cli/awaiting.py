@@ -15,6 +15,7 @@ from certwright.kube import JsonObject, Key, NotFound
 AGAIN_SECONDS: Final = 5.0
 """How often a deletion is tried again though nothing has gone: not all that holds is an object."""
 _NAMED: Final = 10
+_LINGERING: Final = (Action.BLOCKED, Action.FAILED)
 _SETTLED: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
 
 
@@ -77,7 +78,8 @@ async def until_gone(
 
     while not (done := await delete(note)).complete and (rest := end - now()) > 0:
         waiting = _in_the_way(done)
-        progress.say(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}")
+        refs = {entry.ref for entry in done.with_action(*_LINGERING)}
+        progress.say(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}", topic=refs)
         await _one_gone(client, done, min(rest, AGAIN_SECONDS))
     return ChangeSet.of(known.values())
 
@@ -95,8 +97,7 @@ def _since(before: Entry | None, now: Entry) -> Entry:
 
 
 def _in_the_way(changes: ChangeSet) -> list[str]:
-    lingering = changes.with_action(Action.BLOCKED, Action.FAILED)
-    return [f"{entry.ref}: {entry.reason}" for entry in lingering]
+    return [f"{entry.ref}: {entry.reason}" for entry in changes.with_action(*_LINGERING)]
 
 
 def _some(told: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ class Progress:
         self._dry_run = dry_run
         self._stream = stream or sys.stderr
         self._moving = self._stream.isatty()
-        self._last = ""
+        self._last: object = ""
         self._clock = clock
         self._quiet_until = clock.monotonic() + quiet_seconds
 
@@ -53,11 +53,15 @@ class Progress:
         done = len(self._done)
         self.say(f"[{done}/{max(self._total, done)}] {told}")
 
-    def say(self, text: str) -> None:
-        """Tell something, unless it is what was told last."""
-        if text == self._last or self._clock.monotonic() < self._quiet_until:
+    def say(self, text: str, topic: object = None) -> None:
+        """Tell something, unless it is what was told last.
+
+        A log gets the first word on a *topic* only: what follows is the same, some time later.
+        """
+        known = text if topic is None or self._moving else topic
+        if known == self._last or self._clock.monotonic() < self._quiet_until:
             return
-        self._last = text
+        self._last = known
         if self._moving:
             self._stream.write(f"{CLEAR_LINE}{one_line(text, _WIDTH)}")
         else:

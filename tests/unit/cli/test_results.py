@@ -116,6 +116,16 @@ def test_progress_is_lines_in_a_log():
     assert log.getvalue() == "[1/2] ConfigMap ns/a created\nand so on\n"
 
 
+@pytest.mark.parametrize(("stream", "told"), [(io.StringIO, 2), (Terminal, 3)])
+def test_a_log_gets_the_first_word_on_a_topic(stream, told):
+    place = stream()
+    progress = Progress(1, place)
+    progress.say("a is held for 0s", topic={"a"})
+    progress.say("a is held for 5s", topic={"a"})
+    progress.say("b is held for 0s", topic={"b"})
+    assert place.getvalue().count("is held") == told
+
+
 def test_progress_is_one_line_on_a_terminal():
     terminal = Terminal()
     progress = Progress(0, terminal)
