@@ -9,6 +9,7 @@ from certwright.operators.resources import GarbageCollectorSettings
 from certwright.testkit.builders import config_map
 
 PREFIX = "resources.gardener.cloud"
+OURS = "resources.certwright.dev"
 FINALIZER = f"{PREFIX}/gardener-resource-manager"
 COLLECTABLE = {f"{PREFIX}/garbage-collectable-reference": "true"}
 HOLD = ["example.com/hold"]
@@ -103,3 +104,33 @@ async def test_what_another_class_has_not_let_go_of_is_waited_for(keeping, healt
     assert (await keeping.get("web"))["metadata"]["finalizers"] == [FINALIZER]
     assert await keeping.exists(ConfigMap, "a") == {"a"}
     assert await keeping.conditions("web") == healthy
+
+
+@pytest.mark.parametrize("when", ["before", "later"])
+async def test_what_holds_up_a_deletion_is_forced_on_request(embedded_keeping, when):
+    """Embedded, for the time it is given. Objects of others are theirs to release."""
+    keeping = embedded_keeping
+    force = f"{OURS}/force-delete"
+    await keeping.declare("web", config_map("stuck"), config_map("lost"), config_map("quick"))
+    await keeping.settle()
+    await keeping.cluster.patch(ConfigMap, "stuck", {"metadata": {"finalizers": HOLD}})
+    theirs = {"finalizers": HOLD, "annotations": {f"{PREFIX}/origin": "elsewhere:a/b"}}
+    await keeping.cluster.patch(ConfigMap, "lost", {"metadata": theirs})
+    if when == "before":
+        await keeping.annotate("web", force, "true")
+    await delete(keeping)
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, "stuck", "lost", "quick") == {"stuck", "lost"}
+    if when == "later":
+        await keeping.cluster.advance(minutes=5)
+        assert await keeping.exists(ConfigMap, "stuck") == {"stuck"}
+        await keeping.annotate("web", force, "true")
+        await keeping.settle()
+    else:
+        await keeping.cluster.advance(seconds=9)
+        assert await keeping.exists(ConfigMap, "stuck") == {"stuck"}, "it has ten seconds"
+        await keeping.cluster.advance(seconds=10)
+    assert await keeping.exists(ConfigMap, "stuck") == set()
+    assert await keeping.find(keeping.kind, "web") is None
+    lost = (await keeping.find(ConfigMap, "lost"))["metadata"]
+    assert (lost["finalizers"], "deletionTimestamp" in lost) == (HOLD, False)
