@@ -6,7 +6,7 @@ from pathlib import Path
 
 from certwright.cli.connection import connected
 from certwright.cli.options import Output
-from certwright.cli.printing import document, table
+from certwright.cli.printing import document, fitted, table, terminal_width
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
 from certwright.managed import COLLECTABLE
@@ -20,9 +20,9 @@ async def collect_garbage(
     async with connected(*where) as to:
         done = await collect(to.client, settings, SYSTEM)
     if output is not Output.TABLE:
-        print(document(report_document(done), output))
+        print(document(report_document(done, dry_run=settings.dry_run), output))
     elif done.report.judgements:
-        print(report_table(done.report))
+        print(fitted(report_table(done.report), terminal_width()))
     print(outcome(done, dry_run=settings.dry_run), file=sys.stderr)
     for failure in done.failures:
         print(f"error: {failure}", file=sys.stderr)
@@ -38,7 +38,7 @@ def report_table(report: Report) -> str:
     return table(("KIND", "NAME", "VERDICT", "WHY"), rows)
 
 
-def report_document(done: Pass) -> JsonObject:
+def report_document(done: Pass, *, dry_run: bool) -> JsonObject:
     """Return the same for programs."""
     deleted = {candidate.uid for candidate in done.deleted}
     return {
@@ -50,7 +50,10 @@ def report_document(done: Pass) -> JsonObject:
                 "deleted": one.candidate.uid in deleted,
             }
             for one in done.report.judgements
-        ]
+        ],
+        "dryRun": dry_run,
+        "summary": outcome(done, dry_run=dry_run),
+        "problems": [str(failure) for failure in done.failures],
     }
 
 

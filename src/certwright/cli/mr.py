@@ -63,13 +63,16 @@ async def show_list(where: Where, output: Output, *, everywhere: bool) -> int:
     return 0
 
 
-async def explain(where: Where, name: str) -> int:
+async def explain(where: Where, name: str, output: Output) -> int:
     """Print everything worth knowing about one ManagedResource."""
     async with connected(where.kubeconfig, where.context, where.namespace) as to:
         resource = await _get(to, name)
         names = [str(r.get("name")) for r in resource["spec"].get("secretRefs") or ()]
         secrets = [await _about_secret(to.client, Key(to.namespace, one)) for one in names]
-    print(explanation(resource, secrets, SYSTEM.now()))
+    if output is Output.TABLE:
+        print(explanation(resource, secrets, SYSTEM.now()))
+    else:
+        print(document({"resource": resource, "secrets": secrets}, output))
     return 0
 
 

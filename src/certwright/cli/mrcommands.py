@@ -59,6 +59,7 @@ def list_(
 def explain(
     name: Name,
     namespace: Namespace = None,
+    output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
@@ -67,7 +68,7 @@ def explain(
     from certwright.cli.mr import Where
     from certwright.cli.mr import explain as told
 
-    run_once(told(Where(kubeconfig, context, namespace), name))
+    run_once(told(Where(kubeconfig, context, namespace), name, output))
 
 
 @commands.command(

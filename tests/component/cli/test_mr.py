@@ -85,6 +85,13 @@ def test_explain(cli, web, create):
     assert "✗ broken, x.yaml: document 1 (line 1): " in odd.out
 
 
+def test_explain_for_programs(cli, web):
+    told = json.loads(cli("mr", "explain", "web", "-o", "json").out)
+    assert told["resource"]["metadata"]["name"] == "web"
+    assert told["secrets"][0].startswith("✓ web: 2 objects")
+    assert yaml.safe_load(cli("mr", "explain", "web", "-o", "yaml").out)["secrets"]
+
+
 def test_who_may_not_read_secrets_gets_the_rest_explained(cli, web, as_reader_of):
     done = cli("mr", "explain", "web", *as_reader_of("managedresources"))
     assert done.code == 0
@@ -288,8 +295,12 @@ def test_gc_lists_then_deletes(cli, create, ask):
     assert "Pod default/p uses it" in dry.out
     assert "1 would be deleted" in dry.err
     assert ask.names(ConfigMap) == {"old", "mine"}
-    done = cli(*words, "-o", "json")
-    assert [o["deleted"] for o in json.loads(done.out)["objects"]] == [True, False]
+    tried = json.loads(cli(*words, "--dry-run", "-o", "json").out)
+    assert (tried["dryRun"], tried["problems"]) == (True, [])
+    assert tried["summary"].startswith("1 would be deleted")
+    done = json.loads(cli(*words, "-o", "json").out)
+    assert [one["deleted"] for one in done["objects"]] == [True, False]
+    assert (done["dryRun"], done["summary"]) == (False, "1 deleted")
     assert ask.names(ConfigMap) == {"mine"}
     assert ask.names(Secret) == {"used"}
     assert "error: --minimum-lifetime: " in cli("gc", "--minimum-lifetime", "soon").err
