@@ -4,6 +4,8 @@ import pytest
 
 from certwright.kube import Invalid
 from certwright.kube.kinds import ConfigMap
+from certwright.runtime import Metrics
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map
 
 NAMES = [f"cm-{number}" for number in range(8)]
@@ -151,6 +153,25 @@ async def test_without_a_part_of_the_inventory_nothing_goes_until_it_is_back(
     assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES[:4])
     [left] = await companions(keeping)
     assert await keeping.exists(ConfigMap, left, second) == {left}
+
+
+@pytest.mark.parametrize("suspend", [True, False])
+async def test_the_loss_is_told_and_no_defect_of_ours(embedded_cluster, keeping_on, suspend):
+    metrics = Metrics()
+    async with EmbeddedCluster(metrics=metrics) as cluster:
+        keeping = keeping_on(cluster)
+        _, second = await declared(keeping, suspend=False)
+        await keeping.change("web", suspend=suspend)
+        await keeping.settle()
+        await cluster.stop()
+        await delete(keeping, second)
+        await keeping.settle()
+        assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+        assert second in await keeping.message("web")
+        for controller in ("managedresource", "health"):
+            labels = {"controller": controller}
+            name = "controller_runtime_reconcile_errors_total"
+            assert not metrics.registry.get_sample_value(name, labels)
 
 
 @pytest.mark.parametrize("meddle", [delete, unlabel])

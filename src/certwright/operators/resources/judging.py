@@ -10,7 +10,7 @@ from certwright.kube import Key
 from certwright.operators.resources import claims
 from certwright.operators.resources.conditions import APPLIED, Claim
 from certwright.operators.resources.entry import is_deleting, is_ignored
-from certwright.operators.resources.gathering import known_inventory
+from certwright.operators.resources.gathering import InventoryLost, known_inventory
 from certwright.operators.resources.healthchecks import Judgement
 from certwright.operators.resources.inventory import in_order, ref_of
 from certwright.operators.resources.keeper import Keeper, Look
@@ -50,6 +50,9 @@ async def judge(look: Look, *, hindrance: Claim | None = None) -> bool:
     """Judge the whole inventory and write what changed, if it is applied and ours to judge.
 
     Returns whether everything is there.
+
+    Raises:
+        InventoryLost: a part of the inventory is gone, so nobody knows what to judge.
     """
     said: list[Claim] = []
     complete = True
@@ -84,7 +87,11 @@ class Judge:
         if not self._is_due(look):
             return DONE
         suspended = claims.suspended() if look.resource.spec.suspend else None
-        if not await judge(look, hindrance=suspended):
+        try:
+            complete = await judge(look, hindrance=suspended)
+        except InventoryLost:
+            return DONE  # whoever applies says so
+        if not complete:
             memories.unsettle(key)
             self._keeper.wake_apply(key)
         elif settled:

@@ -64,10 +64,17 @@ class Reconciler:
             case Step.DELETE:
                 return await Departure(look).leave()
             case Step.JUDGE:
-                await judge(look, hindrance=claims.suspended())
-                return DONE
+                return await self._judge(look)
             case Step.RECONCILE:
                 return await self._reconcile(look, decision)
+
+    async def _judge(self, look: Look) -> Outcome:
+        try:
+            await judge(look, hindrance=claims.suspended())
+        except InventoryLost as error:
+            await self._say(look, claims.apply_failed([str(error)]))
+            return look.later()
+        return DONE
 
     async def _restore(self, look: Look, step: Step) -> str:
         """Restore what others took from the inventory; return what keeps us from it.
