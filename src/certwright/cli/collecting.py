@@ -4,7 +4,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from certwright.cli.connection import connected
+from certwright.cli.connection import connected, require_name
 from certwright.cli.options import Output
 from certwright.cli.printing import document, fitted, table, terminal_width
 from certwright.clock import SYSTEM
@@ -17,6 +17,8 @@ async def collect_garbage(
     where: tuple[Path | None, str | None], settings: Settings, output: Output
 ) -> int:
     """Make one pass over the cluster and print what was found; return 2 if something failed."""
+    for namespace in settings.namespaces:
+        require_name(namespace, "namespace")
     async with connected(*where) as to:
         done = await collect(to.client, settings, SYSTEM)
     if output is not Output.TABLE:

@@ -11,7 +11,7 @@ from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
 from certwright.cli.patience import TellingTransport
 from certwright.client import Client, HttpTransport, load_config
-from certwright.kube import ApiError
+from certwright.kube import ApiError, dns_label_problems, dns_subdomain_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,27 @@ class Connection:
 async def connected(
     kubeconfig: Path | None, context: str | None, namespace: str | None = None
 ) -> AsyncIterator[Connection]:
-    """Connect as kubectl would; warnings of the server, and its silence, go to standard error."""
+    """Connect as kubectl would; warnings of the server, and its silence, go to standard error.
+
+    Raises:
+        UsageError: no namespace can have this name.
+    """
     config = load_config(kubeconfig, context)
+    require_name(namespace or config.namespace or "default", "namespace")
     transport = TellingTransport(HttpTransport(config), config.server)
     async with Client(transport, on_warning=_warn) as client:
         yield Connection(client, namespace or config.namespace or "default")
+
+
+def require_name(name: str, what: str) -> None:
+    """Refuse what cannot be the name of a namespace or another object.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    problems = dns_label_problems(name) if what == "namespace" else dns_subdomain_problems(name)
+    if problems:
+        raise UsageError(f"{what} {name!r}: {'; '.join(problems)}")
 
 
 def run_once(main: Coroutine[Any, Any, int]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from certwright.api.resources import ManagedResource
 from certwright.apply import human_duration, read_secret
 from certwright.cli.confirming import confirm
-from certwright.cli.connection import Connection, connected
+from certwright.cli.connection import Connection, connected, require_name
 from certwright.cli.errors import UsageError
 from certwright.cli.managerflags import Given
 from certwright.cli.mrview import consequences, counted, explanation, list_table
@@ -157,6 +157,7 @@ async def force_delete(
 
 
 async def _get(to: Connection, name: str) -> JsonObject:
+    require_name(name, "ManagedResource")
     try:
         return _headed(await to.client.get(_RESOURCE, Key(to.namespace, name)))
     except NotFound:

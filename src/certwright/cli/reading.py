@@ -79,6 +79,9 @@ def _problem(obj: JsonObject) -> str:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return "no metadata.name; what is applied has a name (generateName is for kubectl create)"
+    for part in ("labels", "annotations"):
+        if not isinstance(metadata.get(part) or {}, dict):
+            return f"metadata.{part} is not a map of names to texts"
     if not isinstance(metadata.get("namespace") or "", str):
         return f"metadata.namespace {metadata['namespace']!r} is not text; put it in quotes"
     try:

@@ -52,7 +52,7 @@ def test_apply_diff_prune_and_delete(namespace, tmp_path, monkeypatch, capsys):
     write(config_map("a", {"k": "2"}), deployment("web", replicas=0))
     code, out = run("diff", "-f", str(path), "--prune")
     assert code == 1
-    assert f"Secret {namespace}/s deleted" in out
+    assert f"Secret {namespace}/s would be deleted" in out
     assert run("apply", "-f", str(path), "--prune")[0] == 0
     assert "Secret" not in run("tree")[1]
     code, out = run("delete", "--wait", "--timeout", "30s")
@@ -89,7 +89,7 @@ def test_managed_resources_are_explained_and_compared(
         return ending.value.code, capsys.readouterr().out
 
     code, out = run("mr", "diff", "web")
-    assert (code, f"ConfigMap {namespace}/kept created" in out) == (1, True)
+    assert (code, f"ConfigMap {namespace}/kept would be created" in out) == (1, True)
     code, out = run("mr", "explain", "web")
     assert (code, "✓ web: 1 object under o.yaml" in out) == (0, True)
     assert "web" in run("mr", "list")[1]

@@ -99,6 +99,27 @@ def test_who_may_not_read_secrets_gets_the_rest_explained(cli, web, as_reader_of
     assert '? web: secrets "web" is forbidden' in done.out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mr", "list", "-n", "a/b"),
+        ("mr", "explain", "a/b"),
+        ("mr", "diff", ""),
+        ("mr", "force-delete", "../web", "-y"),
+        ("gc", "-n", "a/b"),
+        ("tree", "-i", "app", "-n", "a/b"),
+        ("delete", "-i", "app", "-n", "A"),
+    ],
+    ids=" ".join,
+)
+def test_names_that_cannot_be_are_refused_in_one_line(cli, words):
+    done = cli(*words)
+    assert done.code == 2
+    assert done.err.startswith(("error: namespace ", "error: ManagedResource "))
+    assert "must consist of lower case" in done.err
+    assert done.err.count("\n") == 1
+
+
 def test_an_empty_namespace_is_said_to_be_empty(cli, installed):
     done = cli("mr", "list", "-n", "nobody")
     assert (done.code, done.out) == (0, "")

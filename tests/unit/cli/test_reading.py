@@ -56,6 +56,7 @@ def test_standard_input(monkeypatch):
         ("{apiVersion: v1, kind: A, metadata: {name: a/b}}", "'a/b' is not a possible namespace"),
         ("{apiVersion: v1, kind: A, metadata: {name: ''}}", "not a possible namespace and name"),
         ("{apiVersion: v1, kind: A, metadata: {name: a, namespace: [b]}}", "is not text"),
+        ("{apiVersion: v1, kind: A, metadata: {name: a, labels: [b]}}", "metadata.labels is not a"),
         ("{kind: List, items: [1]}", "a number instead of an object"),
         ("!!python/object/apply:os.getcwd []", "document 1 (line 1)"),
         (b"#" * (16 * 1024 * 1024 + 1), "bytes of manifests"),
