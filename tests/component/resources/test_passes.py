@@ -98,10 +98,14 @@ async def test_a_repair_takes_one_pass(counted, number):
 async def test_a_status_that_others_write_is_judged_and_nothing_else(counted):
     await counted.keeping.declare("web", deployment("d"), *several(3))
     await counted.settle()
+    await counted.keeping.cluster.advance(minutes=3)
+    await counted.settle()
     await counted.keeping.cluster.patch(
         Deployment, "d", {"status": AVAILABLE}, subresource="status"
     )
     assert await counted.settle() == (0, 0, 1)
+    await counted.keeping.cluster.advance(minutes=3)
+    assert await counted.settle() == (0, 0, 0), "nor when everything is looked at"
 
 
 async def test_the_end_takes_one_pass_and_a_glance_at_what_is_gone(counted):

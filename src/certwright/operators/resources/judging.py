@@ -95,7 +95,7 @@ class Judge:
             memories.unsettle(key)
             self._keeper.wake_apply(key)
         elif settled:
-            look.remembered.follow(look.store, look.unchanged())
+            look.remembered.follow(entry, look.unchanged())
         period = self._keeper.configuration.controllers.health.sync_period
         return again(period) if look.remembered.unwatched is not None and period else DONE
 

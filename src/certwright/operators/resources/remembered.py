@@ -112,12 +112,11 @@ class Remembered:
         lingering.announced = True
         return True
 
-    def follow(self, store: Store, entry: Entry | None) -> None:
-        """Note that we ourselves changed the status of what is settled; None if others did."""
-        if self.settled is None or entry is None:
-            return
-        held = ((s, entry if s is store else e) for s, e in self.settled.held)
-        self.settled = Settled(tuple(held))
+    def follow(self, old: Entry, new: Entry | None) -> None:
+        """Note that what is settled changed in a way that needs no pass; None if others did it."""
+        if self.settled is not None and new is not None:
+            held = ((store, new if entry is old else entry) for store, entry in self.settled.held)
+            self.settled = Settled(tuple(held))
 
 
 class Memories:
@@ -155,6 +154,12 @@ class Memories:
         if known is not None:
             known.settled = None
             known.disturbed = True
+
+    def follow(self, key: Key, old: Entry, new: Entry) -> None:
+        """Note that an object changed in a way that needs no pass."""
+        known = self._known.get(key)
+        if known is not None:
+            known.follow(old, new)
 
     def touch(self, key: Key, companion: str) -> None:
         """Note that somebody else deleted or changed a part of an inventory."""

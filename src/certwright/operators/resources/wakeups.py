@@ -60,7 +60,8 @@ class Wakeups:
     """A `Watcher` of the target that wakes ManagedResources.
 
     *apply* and *judge* wake one of the two controllers, *unsettle* says that something changed
-    which no object shows; *waiting* yields who waits for a kind.
+    which no object shows, and *follow* that an object changed which needs no repair; *waiting*
+    yields who waits for a kind.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Wakeups:
         apply: Wake,
         judge: Wake,
         unsettle: Wake,
+        follow: Callable[[Key, Entry, Entry], None],
         waiting: Callable[[], Iterable[Key]],
     ) -> None:
         self._targets = targets
@@ -78,15 +80,18 @@ class Wakeups:
         self._apply = apply
         self._judge = judge
         self._unsettle = unsettle
+        self._follow = follow
         self._waiting = waiting
 
     def changed(self, _resource: Resource, old: Entry | None, new: Entry | None) -> None:
         """Wake whose object it is, and whose it was."""
-        wake = self._apply if could_be_drift(old, new) else self._judge
+        is_drift = could_be_drift(old, new)
         for key in self._owners(old, new):
             if new is None:
                 self._unsettle(key)  # a store that is closed goes on holding it
-            wake(key)
+            elif old is not None and not is_drift:
+                self._follow(key, old, new)
+            (self._apply if is_drift else self._judge)(key)
 
     def scaled(self, kind: str, key: Key) -> None:
         """Wake whose workload is scaled by others from now on, or no longer."""

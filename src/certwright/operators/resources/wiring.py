@@ -156,6 +156,7 @@ class _Assembly:
             apply=self._wake("apply"),
             judge=judge,
             unsettle=memories.unsettle,
+            follow=memories.follow,
             waiting=memories.awaiting_kinds,
         )
         secrets = Secrets(

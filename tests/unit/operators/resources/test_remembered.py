@@ -53,14 +53,24 @@ def test_facts_that_no_store_shows_unsettle():
     assert not memories.is_settled(KEY)
 
 
-def test_our_own_status_is_followed():
-    held, written = entry(1), entry(2)
+def test_a_change_that_needs_no_pass_is_followed():
+    memories, held, written = Memories(), entry(1), entry(2)
     store = store_with(held)
-    remembered = Remembered(settled=Settled(((store, held),)))
+    memories.follow(KEY, held, written)
+    memories.of(KEY).settled = Settled(((store, held),))
     store.upsert(written)
-    remembered.follow(store, written)
-    assert remembered.settled is not None
-    assert remembered.settled.still()
+    memories.follow(KEY, held, written)
+    assert memories.is_settled(KEY)
+
+
+def test_no_other_change_is_followed_by_mistake():
+    memories, held = Memories(), entry(1)
+    store = store_with(held)
+    memories.of(KEY).settled = Settled(((store, held),))
+    store.upsert(entry(2))
+    store.upsert(later := entry(3))
+    memories.follow(KEY, entry(2), later)
+    assert not memories.is_settled(KEY)
 
 
 def test_what_lingers_is_told_when_it_changes_and_once_a_minute():
