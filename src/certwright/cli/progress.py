@@ -6,6 +6,7 @@ from typing import Final, TextIO
 from certwright.apply import Entry, Live, ObjectRef
 from certwright.cli.patience import CLEAR_LINE
 from certwright.cli.printing import one_line
+from certwright.cli.results import named_once
 from certwright.clock import SYSTEM, Clock
 
 _WIDTH: Final = 100
@@ -45,13 +46,13 @@ class Progress:
     def __call__(self, entry: Entry, live: Live | None) -> None:
         """Note that one object is done."""
         del live
-        self.done(entry.ref, entry.told(planned=self._dry_run))
+        self.done(entry.ref, named_once(entry).told(planned=self._dry_run))
 
-    def done(self, ref: ObjectRef, told: str) -> None:
+    def done(self, ref: ObjectRef, text: str) -> None:
         """Note that one object is done, in so many words."""
         self._done.add(ref)
         done = len(self._done)
-        self.say(f"[{done}/{max(self._total, done)}] {told}")
+        self.say(f"[{done}/{max(self._total, done)}] {text}")
 
     def say(self, text: str, topic: object = None) -> None:
         """Tell something, unless it is what was told last.

@@ -1,6 +1,7 @@
 """What became of objects, as a table, JSON or YAML."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from certwright.apply import Action, ChangeSet, Entry
@@ -36,8 +37,15 @@ def differences(changes: ChangeSet, output: Output, problems: Sequence[str] = ()
     """Return the objects that would change, field by field."""
     if output is not Output.TABLE:
         return rendered(changes, output, problems, dry_run=True)
-    shown = ChangeSet.of(entry for entry in changes.entries if entry.action not in _QUIET)
+    shown = ChangeSet.of(
+        named_once(entry) for entry in changes.entries if entry.action not in _QUIET
+    )
     return shown.render(planned=True) or "nothing differs"
+
+
+def named_once(entry: Entry) -> Entry:
+    """Return an entry whose reason does not name the object again."""
+    return replace(entry, reason=unnamed(entry.reason))
 
 
 def code_of_diff(changes: ChangeSet) -> int:
@@ -54,5 +62,5 @@ def code_of_apply(changes: ChangeSet) -> int:
 
 def _row(entry: Entry, *, planned: bool) -> tuple[str, str, str, str]:
     writer = f" (last written by {entry.writer})" if entry.writer else ""
-    why = one_line(f"{unnamed(entry.reason)}{writer}", _LONGEST_REASON)
+    why = one_line(f"{named_once(entry).reason}{writer}", _LONGEST_REASON)
     return entry.ref.kind, str(entry.ref.key), entry.action.told(planned=planned), why

@@ -71,6 +71,11 @@ def test_reasons_say_what_is_wrong_before_the_line_ends(monkeypatch):
     )
     assert line.endswith("the point")
     assert "error during apply" not in line
+    log = io.StringIO()
+    Progress(1, log)(Entry(REF, Action.FAILED, why), None)
+    assert log.getvalue().startswith("[1/1] ConfigMap ns/a failed: xxx")
+    compared = differences(ChangeSet.of([Entry(REF, Action.FAILED, why)]), Output.TABLE)
+    assert compared.startswith("ConfigMap ns/a failed: xxx")
 
 
 def test_differences_leave_out_what_is_the_same():
