@@ -2,8 +2,10 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -80,11 +82,24 @@ def unit(namespace: str, name: str) -> JsonObject:
 
 async def create_all(client: Client, objects: Iterable[JsonObject]) -> None:
     """Create objects, some at a time."""
-    rest = list(objects)
-    for first in range(0, len(rest), BATCH):
+    await _each([partial(client.create, obj) for obj in objects])
+
+
+async def delete_units(client: Client, namespace: str, names_: Iterable[str]) -> None:
+    """Ask for the deletion of ManagedResources, some at a time.
+
+    A request for all would do: but the API server then marks one after the other, and nobody
+    who waits for that can be faster.
+    """
+    keys = [Key(namespace, name) for name in names_]
+    await _each([partial(client.delete, ManagedResource, key) for key in keys])
+
+
+async def _each(calls: Sequence[Callable[[], Coroutine[Any, Any, object]]]) -> None:
+    for first in range(0, len(calls), BATCH):
         async with asyncio.TaskGroup() as group:
-            for obj in rest[first : first + BATCH]:
-                group.create_task(client.create(obj))
+            for call in calls[first : first + BATCH]:
+                group.create_task(call())
 
 
 class _Condition(msgspec.Struct):
