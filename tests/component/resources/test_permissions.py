@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from certwright.client import Client
-from certwright.kube.kinds import ConfigMap, Service
+from certwright.kube.kinds import ConfigMap, Secret, Service
 from certwright.runtime import Manager
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
@@ -187,3 +187,31 @@ async def test_secrets_that_may_not_be_read_delete_nothing(embedded_keeping, hea
             await asyncio.sleep(600)
             assert await keeping.conditions("web") == healthy
             assert await keeping.exists(ConfigMap, "a", "b") == {"b"}
+
+
+async def test_parts_of_an_inventory_that_may_not_be_watched_are_kept_all_the_same(
+    embedded_keeping, healthy
+):
+    """Only that nobody notices when they are deleted: a role may be older than the program."""
+    rules = [
+        rule("", "secrets", ALL),
+        rule("", "configmaps", "get create patch delete"),
+        rule("resources.gardener.cloud", "managedresources", ALL),
+        rule("resources.gardener.cloud", "managedresources/status", ALL),
+    ]
+    async with EmbeddedCluster(seed=7, rbac=True) as cluster:
+        keeping = type(embedded_keeping)(cluster)
+        await grant(cluster, *rules)
+        large = {"n": "x" * 250_000}
+        names = ["a", "b", "c"]
+        objects = [{**config_map(name, annotations=large), "kind": "Secret"} for name in names]
+        await keeping.declare("web", *[{**obj, "data": {}} for obj in objects])
+        async with running(keeping, ActingAs(cluster.client.transport, USER)):
+            await asyncio.sleep(60)
+            assert await keeping.conditions("web") == healthy
+            [part] = (await keeping.status("web"))["inventoryRefs"]
+            assert await keeping.exists(ConfigMap, part["name"]) == {part["name"]}
+            await cluster.delete(keeping.kind, "web")
+            await asyncio.sleep(60)
+            assert await keeping.exists(Secret, *names) == set()
+            assert await keeping.find(keeping.kind, "web") is None
