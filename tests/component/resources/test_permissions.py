@@ -189,23 +189,29 @@ async def test_secrets_that_may_not_be_read_delete_nothing(embedded_keeping, hea
             assert await keeping.exists(ConfigMap, "a", "b") == {"b"}
 
 
+KEEPING = [
+    rule("", "secrets", ALL),
+    rule("resources.gardener.cloud", "managedresources", ALL),
+    rule("resources.gardener.cloud", "managedresources/status", ALL),
+]
+
+
+async def declare_large(keeping):
+    """Declare Secrets whose inventory needs a ConfigMap beside the status; return their names."""
+    large, names = {"n": "x" * 250_000}, ["a", "b", "c"]
+    objects = [{**config_map(name, annotations=large), "kind": "Secret"} for name in names]
+    await keeping.declare("web", *[{**obj, "data": {}} for obj in objects])
+    return names
+
+
 async def test_parts_of_an_inventory_that_may_not_be_watched_are_kept_all_the_same(
     embedded_keeping, healthy
 ):
     """Only that nobody notices when they are deleted: a role may be older than the program."""
-    rules = [
-        rule("", "secrets", ALL),
-        rule("", "configmaps", "get create patch delete"),
-        rule("resources.gardener.cloud", "managedresources", ALL),
-        rule("resources.gardener.cloud", "managedresources/status", ALL),
-    ]
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
         keeping = type(embedded_keeping)(cluster)
-        await grant(cluster, *rules)
-        large = {"n": "x" * 250_000}
-        names = ["a", "b", "c"]
-        objects = [{**config_map(name, annotations=large), "kind": "Secret"} for name in names]
-        await keeping.declare("web", *[{**obj, "data": {}} for obj in objects])
+        await grant(cluster, *KEEPING, rule("", "configmaps", "get create patch delete"))
+        names = await declare_large(keeping)
         async with running(keeping, ActingAs(cluster.client.transport, USER)):
             await asyncio.sleep(60)
             assert await keeping.conditions("web") == healthy
@@ -215,3 +221,19 @@ async def test_parts_of_an_inventory_that_may_not_be_watched_are_kept_all_the_sa
             await asyncio.sleep(60)
             assert await keeping.exists(Secret, *names) == set()
             assert await keeping.find(keeping.kind, "web") is None
+
+
+async def test_parts_of_an_inventory_that_may_not_be_written_are_named(embedded_keeping, healthy):
+    async with EmbeddedCluster(seed=7, rbac=True) as cluster:
+        keeping = type(embedded_keeping)(cluster)
+        await grant(cluster, *KEEPING)
+        await declare_large(keeping)
+        async with running(keeping, ActingAs(cluster.client.transport, USER)):
+            await asyncio.sleep(60)
+            assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+            message = await keeping.message("web")
+            assert message.startswith(f"the ConfigMap {keeping.namespace}/web-inventory-")
+            assert 'cannot patch resource "configmaps"' in message
+            await grant(cluster, *KEEPING, rule("", "configmaps", ALL))
+            await asyncio.sleep(600)
+            assert await keeping.conditions("web") == healthy

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from certwright.api.resources import InventoryReference, ObjectReference
-from certwright.kube import Key
+from certwright.client import TransportError
+from certwright.kube import ApiError, Conflict, Key
 from certwright.operators.resources.companions import companion, companion_name, split
 from certwright.operators.resources.keeper import Look
 from certwright.operators.resources.status import Update
@@ -25,10 +26,18 @@ class Placed:
         return [*self.companions, *self.obsolete]
 
 
+class Unplaced(Exception):
+    """A part of an inventory cannot be written now: what it lists must not be created."""
+
+
 async def place(look: Look, references: Sequence[ObjectReference]) -> Placed:
     """Write what does not fit into the status; return what is to stand there.
 
     Companions that are no longer needed are deleted by `drop_companions`, after that.
+
+    Raises:
+        Unplaced: a companion cannot be written.
+        Conflict: this is an old state of the ManagedResource; look again.
     """
     parts = split(references)
     names = [companion_name(look.resource, entries) for entries in parts.companions]
@@ -45,8 +54,8 @@ async def restore_companions(look: Look) -> None:
     """Write companions again that others deleted or changed: what is remembered is right.
 
     Raises:
+        Unplaced: one cannot be written.
         Conflict: this is an old state of the ManagedResource; look again.
-        ApiError, TransportError: one cannot be written now.
     """
     known = look.remembered.companions
     for name in sorted(look.remembered.touched & known.keys()):
@@ -65,5 +74,13 @@ async def drop_companions(look: Look, placed: Placed) -> None:
 async def _write(look: Look, name: str, entries: Sequence[ObjectReference]) -> None:
     await look.confirm()
     obj = companion(look.resource, name, entries, label=look.keeper.managed_by)
-    untouched = await look.keeper.companions.write(obj, look.key)
+    try:
+        untouched = await look.keeper.companions.write(obj, look.key)
+    except Conflict:
+        raise
+    except (ApiError, TransportError) as error:
+        key = Key(look.key.namespace, name)
+        raise Unplaced(
+            f"the ConfigMap {key} with a part of the inventory cannot be written: {error}"
+        ) from error
     look.remembered.note_companion(name, entries, untouched=untouched)

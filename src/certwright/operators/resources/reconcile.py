@@ -24,7 +24,7 @@ from certwright.operators.resources.gathering import (
 )
 from certwright.operators.resources.judging import judge
 from certwright.operators.resources.keeper import Keeper, Look, OutOfDate
-from certwright.operators.resources.placing import restore_companions
+from certwright.operators.resources.placing import Unplaced, restore_companions
 from certwright.operators.resources.remembered import Settled
 from certwright.operators.resources.status import Update
 from certwright.runtime import DONE, WAIT, Context, Outcome, again
@@ -86,9 +86,7 @@ class Reconciler:
             return ""
         try:
             await restore_companions(look)
-        except Conflict:
-            raise
-        except (ApiError, TransportError) as error:
+        except Unplaced as error:
             return "" if step is Step.DELETE else str(error)
         return ""
 
@@ -134,6 +132,9 @@ class Reconciler:
             await self._carry_out(application, decision)
         except OutOfDate as error:
             raise Conflict(str(error)) from error
+        except Unplaced as error:
+            await self._say(look, claims.apply_failed([str(error)]))
+            return look.later()
         return self._outcome(look, application)
 
     async def _carry_out(self, application: Application, decision: Decision) -> None:
