@@ -20,7 +20,9 @@ from certwright.apply.memory import Memory
 from certwright.apply.ordering import is_awaited, stages, waves
 from certwright.apply.refs import ObjectRef
 from certwright.apply.wanted import Owner, Wanted
+from certwright.client import TransportError
 from certwright.clock import SYSTEM, Clock
+from certwright.kube import ApiError
 
 CONCURRENCY: Final = 8
 ESTABLISHED_SECONDS: Final = 10.0
@@ -130,14 +132,20 @@ class Engine:
         return report.in_order([ref for wave in planned for ref in wave])
 
     async def _await(self, finding: Finding) -> Finding:
-        """Wait a moment until the server serves a new kind."""
+        """Wait a moment until the server serves a new kind.
+
+        If nobody can say, those who need it find out.
+        """
         live, ref = finding.live, finding.entry.ref
         if not is_definition(ref) or live is None or is_established(live):
             return finding
         if finding.entry.action in _LINGERS:
             return finding
-        resource = await self._cluster.resource(ref.gvk)
-        later = await self._cluster.until(resource, ref.key, is_decided, ESTABLISHED_SECONDS)
+        try:
+            resource = await self._cluster.resource(ref.gvk)
+            later = await self._cluster.until(resource, ref.key, is_decided, ESTABLISHED_SECONDS)
+        except (ApiError, TransportError):
+            return finding
         return Finding(finding.entry, later or live)
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from certwright.apply import Action
-from certwright.kube import Forbidden, NotFound
+from certwright.kube import Forbidden, InternalError, NotFound
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace
 from certwright.testkit.builders import config_map, deployment, namespace, secret
 
@@ -179,3 +179,16 @@ async def test_a_kind_the_server_does_not_know_everywhere_yet_is_tried_again(ben
     changes = await bench.apply_as_is(*objects)
     assert bench.told(changes)["Toy/a"] == ("created" if young else "failed")
     assert len(refused) == (2 if young else 1)
+
+
+async def test_a_definition_nobody_can_tell_about_keeps_nobody_else(bench, toy):
+    asked = []
+
+    async def broken(resource, *_):
+        asked.append(resource)
+        raise InternalError("etcdserver: leader changed")
+
+    bench.direct.until = broken
+    changes = await bench.apply_as_is(toy.crd(), bench.placed(config_map("c")))
+    assert asked == [CustomResourceDefinition]
+    assert set(bench.told(changes).values()) == {"created"}
