@@ -402,6 +402,9 @@ async def inventory_beside(cluster):
     await done(cluster)
     for name in await cluster.names(ConfigMap, labels=f"{OURS}/inventory"):
         await cluster.delete(ConfigMap, name)
+        await done(cluster)
+        # Who dies in that moment cannot know what it said; all that is wanted is listed again.
+        await annotate(cluster, "web", **{f"{OURS}/forget-inventory": name})
     await done(cluster)
     await rewrite(cluster, "web", config("steady"))
 

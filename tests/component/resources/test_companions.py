@@ -155,6 +155,27 @@ async def test_without_a_part_of_the_inventory_nothing_goes_until_it_is_back(
     assert await keeping.exists(ConfigMap, left, second) == {left}
 
 
+@pytest.mark.parametrize("meddle", [delete, replace])
+async def test_a_part_that_will_not_come_back_can_be_given_up(keeping, healthy, meddle):
+    first, second = await declared(keeping)
+    await keeping.cluster.stop()
+    await meddle(keeping, second)
+    await keeping.change("web", secretRefs=[{"name": "one"}])
+    await keeping.settle()
+    told = await keeping.message("web")
+    forget = "resources.certwright.dev/forget-inventory"
+    assert f"annotate the ManagedResource with {forget}={second}: " in told
+    await keeping.annotate("web", forget, first)
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"  # another one
+    await keeping.annotate("web", forget, second)
+    await keeping.settle()
+    assert await keeping.conditions("web") == healthy
+    listed_there_only = NAMES[6:]
+    assert await keeping.exists(ConfigMap, *NAMES) == {*NAMES[:4], *listed_there_only}
+    assert await keeping.exists(ConfigMap, second) == set()
+
+
 @pytest.mark.parametrize("suspend", [True, False])
 async def test_the_loss_is_told_and_no_defect_of_ours(embedded_cluster, keeping_on, suspend):
     metrics = Metrics()

@@ -13,6 +13,7 @@ from certwright.kube import (
     NotFound,
     ServiceUnavailable,
 )
+from certwright.operators.resources import keys
 from certwright.operators.resources.desired import (
     DecodedSecret,
     Desired,
@@ -95,6 +96,8 @@ async def gather(look: Look, secrets: Sequence[Entry]) -> Facts:
 async def known_inventory(look: Look) -> list[ObjectReference]:
     """Return the inventory, also the part of it that does not fit into the status.
 
+    A part that is lost is left out if somebody asks for it: what only it listed stays.
+
     Raises:
         InventoryLost: a part is gone or cannot be understood.
         ApiError, TransportError: a part cannot be read now.
@@ -109,7 +112,13 @@ async def known_inventory(look: Look) -> list[ObjectReference]:
             try:
                 found, untouched = await look.keeper.companions.read(key, look.key)
             except ValueError as error:
-                raise InventoryLost(str(error)) from error
+                if look.resource.metadata.annotations.get(keys.FORGET_INVENTORY) == reference.name:
+                    continue
+                raise InventoryLost(
+                    f"{error}; restore it, or annotate the ManagedResource with "
+                    f"{keys.FORGET_INVENTORY}={reference.name}: objects that are not wanted any "
+                    "more and were listed only there then stay"
+                ) from error
             look.remembered.note_companion(reference.name, found, untouched=untouched)
         beside += known[reference.name]
     return recorded(look.resource, beside)

@@ -19,6 +19,8 @@ CONFIRM_PRUNE: Final = f"{_OURS}/confirm-prune"
 """``true``, or how many objects may be deleted at once."""
 FORCE_DELETE: Final = f"{_OURS}/force-delete"
 """``true`` clears the finalizers of objects that hold up a deletion."""
+FORGET_INVENTORY: Final = f"{_OURS}/forget-inventory"
+"""The name of a companion that is lost and will not come back."""
 INTENT: Final = f"{_OURS}/intent"
 """The first inventory, written before the first object; see `inventory`."""
 

@@ -8,7 +8,13 @@ from certwright.operators.resources.responsibility import ResourceClass, class_o
 
 _OPERATIONS = frozenset({"reconcile", "migrate", "restore"})
 _WAIT = "wait-for-state"
-_ANSWERS = (keys.CONFIRM_PRUNE, keys.TAKE_OVER, keys.ADOPT, keys.FORCE_DELETE)
+_ANSWERS = (
+    keys.CONFIRM_PRUNE,
+    keys.TAKE_OVER,
+    keys.ADOPT,
+    keys.FORCE_DELETE,
+    keys.FORGET_INVENTORY,
+)
 """Annotations by which people answer what a condition asks."""
 
 
