@@ -49,3 +49,21 @@ async def test_another_fight_about_the_same_object_is_told_as_well(embedded_keep
     assert "second-rival" in second
     [told] = (await keeping.status("web"))["objects"]
     assert told["lastWriter"] == "second-rival"
+
+
+async def test_an_object_that_others_keep_deleting_is_awaited_in_peace(embedded_keeping, healthy):
+    keeping = embedded_keeping
+    await keeping.declare("web", config_map("a", {"color": "blue"}))
+    await keeping.settle()
+    for _ in range(5):
+        await keeping.cluster.delete(ConfigMap, "a")
+        await keeping.cluster.advance(seconds=1)
+    await keeping.cluster.delete(ConfigMap, "a")
+    calls = await keeping.cluster.advance(seconds=1)  # too early for another repair
+    assert calls.of("ConfigMap").writes == 0
+    assert (await keeping.conditions("web"))["Healthy"] == "False/ConfigMapMissing"
+    calls = await keeping.cluster.advance(seconds=5)
+    assert calls.of("ConfigMap").reads == 0
+    await keeping.cluster.advance(minutes=1)
+    assert await keeping.exists(ConfigMap, "a") == {"a"}
+    assert await keeping.conditions("web") == healthy

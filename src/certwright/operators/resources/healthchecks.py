@@ -51,6 +51,10 @@ class Judgement:
             for health, progress in zip(self.health, self.progress, strict=True)
         )
 
+    def missing(self) -> list[ObjectRef]:
+        """Return the objects that are not there."""
+        return [verdict.ref for verdict in self.health if verdict.health is Health.MISSING]
+
 
 @dataclass(slots=True)
 class Unwatched:

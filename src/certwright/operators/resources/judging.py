@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from certwright.api.resources import ManagedResource
 from certwright.apply import Live, ObjectRef
-from certwright.apply.health import Health
 from certwright.kube import Key
 from certwright.operators.resources import claims
 from certwright.operators.resources.conditions import APPLIED, Claim
@@ -49,7 +48,7 @@ async def judge_objects(
 async def judge(look: Look, *, hindrance: Claim | None = None) -> bool:
     """Judge the whole inventory and write what changed, if it is applied and ours to judge.
 
-    Returns whether everything is there.
+    Returns whether everything is there but for what others keep deleting: that comes in its time.
 
     Raises:
         InventoryLost: a part of the inventory is gone, so nobody knows what to judge.
@@ -62,7 +61,7 @@ async def judge(look: Look, *, hindrance: Claim | None = None) -> bool:
         judged = await judge_objects(look, refs)
         said = judged.claims
         report = judged.added_to(Report.recorded(look.obj.get("status") or {}))
-        complete = Health.MISSING not in judged.judgement.counts()
+        complete = not any(look.may_repair(ref) for ref in judged.judgement.missing())
     await look.write(Update(claims=[*said, look.summary(said, hindrance)], report=report))
     return complete
 

@@ -213,6 +213,10 @@ class Look:
             self._others[key] = there
         return self._others[key]
 
+    def may_repair(self, ref: ObjectRef) -> bool:
+        """Say whether a pass would repair an object now; in a fight each repair is put off."""
+        return not self.keeper.fights.wait(ref.identity, self.ctx.clock.monotonic())
+
     def later(self) -> Outcome:
         """Return when to try again, the later the more often in a row it went wrong."""
         remembered = self.remembered
