@@ -1,0 +1,166 @@
+"""What stories about ManagedResources are told with, and what is watched while they are played."""
+
+import base64
+from dataclasses import replace
+
+import orjson
+
+from certwright.api.resources import ManagedResource
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.operators.resources import Configuration, Controllers, resource_operator
+from certwright.testkit import EmbeddedCluster, survives
+from certwright.testkit.faults import At, Crash, Refuse
+from certwright.testkit.replay import Replay
+
+MR = ManagedResource.resource
+PREFIX = "resources.gardener.cloud"
+OURS = "resources.certwright.dev"
+HELD = "example.com/held"
+PASSING = ["ManagedResource.metadata.annotations"]
+"""What was intended at first depends on when the first look was taken."""
+LONG = Replay.is_campaign()
+"""Whether somebody asked for a campaign: then every combination is tried, however long it takes."""
+
+
+def operator(resource_class="resources"):
+    controllers = replace(Controllers(), resource_class=resource_class)
+    return resource_operator(replace(Configuration(), controllers=controllers))
+
+
+def config(name, text="one", *, annotations=None, labels=None, **fields):
+    metadata = {"name": name, "namespace": "default"}
+    if annotations:
+        metadata["annotations"] = annotations
+    if labels:
+        metadata["labels"] = labels
+    data = {"text": text}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data, **fields}
+
+
+def secret(name, *objects):
+    text = b"\n".join(
+        obj.encode() if isinstance(obj, str) else orjson.dumps(obj) for obj in objects
+    )
+    data = {"objects": base64.b64encode(text).decode()} if objects else {}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+
+
+def unit(name, *secrets, annotations=None, **spec):
+    metadata = {"name": name, "namespace": "default", "annotations": annotations or {}}
+    references = [{"name": reference} for reference in secrets or (name,)]
+    kind = {"apiVersion": MR.api_version, "kind": MR.kind}
+    return {**kind, "metadata": metadata, "spec": {"secretRefs": references, **spec}}
+
+
+def job(name, image, *, annotations):
+    container = {"name": "main", "image": image}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    metadata = {"name": name, "namespace": "default", "annotations": annotations}
+    spec = {"template": template}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+def gizmo(name):
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": metadata, "spec": {}}
+
+
+ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+GIZMOS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "gizmos.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"kind": "Gizmo", "plural": "gizmos", "singular": "gizmo"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": ANYTHING}}},
+            }
+        ],
+    },
+}
+
+
+async def declare(cluster, name, *objects, **spec):
+    await cluster.create(secret(name, *objects))
+    await cluster.create(unit(name, **spec))
+
+
+async def rewrite(cluster, name, *objects):
+    await cluster.patch(Secret, name, {"data": {"objects": None, **secret(name, *objects)["data"]}})
+
+
+async def annotate(cluster, name, **annotations):
+    await cluster.patch(MR, name, {"metadata": {"annotations": annotations}})
+
+
+async def done(cluster):
+    """Let everything be done that is possible: what comes next presupposes it.
+
+    `settle` is content when nothing moves, which may be because all wait for a second attempt.
+    """
+    await cluster.advance(minutes=6)  # longer than any back-off
+
+
+# Watching
+
+
+def uids_of(name, cluster):
+    """Return a set that is told the uid of each ConfigMap of this name there ever is."""
+    uids = set()
+
+    def note(_old, new):
+        if new is not None and new["kind"] == "ConfigMap" and new["metadata"]["name"] == name:
+            uids.add(new["metadata"]["uid"])
+
+    cluster.server.on_change(note)
+    return uids
+
+
+def watched(play):
+    """Return a story during which nothing may be lost."""
+
+    async def scenario(cluster: EmbeddedCluster) -> None:
+        await cluster.settle()  # which also installs the definition
+        uids = uids_of("steady", cluster)
+        marks = {f"{PREFIX}/origin": "default/somebody-else"}
+        labels = {f"{PREFIX}/managed-by": "gardener"}
+        await cluster.create(config("bystander", annotations=marks, labels=labels))
+        before = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
+        await play(cluster)
+        await done(cluster)
+        after = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
+        assert after == before, "a foreign object was touched"
+        assert len(uids) == 1, "an object that is wanted all the time was replaced"
+
+    scenario.__name__ = play.__name__
+    return scenario
+
+
+# Tortures
+
+
+def restart_into_the_past(calm):
+    """Kill the process at each write and show its successor the latest past, and the earliest."""
+    for number, seen in enumerate(calm.seen_at_write, start=1):
+        for behind in {1, seen}:
+            yield At(writes={number: Crash(behind=behind)})
+
+
+def refuse_in_turn(calm):
+    """Refuse each write once, each in another way."""
+    faults = [Refuse(409), Refuse(429, retry_after_seconds=1), Refuse(500), Refuse(503)]
+    for number in range(1, calm.writes + 1):
+        yield At(writes={number: faults[number % len(faults)]})
+
+
+def survive(play, *tortures, operators=None, most=None):
+    """Play a story under tortures; return how often. It needs the operator, or more than that."""
+    chosen = operators or operator()
+    return survives(watched(play), chosen, *tortures, ignore=PASSING, most=most)
