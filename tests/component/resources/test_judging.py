@@ -3,10 +3,15 @@
 Some tests run the controller ``health`` alone, on statuses that another process wrote.
 """
 
+import asyncio
+
 import pytest
 
-from certwright.kube.kinds import ConfigMap, CustomResourceDefinition
+from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Deployment
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
+from certwright.testkit.faults import At, Refuse
+from certwright.testkit.interference import Interference
 
 IGNORE = "resources.gardener.cloud/ignore"
 MANAGED_BY = "resources.gardener.cloud/managed-by"
@@ -291,3 +296,21 @@ async def test_who_does_not_judge_health_leaves_the_word_to_who_does(keeping, he
     calls = await keeping.settle(keeping.operator(health=False))
     assert calls.writes == 0
     assert await keeping.conditions("web") == healthy
+
+
+async def test_what_could_not_be_told_is_told_later(embedded_cluster, keeping_on):
+    planned = {}
+    loop = asyncio.get_running_loop()
+    interference = Interference(At(writes=planned), loop.trace, loop.clock.jump)
+    async with EmbeddedCluster(interference=interference) as cluster:
+        keeping = keeping_on(cluster)
+        await keeping.declare("web", deployment("d"))
+        await keeping.settle()
+        assert (await keeping.conditions("web"))["Healthy"] == "False/DeploymentUnhealthy"
+        planned[interference.writes + 1] = Refuse(504)
+        available = {"type": "Available", "status": "True"}
+        status = {"observedGeneration": 1, "conditions": [available]}
+        await cluster.patch(Deployment, "d", {"status": status}, subresource="status")
+        await keeping.settle()
+        assert (await keeping.conditions("web"))["Healthy"] == "True/ResourcesHealthy"
+        assert interference.faults == 1

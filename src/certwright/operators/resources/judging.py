@@ -78,7 +78,10 @@ class Judge:
         if memories.is_judged(key):
             return DONE
         settled = memories.is_settled(key)
-        memories.changed.discard(key)
+        with memories.judging(key):
+            return await self._judge(ctx, key, settled=settled)
+
+    async def _judge(self, ctx: Context, key: Key, *, settled: bool) -> Outcome:
         entry = ctx.store(ManagedResource).get(key)
         if entry is None:
             return DONE
@@ -91,7 +94,7 @@ class Judge:
         except InventoryLost:
             return DONE  # whoever applies says so
         if not complete:
-            memories.unsettle(key)
+            self._keeper.memories.unsettle(key)
             self._keeper.wake_apply(key)
         elif settled:
             look.remembered.follow(entry, look.unchanged())

@@ -5,6 +5,7 @@ comes to the same conclusions and makes no write it would not have made otherwis
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -142,6 +143,18 @@ class Memories:
         if known is None or key in self.changed or known.unwatched is not None:
             return False
         return known.telling or self.is_settled(key)
+
+    @contextmanager
+    def judging(self, key: Key) -> Iterator[None]:
+        """Note that what changed until now is being judged; it is not if that fails."""
+        self.changed.discard(key)
+        done = False
+        try:
+            yield
+            done = True
+        finally:
+            if not done:
+                self.changed.add(key)
 
     def is_put_off(self, key: Key, now: float) -> bool:
         """Say whether a failed pass will be repeated later, so that no reminder is needed."""
