@@ -127,6 +127,21 @@ async def changed(past):
     return {"a": {"color": "green"}}
 
 
+async def changed_and_not_told(past):
+    """A predecessor changed an object, and died before it could write the status."""
+    await past.keeping.declare("web", config_map("a", {"color": "blue"}))
+    await past.keeping.settle()
+    past.remember()
+    await past.keeping.cluster.stop()
+    await past.keeping.rewrite("web", config_map("a", {"color": "green"}))
+    live = await past.target.get(ConfigMap, "a")
+    [predecessor] = live["metadata"].pop("managedFields")
+    del live["metadata"]["resourceVersion"]
+    changed = {**live, "data": {"color": "green"}}
+    await past.target.apply(changed, field_manager=predecessor["manager"])
+    return {"a": {"color": "green"}}
+
+
 async def wanted_again(past):
     """The past is about to delete an object, and held back by another one."""
     await past.keeping.declare("web", config_map("a"), config_map("b"))
@@ -181,6 +196,7 @@ HISTORIES = [
     deleted_and_recreated,
     moved,
     changed,
+    changed_and_not_told,
     wanted_again,
     emptied,
     kept_again,

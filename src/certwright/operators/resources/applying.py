@@ -36,7 +36,7 @@ class Application:
         self.damped_seconds = 0.0
         """When an object that others keep changing may be repaired again; 0 if there is none."""
         self._look = look
-        look.rest_on(facts.secrets, facts.desired.checksum, first=not facts.inventory)
+        look.rest_on(facts.secrets, first=not facts.inventory)
         self._facts = facts
         self._keeper = look.keeper
         self._changes: list[Change] = [

@@ -176,14 +176,14 @@ class Look:
                     await self.keeper.secrets.confirm(secret)
                 remembered.input_confirmed = True
 
-    def rest_on(self, secrets: Sequence[Entry], checksum: str, *, first: bool) -> None:
-        """Note the Secrets of a pass, with what they amount to; *first* if there are no objects.
+    def rest_on(self, secrets: Sequence[Entry], *, first: bool) -> None:
+        """Note the Secrets of a pass; they are no old state if nothing was applied before.
 
-        They are no old state if they are the last that were applied, or the first to be.
+        That they are those the status tells of proves nothing: who changed the objects since may
+        be a predecessor that had seen more, and did not live to tell.
         """
-        last = self.resource.status.secrets_data_checksum
-        known = checksum == last if last else first
-        self._doubtful = () if known else secrets
+        told = self.resource.status.secrets_data_checksum
+        self._doubtful = () if first and not told else secrets
 
     async def be_certain(self) -> None:
         """Confirm, as the engine asks before it writes.
