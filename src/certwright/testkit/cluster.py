@@ -45,6 +45,9 @@ T = TypeVar("T", bound=Object)
 
 PATIENCE_SECONDS = 30.0
 """How long others may take for what they do on their own."""
+GARBAGE_SECONDS = 50.0
+"""How long an object may outlive its owner: of new kinds the garbage collector of Kubernetes
+learns every half minute."""
 
 
 class DidNotSettle(AssertionError):
@@ -126,9 +129,9 @@ class Cluster(ABC):
         """Return when an object does not exist any more: garbage collectors take their time.
 
         Raises:
-            TimeoutError: it is still there after half a minute.
+            TimeoutError: it is still there after `GARBAGE_SECONDS`.
         """
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(GARBAGE_SECONDS):
             while await self.find(resource_of(kind), name) is not None:
                 await asyncio.sleep(0.05)
 

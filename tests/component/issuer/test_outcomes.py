@@ -158,8 +158,8 @@ async def test_a_condition_that_changes_every_time_does_not_make_a_hot_loop(embe
     [({"order": object()}, "is not JSON"), ({"order": "x" * 10_000}, "more than 8192")],
     ids=["no JSON", "too large"],
 )
-async def test_what_cannot_be_carried_is_said_and_not_tried_at_once(world, state, said):
-    w = world()
+async def test_what_cannot_be_carried_is_said_and_not_tried_at_once(embedded_world, state, said):
+    w = embedded_world()
 
     async def sign(request, _issuer):
         w.script.sign_calls.append(request)

@@ -29,7 +29,7 @@ from certwright.clock import SYSTEM
 from certwright.issuer import IssuerApp
 from certwright.issuer.manifests import Installation, rbac_manifests
 from certwright.issuers.ca import app as ca
-from certwright.kube import JsonObject, Key, Object, ObjectMeta
+from certwright.kube import GroupVersionKind, JsonObject, Key, Object, ObjectMeta, key_of
 from certwright.kube.kinds import Secret, ServiceAccount
 from certwright.runtime import Manager
 from certwright.testkit import RealCluster
@@ -204,7 +204,11 @@ async def account_kubeconfig(client: Client, plane: ControlPlane, account: Key) 
 
 @asynccontextmanager
 async def installed(plane: ControlPlane, app: IssuerApp) -> AsyncIterator[None]:
-    """Install an app for good and run it here; kinds that came and went would confuse the webhook."""
+    """Install an app and run it here.
+
+    Its kinds stay: kinds that came and went would confuse the webhook. Its roles go, for others
+    look at what happens without them.
+    """
     kinds = [kind.resource for kind in app.kinds]
     name = app.kind.lower()
     where = Installation(name=name, namespace="default")
@@ -220,11 +224,14 @@ async def installed(plane: ControlPlane, app: IssuerApp) -> AsyncIterator[None]:
                 yield
             finally:
                 manager.stop()
+        for manifest in roles:
+            gvk = GroupVersionKind.parse(manifest["apiVersion"], manifest["kind"])
+            await client.delete(await client.discovery.resource_for(gvk), key_of(manifest))
 
 
 @pytest.fixture
 def run_app(cert_manager: CertManager):
-    """Install and run an app of the test's own; it stays installed."""
+    """Install and run an app of the test's own; its kinds stay."""
     return lambda app: installed(cert_manager.plane, app)
 
 

@@ -13,6 +13,8 @@ from certwright.testkit.certmanager import CertManager
 pytestmark = pytest.mark.timeout(120)
 
 REQUEST = resource_of(CertificateRequest)
+DOCTORS = 10
+"""How often one is asked whether something is wrong."""
 
 
 async def test_the_issuer_may_do_what_it_does_and_no_more(
@@ -95,15 +97,17 @@ async def test_cert_manager_approves_through_the_generated_role_only(
                 "spec": {},
             }
         )
+        for _ in range(DOCTORS):  # what others installed is taken back, which takes a moment
+            code, out = await say("certwright.issuers.selfsigned", "doctor", *asked)
+            if code:
+                break
+        assert "may not approve requests for selfsignedissuers.issuers.certwright.dev/*" in out
         await make_certificate("waiting", IssuerRef("mine", resource.kind, resource.group))
         await until(CertificateRequest, "waiting-1", lambda _one: True)
         await make_certificate("other", ca_issuer)
         await until(Certificate, "other", ready)  # the approver has been at work meanwhile
         request = await cluster.get(CertificateRequest, "waiting-1")
         assert find_condition(request.status.conditions, "Approved") is None
-        code, out = await say("certwright.issuers.selfsigned", "doctor", *asked)
-        assert code == 1
-        assert "may not approve requests for selfsignedissuers.issuers.certwright.dev/*" in out
         assert [one["kind"] for one in left_out] == ["ClusterRole", "ClusterRoleBinding"]
         for manifest in left_out:
             await cluster.client.apply(manifest, field_manager="test")
