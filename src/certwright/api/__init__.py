@@ -1,5 +1,5 @@
 """API groups that certwright serves, one module per group.
 
-Each module declares its kinds with `certwright.kube.custom_resource`, and the CRDs in
-``deploy/`` are generated from them.
+Each module declares its kinds with `certwright.kube.custom_resource`. The
+CustomResourceDefinitions that commands print are generated from them.
 """

@@ -1,23 +1,23 @@
 """Bring objects to a cluster and keep them as declared.
 
-`engine`, `cluster` and `following` talk to a cluster; everything else reads, orders, compares
-and judges, and can be tried without one.
+Only `engine`, `cluster` and `following` talk to a cluster. Everything else reads, orders,
+compares and judges objects, and works without one.
 
 ==================  =============================================================
-`engine`            applies and deletes, and says what became of each object
+`engine`            applies and deletes objects, and reports the result of each
 `cluster`           what the engine needs of a cluster; `Direct` asks the server
-`wanted`            an object that should be there, whose it is, and the rules for it
+`wanted`            an object that should exist, its owner, and the rules for it
 `following`         objects as they change
 `deletion`          the rules for what is no longer wanted
 `bundle`            objects under a name: applied, pruned and deleted as one
-`inventory`         what a name stands for, kept in the cluster
-`prune`             what may go because nobody wants it any more
+`inventory`         the list of objects behind a name, stored in the cluster
+`prune`             what may be deleted because it is no longer wanted
 `memory`            what was applied, so that unchanged objects cost nothing
 `manifests`         YAML and JSON in, as kubectl reads them, within `limits`
 `ordering`          what is applied first, and deleted last
 `diff`, `masking`   what differs, without the values of Secrets
-`changeset`         what became of each object, and why
-`health`            whether objects do what they should, and have arrived
+`changeset`         the result for each object, and why
+`health`            whether objects are healthy and rolled out
 `refs`              which object is meant
 ==================  =============================================================
 """

@@ -27,7 +27,7 @@ Inventory = Annotated[
         "-i",
         "--inventory",
         metavar="NAME",
-        help="Under which name the objects are remembered, in a ConfigMap of the namespace.",
+        help="Name under which the objects are remembered, in ConfigMaps of the namespace.",
     ),
 ]
 OptionalFiles = Annotated[
@@ -42,13 +42,13 @@ OptionalFiles = Annotated[
 ]
 Prune = Annotated[
     bool,
-    typer.Option("--prune", help="Delete what was applied before and is not in the files now."),
+    typer.Option("--prune", help="Delete what was applied before and is no longer in the files."),
 ]
 Wait = Annotated[
     bool,
     typer.Option(
         "--wait",
-        help="End when all is healthy and rolled out, or gone; say what is not after --timeout.",
+        help="Wait until all is healthy and rolled out, or gone; after --timeout, say what is not.",
     ),
 ]
 Timeout = Annotated[
@@ -56,7 +56,7 @@ Timeout = Annotated[
 ]
 Recreate = Annotated[
     bool,
-    typer.Option("--recreate", help="Delete and create anew what cannot be changed in place."),
+    typer.Option("--recreate", help="Delete and recreate what cannot be changed in place."),
 ]
 TakeOver = Annotated[
     bool, typer.Option("--take-over", help="Take objects that belong to another inventory.")
@@ -68,7 +68,7 @@ NoAdopt = Annotated[
 
 
 @commands.command(
-    short_help="Make the cluster hold the objects of these files.",
+    short_help="Apply the objects in these files.",
     epilog=examples(
         "certwright apply -f app/ -i my-app -n prod --prune --wait",
         "helm template my-app ./chart | certwright apply -f - -i my-app -n prod --prune",
@@ -92,7 +92,7 @@ def apply(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Make the cluster hold the objects of these files, and remember them under a name.
+    """Apply the objects in these files, and remember them under a name.
 
     Definitions and namespaces come first and are waited for. What is as it should be costs no
     write. With --prune, objects that were applied under the name before and are no longer in
@@ -194,7 +194,7 @@ def delete(
 
 
 @commands.command(
-    short_help="Show objects, what they own, and how each of them is.",
+    short_help="Show objects, what they own, and their health.",
     epilog=examples(
         "certwright tree -i my-app -n prod",
         "certwright tree -f app/ -n prod -o json",
@@ -203,7 +203,7 @@ def delete(
 def tree(
     inventory: Annotated[
         str | None,
-        typer.Option("-i", "--inventory", metavar="NAME", help="Whose objects to show."),
+        typer.Option("-i", "--inventory", metavar="NAME", help="Inventory to show."),
     ] = None,
     filename: OptionalFiles = None,
     namespace: Namespace = None,
@@ -212,7 +212,7 @@ def tree(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Show objects, what they own (ReplicaSets, Pods, …), and how each of them is.
+    """Show objects, what they own (ReplicaSets, Pods, …), and their health.
 
     Those of an inventory, of files, or with both those of the inventory that the files name. A
     document that cannot be read is named, and the others are shown.

@@ -56,7 +56,7 @@ def inspect(
         bool, typer.Option("--lint", help="Ask pkilint too (pip install 'certwright[lint]').")
     ] = False,
 ) -> None:
-    """Show what certificates say, how they hang together, and what is wrong with them.
+    """Show certificates, how they are linked, and what is wrong with them.
 
     Whatever a source holds is shown together: a chain with its private key, a bundle of roots,
     a signing request, a CertificateRequest with what was issued for it. Private keys are

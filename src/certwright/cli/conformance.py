@@ -12,7 +12,8 @@ from certwright.cli.options import Context, Kubeconfig, examples, seconds_of
 commands = typer.Typer(rich_markup_mode=None)
 
 Issuer = Annotated[
-    str, typer.Option(metavar="GROUP/KIND/NAME", help="Whom to test; it must exist and be served.")
+    str,
+    typer.Option(metavar="GROUP/KIND/NAME", help="Issuer to test; its controller must be running."),
 ]
 Namespace = Annotated[
     str | None,

@@ -39,7 +39,7 @@ def gc(
         str,
         typer.Option(
             metavar="DURATION",
-            help="How old an object must be, and unused for how long; 0 for now.",
+            help="How old, and for how long unused, an object must be; 0 to collect at once.",
         ),
     ] = "10m",
     output: OutputFormat = Output.TABLE,
@@ -81,7 +81,7 @@ def unique(
         Output, typer.Option("-o", "--output", metavar="yaml|json", help="How to print them.")
     ] = Output.YAML,
 ) -> None:
-    """Give ConfigMaps and Secrets names that hold a hash of their contents, and print all.
+    """Name ConfigMaps and Secrets after a hash of their contents, and print all manifests.
 
     They become immutable and collectable by `certwright gc`. References in the other manifests
     (volumes, environment, pull secrets, ManagedResources) follow, and are annotated, so that

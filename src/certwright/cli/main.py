@@ -19,7 +19,7 @@ from certwright.cli.options import Context, Kubeconfig, examples
 
 app = typer.Typer(
     name="certwright",
-    help="Certificate infrastructure for Kubernetes: try, run and inspect controllers.",
+    help="Certificate infrastructure for Kubernetes: apply manifests, run operators and issuers.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -71,10 +71,10 @@ def up(
     no_samples: Annotated[bool, typer.Option("--no-samples", help="Start empty.")] = False,
     no_managed_resources: Annotated[
         bool,
-        typer.Option("--no-managed-resources", help="Do not keep ManagedResources as well."),
+        typer.Option("--no-managed-resources", help="Do not run the ManagedResource operator."),
     ] = False,
     no_issuers: Annotated[
-        bool, typer.Option("--no-issuers", help="Do not sign CertificateRequests as well.")
+        bool, typer.Option("--no-issuers", help="Neither approve nor sign requests.")
     ] = False,
     real: Annotated[
         bool, typer.Option("--real", help="Use a real control plane (built on first use).")
@@ -82,10 +82,10 @@ def up(
 ) -> None:
     """Start an API server, controllers and samples; show what happens.
 
-    Ctrl-C ends it. The server lives in this process and forgets everything when it ends. It
-    listens on 127.0.0.1 and admits only who has the kubeconfig it writes. Deployments,
-    StatefulSets, DaemonSets and Jobs become ready without nodes. ManagedResources are kept,
-    CertificateRequests are approved and signed; there is a sample of each, with commands to try.
+    Ctrl-C ends it. The server runs in this process, listens on 127.0.0.1, and forgets everything
+    when it ends. Only the kubeconfig it writes gives access. Deployments, StatefulSets, DaemonSets
+    and Jobs become ready without nodes. ManagedResources are kept, and CertificateRequests are
+    approved and signed; there is a sample of each, with commands to try.
     """
     if samples and no_samples:
         raise UsageError("--samples and --no-samples exclude each other; drop one of them")
@@ -125,7 +125,7 @@ def run(
     leader_elect: Annotated[
         str | None,
         typer.Option(
-            metavar="NAMESPACE/NAME", help="Work only while holding this Lease; others stand by."
+            metavar="NAMESPACE/NAME", help="Work only while holding this Lease; stand by otherwise."
         ),
     ] = None,
     probes: Annotated[
@@ -150,8 +150,8 @@ def run(
 ) -> None:
     """Run controllers against a cluster until SIGTERM or Ctrl-C.
 
-    A server that cannot be reached or refuses the credentials does not end it: it waits, says
-    so in the log and on /readyz, and goes on as soon as it can.
+    If the server cannot be reached or refuses the credentials, the process does not end: it says
+    so in the log and on /readyz, and continues as soon as it can.
     """
     from certwright.cli.run import Options, run_controllers
 
@@ -178,7 +178,7 @@ def rbac(
         str, typer.Option(metavar="NAME", help="Name of the ClusterRole.")
     ] = "certwright",
 ) -> None:
-    """Print the least ClusterRole controllers need."""
+    """Print the smallest ClusterRole controllers need."""
     from certwright.cli.manifests import print_rbac
 
     print_rbac(controllers, name)

@@ -20,7 +20,7 @@ from certwright.cli.options import (
 
 commands = typer.Typer(
     name="mr",
-    help="Look at ManagedResources: which there are, what they say, what they would change.",
+    help="Look at ManagedResources: their state, and what the next pass would change.",
     short_help="Look at ManagedResources.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -31,7 +31,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the ManagedRe
 
 @commands.command(
     "list",
-    short_help="List them, those first that need attention.",
+    short_help="List them; those that need attention come first.",
     epilog=examples(
         "certwright mr list -n garden                # those that need attention come first",
         "certwright mr list -A -o json",
@@ -44,7 +44,7 @@ def list_(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """List ManagedResources with what they say, those first that need attention."""
+    """List ManagedResources with their messages; those that need attention come first."""
     from certwright.cli.connection import run_once
     from certwright.cli.mr import Where, show_list
 
@@ -63,7 +63,7 @@ def explain(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Explain the state of one: conditions, objects in trouble and who wrote them, its Secrets."""
+    """Explain one: conditions, objects in trouble and who wrote them last, its Secrets."""
     from certwright.cli.connection import run_once
     from certwright.cli.mr import Where
     from certwright.cli.mr import explain as told
@@ -127,7 +127,7 @@ def diff(
 
 @commands.command(
     "force-delete",
-    short_help="Delete one whose objects do not go.",
+    short_help="Delete one whose objects do not go away.",
     epilog=examples(
         "certwright mr explain stuck -n garden       # first: what holds it?",
         "certwright mr force-delete stuck -n garden --dry-run",
@@ -138,7 +138,7 @@ def force_delete(
     name: Name,
     namespace: Namespace = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what it would be, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
     ] = False,
     yes: Yes = False,
     timeout: Annotated[
@@ -147,7 +147,7 @@ def force_delete(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Delete a ManagedResource whose objects do not go: their finalizers are cleared.
+    """Delete a ManagedResource whose objects do not go away, by clearing their finalizers.
 
     Only objects that belong to it are touched, and only after they had a few seconds to go by
     themselves. Whatever the finalizers protect (volumes, load balancers, DNS entries) is left

@@ -31,13 +31,11 @@ Files = Annotated[
         help="File or directory of manifests, or - for standard input; may be repeated.",
     ),
 ]
-Recursive = Annotated[
-    bool, typer.Option("--recursive", "-R", help="Read directories with all below them.")
-]
+Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read subdirectories too.")]
 Namespace = Annotated[
     str | None,
     typer.Option(
-        "-n", "--namespace", metavar="NAME", help="Default: the one of the context, or default."
+        "-n", "--namespace", metavar="NAME", help="Default: that of the context, else default."
     ),
 ]
 AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="In all namespaces.")]
@@ -49,11 +47,9 @@ Context = Annotated[str | None, typer.Option(metavar="NAME", help="Context of th
 OutputFormat = Annotated[
     Output, typer.Option("-o", "--output", help="How to print the result.", show_choices=True)
 ]
-Yes = Annotated[
-    bool, typer.Option("--yes", "-y", help="Do not ask before what destroys a lot; just do it.")
-]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting a lot.")]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Let the server judge everything, and change nothing.")
+    bool, typer.Option("--dry-run", help="Have the server check everything, but change nothing.")
 ]
 
 

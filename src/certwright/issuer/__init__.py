@@ -1,4 +1,4 @@
-"""Make a certificate authority a cert-manager issuer: write ``check`` and ``sign``, no more.
+"""Make a certificate authority a cert-manager issuer by writing ``check`` and ``sign``.
 
 ::
 
@@ -17,7 +17,7 @@
 
     app.main()  # run | crds | rbac | deploy | conformance | doctor
 
-Kinds, approval, readiness, retries, conditions, events and metrics are the library's business.
+The library does the rest: kinds, approval, readiness, retries, conditions, events and metrics.
 """
 
 from certwright.issuer.app import IssuerApp

@@ -63,13 +63,13 @@ def make_parser(app: "IssuerApp[Any]") -> ArgumentParser:
         _add_installation(made[name], app)
     _add_run(made["run"])
     deploy = made["deploy"]
-    deploy.add_argument("--image", required=True, help="the image that runs this program")
+    deploy.add_argument("--image", required=True, help="the image; its entry point is this program")
     deploy.add_argument("--replicas", type=int, default=2, help="one signs, others stand by (2)")
     _conformance_module().add_arguments(made["conformance"])
     made["doctor"].add_argument(
         "--installed",
         action="store_true",
-        help="ask what its ServiceAccount may do, not what you may",
+        help="check the permissions of its ServiceAccount instead of yours",
     )
     return parser
 
@@ -100,7 +100,7 @@ def _add_installation(parser: ArgumentParser, app: "IssuerApp[Any]") -> None:
     parser.add_argument(
         "--name",
         default=app.name,
-        help="of the ServiceAccount, the roles and the Lease (%(default)s)",
+        help="name of the ServiceAccount, the roles and the Lease (%(default)s)",
     )
     parser.add_argument(
         "--namespace",
@@ -128,7 +128,7 @@ def _add_run(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-leader-elect",
         action="store_true",
-        help="sign without asking for the Lease: only where nobody else does",
+        help="sign without holding the Lease: only if nobody else signs",
     )
     parser.add_argument(
         "--probes", metavar="HOST:PORT", help="serve /livez, /readyz and /metrics there"

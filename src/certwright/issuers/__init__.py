@@ -2,10 +2,10 @@
 
 ::
 
-    selfsigned  ca  pkcs11    sign here: with the request's key, a Secret's, one inside an HSM
-    acme  cfssl  vault        ask somebody else to sign
-    web                       how those who ask speak HTTPS
+    selfsigned  ca  pkcs11    sign by themselves: with the request's key, a Secret's, an HSM's
+    acme  cfssl  vault        ask a server to sign
+    web                       HTTPS for those that ask a server
 
-Each package has the same two halves: modules that know a protocol or a decision and nothing
-of Kubernetes, and ``issuer``, the few lines that make an issuer of it.
+Each package has two halves: modules that implement a protocol or a decision and know nothing
+of Kubernetes, and ``issuer``, the few lines that make an issuer of them.
 """

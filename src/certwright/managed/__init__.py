@@ -1,10 +1,10 @@
-"""Objects kept by a ManagedResource, from the side of whoever wants them kept.
+"""Write ManagedResources, wait for them and delete them: the client side.
 
 ==================  =============================================================
-`declaration`       what is wanted, and the ManagedResource and Secrets that say so
-`deploying`         bring it to a cluster; writes nothing that is there already
-`waiting`           until it is healthy, until it is gone
-`readiness`         whether it has arrived, and what is in the way
+`declaration`       objects and options, and the ManagedResource and Secrets made from them
+`deploying`         writes these to a cluster, and only what differs
+`waiting`           waits until a ManagedResource is healthy, or gone
+`readiness`         whether it is applied and healthy, and if not, why
 `packing`           objects into the bytes of a Secret, and out again
 `unique`            immutable ConfigMaps and Secrets, named by their contents
 `references`        annotations that protect them from being collected

@@ -7,11 +7,11 @@ violations or raise them; none answers with a bare yes or no.
 
 ::
 
-    pem  keys  names  usages          the alphabet
-    requests  certificates  templates what is asked for, what is said
-    authority                         who signs it
-    chains  constraints  paths        what leads to whom, and whether to believe it
-    matching  renewal  bundles        does it fit, until when, whom to trust meanwhile
+    pem  keys  names  usages          the elements of certificates
+    requests  certificates  templates signing requests, certificates, what is to be signed
+    authority                         signs
+    chains  constraints  paths        order chains, and verify them up to a trusted root
+    matching  renewal  bundles        compare with the request, when to renew, whom to trust
 """
 
 from certwright.pki.authority import (

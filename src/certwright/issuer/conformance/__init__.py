@@ -1,12 +1,12 @@
-"""Does an issuer conform? Asked of any issuer, whatever it is written in, on any cluster.
+"""Tests whether an issuer conforms: any issuer, in any language, on any cluster.
 
 As a test class (`IssuerConformance`), as a command (``conformance``), or as a function::
 
     report = await run(Subject(client, clock, issuer, resource, namespace))
 
-Requests of every kind are made and approved, and each answer is compared with what was
-asked; then the protocol: who waits for whom, what is refused, what is left alone. Every
-complaint has a name. What an authority cannot do is declared as a `Feature` and skipped.
+The kit makes and approves requests of every kind and compares each answer with the request. It
+also tests the protocol: when the issuer must wait, what it must refuse, what it must not touch.
+Every violation has a name. What an authority cannot do is declared as a `Feature` and skipped.
 """
 
 from certwright.issuer.conformance.behaviour import Behaviour, NotApplicable

@@ -1,4 +1,4 @@
-"""Keep objects as Secrets describe them: the operator of `ManagedResource`.
+"""The operator of `ManagedResource`: keeps objects as Secrets describe them.
 
 ::
 
@@ -12,13 +12,13 @@ subject; what talks to clusters only carries their decisions out.
 `configuration`     the configuration file; `flags` is the same on a command line
 `wiring`            all of it as an operator
 `reconcile`         one pass: `gathering`, `applying`, `pruning`, `deletion`
-`judging`           how the objects are, from `healthchecks`
+`judging`           the health of the objects, from `healthchecks`
 `targets`           the target cluster as a set of stores
 `sources`           the Secrets of the source cluster
 `policy`            from annotations and specs to the rules of the engine
 `claims`            what conditions say, word for word
 `preview`           what the next pass would change
-`garbage`           a collector of configuration that nothing uses any more
+`garbage`           deletes configuration that nothing uses any more
 ==================  =============================================================
 """
 

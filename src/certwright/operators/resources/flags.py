@@ -51,7 +51,11 @@ FLAGS: Final = (
         "controllers.managedResource.enabled",
         "Whether objects are applied.",
     ),
-    Flag("--sync-period", "controllers.managedResource.syncPeriod", "How often all is checked."),
+    Flag(
+        "--sync-period",
+        "controllers.managedResource.syncPeriod",
+        "How often everything is checked.",
+    ),
     Flag(
         "--max-concurrent-workers",
         "controllers.managedResource.concurrentSyncs",
@@ -78,22 +82,44 @@ FLAGS: Final = (
     Flag(
         "--garbage-collector-minimum-lifetime",
         "controllers.garbageCollector.minimumObjectLifetime",
-        "How old they must be.",
+        "How old, and how long unused, they must be.",
     ),
-    Flag("--token-requestor", "controllers.tokenRequestor.enabled", "Whether tokens are kept."),
+    Flag(
+        "--token-requestor",
+        "controllers.tokenRequestor.enabled",
+        "Whether tokens are requested and renewed.",
+    ),
     Flag(
         "--token-requestor-max-concurrent-workers",
         "controllers.tokenRequestor.concurrentSyncs",
         "How many tokens are requested at the same time.",
     ),
     Flag("--leader-election", "leaderElection.leaderElect", "Whether one replica is elected."),
-    Flag("--leader-election-resource-lock", "leaderElection.resourceLock", "Only leases."),
-    Flag("--leader-election-namespace", "leaderElection.resourceNamespace", "Of the lease."),
-    Flag("--leader-election-lease-duration", "leaderElection.leaseDuration", "How long it lasts."),
-    Flag("--leader-election-renew-deadline", "leaderElection.renewDeadline", "When to give up."),
-    Flag("--leader-election-retry-period", "leaderElection.retryPeriod", "How often to try."),
+    Flag(
+        "--leader-election-resource-lock",
+        "leaderElection.resourceLock",
+        "Only leases is supported.",
+    ),
+    Flag(
+        "--leader-election-namespace", "leaderElection.resourceNamespace", "Namespace of the Lease."
+    ),
+    Flag(
+        "--leader-election-lease-duration",
+        "leaderElection.leaseDuration",
+        "How long the Lease lasts.",
+    ),
+    Flag(
+        "--leader-election-renew-deadline",
+        "leaderElection.renewDeadline",
+        "When to give up renewing.",
+    ),
+    Flag(
+        "--leader-election-retry-period",
+        "leaderElection.retryPeriod",
+        "How often to try to get it.",
+    ),
     Flag("--metrics-bind-address", "server.metrics", "Where metrics are served, such as :8080."),
-    Flag("--health-bind-address", "server.healthProbes", "Where probes are served."),
+    Flag("--health-bind-address", "server.healthProbes", "Where probes are served, such as :8081."),
 )
 _BY_NAME: Final = {flag.name: flag for flag in FLAGS}
 _LISTS: Final = frozenset({"--namespace", "--extra-target-namespace"})

@@ -1,4 +1,4 @@
-"""Tokens of ServiceAccounts, requested, stored where they are wanted, and renewed in time.
+"""Requests tokens of ServiceAccounts, stores them in Secrets, and renews them in time.
 
 ::
 
@@ -7,10 +7,10 @@
 ==================  =============================================================
 `wishes`            what a Secret asks for, read from its annotations
 `renewal`           when a token is renewed
-`contents`          where it stands in a Secret, or in the `kubeconfig` there
+`contents`          where the token is in a Secret, or in the `kubeconfig` there
 `objects`           what is kept in the target cluster
 `target`            the target cluster: stores, writes, tokens
-`controller`        one look at one Secret
+`controller`        reconciles one Secret
 `wiring`            all of it as an operator
 ==================  =============================================================
 """

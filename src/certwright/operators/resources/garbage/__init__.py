@@ -2,7 +2,7 @@
 
 ==================  =============================================================
 `settings`          what is collected, how often, and how carefully
-`judging`           who may be collected, and why: pure
+`judging`           which objects may be collected, and why (pure)
 `snapshot`          candidates and their users, as of one moment
 `inventories`       what ManagedResources keep
 `collecting`        one pass: look, judge, note, look again, delete
