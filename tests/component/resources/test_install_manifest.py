@@ -1,0 +1,132 @@
+"""The manifest that the documentation installs: its roles suffice, and its process starts."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import yaml
+
+from certwright.api.resources import ManagedResource
+from certwright.cli.managerflags import parse
+from certwright.cli.resourcemanager import addresses_of, load
+from certwright.client import Client
+from certwright.kube import crd_manifest
+from certwright.kube.kinds import ConfigMap, Deployment
+from certwright.operators.resources import load_with_flags, resource_operator
+from certwright.operators.resources.garbage import Settings, garbage_collector
+from certwright.runtime import LeaderElection, Manager
+from certwright.testkit import EmbeddedCluster
+from certwright.testkit.builders import deployment
+
+ACCOUNT = "system:serviceaccount:certwright:resource-manager"
+GARBAGE = {"resources.gardener.cloud/garbage-collectable-reference": "true"}
+TARGET = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "target"},
+    "rules": [
+        {
+            "apiGroups": ["apps"],
+            "resources": ["deployments"],
+            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def manifests(pytestconfig):
+    text = (pytestconfig.rootpath / "examples/resource-manager.yaml").read_text("utf-8")
+    return list(yaml.safe_load_all(text))
+
+
+class Acting:
+    """A transport that says it is the ServiceAccount of the manifest."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    def _as(self, request):
+        return replace(request, headers=(*request.headers, ("impersonate-user", ACCOUNT)))
+
+    async def send(self, request):
+        return await self._inner.send(self._as(request))
+
+    def stream(self, request):
+        return self._inner.stream(self._as(request))
+
+    async def close(self):
+        """Do nothing: the connection belongs to the cluster."""
+
+
+async def install(cluster, manifests):
+    """Apply it, with a role for Deployments in the place of cluster-admin."""
+    await cluster.install(crd_manifest(ManagedResource))
+    await cluster.apply(TARGET)
+    for manifest in manifests:
+        if manifest.get("roleRef", {}).get("name") == "cluster-admin":
+            manifest["roleRef"]["name"] = "target"
+        await cluster.apply(manifest)
+
+
+async def declare(cluster):
+    """A ManagedResource that keeps a Deployment, and a ConfigMap that nothing uses."""
+    text = yaml.safe_dump(deployment("web", namespace=cluster.namespace))
+    head = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web"}}
+    await cluster.create({**head, "stringData": {"objects.yaml": text}})
+    spec = {"secretRefs": [{"name": "web"}]}
+    kind = {"apiVersion": "resources.gardener.cloud/v1alpha1", "kind": "ManagedResource"}
+    await cluster.create({**kind, "metadata": {"name": "web"}, "spec": spec})
+    loose = {"apiVersion": "v1", "kind": "ConfigMap"}
+    await cluster.create({**loose, "metadata": {"name": "loose", "labels": GARBAGE}})
+
+
+async def test_its_roles_are_enough_and_no_watch_is_refused(embedded_cluster, manifests):
+    assert embedded_cluster is not None  # for its virtual time
+    async with EmbeddedCluster(rbac=True) as cluster:
+        await install(cluster, manifests)
+        await declare(cluster)
+        async with Client(Acting(cluster._transport()), clock=cluster.clock) as client:
+            at_once = Settings(enabled=True, minimum_lifetime=timedelta())
+            manager = Manager(
+                client,
+                [resource_operator(configured(manifests)), garbage_collector(at_once)],
+                leader_election=LeaderElection(name="resource-manager", namespace="certwright"),
+                clock=cluster.clock,
+            )
+            async with asyncio.TaskGroup() as group:
+                group.create_task(manager.run())
+                await asyncio.sleep(90)
+                refused = [check for check in manager.readiness() if check.problem]
+                manager.stop()
+        conditions = (await cluster.get(ManagedResource, "web")).status.conditions
+        said = {one.type: (one.status, one.reason) for one in conditions}
+        assert said["ResourcesApplied"] == ("True", "ApplySucceeded")
+        assert said["ResourcesHealthy"][1] == "DeploymentUnhealthy"  # nobody runs its pods
+        assert await cluster.names(Deployment) == {"web"}
+        assert "loose" not in await cluster.names(ConfigMap)
+        assert refused == []
+
+
+def configured(manifests):
+    """Return the configuration in the ConfigMap."""
+    found = [m["data"] for m in manifests if m["kind"] == "ConfigMap"]
+    document = yaml.safe_load(found[0]["config.yaml"])
+    return load_with_flags(document, {}, {}).configuration
+
+
+def test_its_arguments_and_ports_are_those_of_the_process(manifests, tmp_path):
+    [pod] = [m["spec"]["template"]["spec"] for m in manifests if m["kind"] == "Deployment"]
+    [container], [volume] = pod["containers"], pod["volumes"]
+    command, *words = container["args"]
+    assert command == "resource-manager"
+    assert [volume["name"]] == [mount["name"] for mount in container["volumeMounts"]]
+    [data] = [m["data"] for m in manifests if m["kind"] == "ConfigMap"]
+    path = tmp_path / "config.yaml"
+    path.write_text(data["config.yaml"], "utf-8")
+    given = parse([word.replace("/etc/certwright", str(tmp_path)) for word in words])
+    loaded = load(given, {})
+    assert not loaded.warnings
+    ports = {port["containerPort"] for port in container["ports"]}
+    assert ports == {address.port for address in addresses_of(loaded.configuration)}
