@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from certwright.kube import JsonObject, Key, LabelSelector, Resource
-from certwright.kube.kinds import Deployment, StatefulSet
+from certwright.kube.kinds import CustomResourceDefinition, Deployment, StatefulSet
 from certwright.operators.resources.origin import owner_of
 from certwright.operators.resources.targets import Targets
 from certwright.runtime import Entry
@@ -83,8 +83,10 @@ class Wakeups:
         self._follow = follow
         self._waiting = waiting
 
-    def changed(self, _resource: Resource, old: Entry | None, new: Entry | None) -> None:
+    def changed(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
         """Wake whose object it is, and whose it was."""
+        if resource == CustomResourceDefinition:
+            self.kinds_changed()  # its status says when the kind is served
         is_drift = could_be_drift(old, new)
         for key in self._owners(old, new):
             if new is None:

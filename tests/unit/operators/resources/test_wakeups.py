@@ -2,10 +2,14 @@
 
 import orjson
 
-from certwright.kube.kinds import Deployment
-from certwright.operators.resources.wakeups import could_be_drift, selects
-from certwright.runtime import Entry
+from certwright.client import Client
+from certwright.kube import Key
+from certwright.kube.kinds import CustomResourceDefinition, Deployment
+from certwright.operators.resources.targets import Targets
+from certwright.operators.resources.wakeups import Wakeups, could_be_drift, selects
+from certwright.runtime import Cache, Entry
 from certwright.runtime.intake import Intake
+from certwright.testkit.apiserver import ApiServer
 
 INTAKE = Intake(Deployment)
 
@@ -60,3 +64,21 @@ def test_a_workload_selects_its_pods():
     ours = entry(labels={"app": "web", "more": "x"})
     assert selects(entry(), ours)
     assert not selects(entry(), entry(labels={"app": "other"}))
+
+
+def test_who_waits_for_a_kind_is_told_of_the_status_of_definitions():
+    client = Client(ApiServer().transport())
+    woken: list[Key] = []
+    wakeups = Wakeups(
+        Targets(client, Cache(client), label="ours"),
+        "",
+        apply=woken.append,
+        judge=woken.append,
+        unsettle=woken.append,
+        follow=lambda *_: None,
+        waiting=lambda: [Key("shop", "web")],
+    )
+    wakeups.changed(Deployment, entry(1), entry(2, status={"replicas": 1}))
+    assert woken == []
+    wakeups.changed(CustomResourceDefinition, entry(1), entry(2, status={"conditions": []}))
+    assert woken == [Key("shop", "web")]
