@@ -89,6 +89,8 @@ class Feed:
         self.store = store
         self.watch = watch
         self.shares = 0
+        self.required = False
+        """Whether a process that lacks it is not ready."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self, group: asyncio.TaskGroup) -> None:
@@ -124,7 +126,7 @@ class Cache:
         self._feeds: dict[View, Feed] = {}
         self._group: asyncio.TaskGroup | None = None
 
-    def store(
+    def store(  # noqa: PLR0913 - a declaration: each keyword is one part of a view
         self,
         kind: type[Object] | Resource,
         *,
@@ -135,12 +137,15 @@ class Cache:
         transform: Transform | None = None,
         keep: Interest | None = None,
         indexes: Mapping[str, IndexFunction] | None = None,
+        required: bool = True,
     ) -> StoreHandle:
         """Return a share in the store of a kind; who asks for the same shares one watch.
 
         May be called before and while the cache runs. Transforms are the same when they
         compare equal; an index of a name taken must be the same function. What *keep* does
-        not want never enters the store, see `Store`.
+        not want never enters the store, see `Store`. A process is not ready before its stores
+        are, but for those that nobody *required*: users must not make it unready by naming a
+        kind it may not watch.
 
         Raises:
             ValueError: a selector cannot be read, or the index name is taken.
@@ -157,6 +162,7 @@ class Cache:
         for name, values in (indexes or {}).items():
             feed.store.add_index(name, values)
         feed.shares += 1
+        feed.required = feed.required or required
         return StoreHandle(feed, self._release)
 
     def _feed(self, view: View) -> Feed:

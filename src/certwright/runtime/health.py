@@ -45,7 +45,10 @@ def liveness(workers: Sequence[Workers]) -> Iterator[Check]:
 
 
 def readiness(feeds: Iterable[Feed]) -> Iterator[Check]:
-    """Yield whether each store is complete and its watch moves, on leaders and standbys alike."""
+    """Yield whether each store is complete and its watch moves, on leaders and standbys alike.
+
+    Stores that nobody requires are told of, and are no problem.
+    """
     for feed in feeds:
         status = feed.watch.status()
         silent = status.silent_seconds
@@ -58,6 +61,8 @@ def readiness(feeds: Iterable[Feed]) -> Iterator[Check]:
             problem += f": {status.last_error}"
         age = "never heard" if silent is None else f"heard {silent:.1f} s ago"
         detail = f"{status.state}, {age}, {status.objects} objects"
+        if problem and not feed.required:
+            problem, detail = "", f"not required; {problem}"
         yield Check(f"watch {feed.view}", problem, detail)
 
 

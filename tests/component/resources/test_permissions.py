@@ -159,7 +159,7 @@ async def running(keeping, transport):
     manager = Manager(Client(transport, clock=clock), [operator], clock=clock)
     async with asyncio.TaskGroup() as group:
         group.create_task(manager.run())
-        yield
+        yield manager
         manager.stop()
 
 
@@ -177,8 +177,9 @@ async def test_secrets_that_may_not_be_read_delete_nothing(embedded_keeping, hea
         await keeping.settle()
         await cluster.stop()
         await keeping.rewrite("web", config_map("b"))
-        async with running(keeping, ActingAs(cluster.client.transport, USER)):
+        async with running(keeping, ActingAs(cluster.client.transport, USER)) as manager:
             await asyncio.sleep(60)
+            assert any(check.problem for check in manager.readiness())
             assert (await keeping.conditions("web"))["Applied"] == "False/CannotReadSecret"
             assert f'User "{USER}" cannot' in await keeping.message("web")
             assert 'resource "secrets"' in await keeping.message("web")
@@ -194,6 +195,20 @@ KEEPING = [
     rule("resources.gardener.cloud", "managedresources", ALL),
     rule("resources.gardener.cloud", "managedresources/status", ALL),
 ]
+
+
+async def test_nobody_makes_the_operator_unready_by_what_it_may_not_watch(embedded_keeping):
+    async with EmbeddedCluster(seed=7, rbac=True) as cluster:
+        keeping = type(embedded_keeping)(cluster)
+        await grant(cluster, *KEEPING)
+        await keeping.declare("web", service("front"), config_map("a"))
+        async with running(keeping, ActingAs(cluster.client.transport, USER)) as manager:
+            await asyncio.sleep(600)
+            assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+            checks = list(manager.readiness())
+            assert not [check.problem for check in checks if check.problem]
+            [said] = [check.detail for check in checks if check.name.startswith("watch Service")]
+            assert said.startswith("not required; not synced: forbidden: ")
 
 
 async def declare_large(keeping):

@@ -1,7 +1,8 @@
 """The target cluster as a set of stores: one per kind in use, of what carries our label.
 
 Kinds join when an inventory or a manifest first names them, and leave when their definition is
-deleted. Whoever opens a store gets it complete, or learns why it cannot be. What we write goes
+deleted. Whoever opens a store gets it complete, or learns why it cannot be; the process is ready
+without, for users decide which kinds there are. What we write goes
 into the stores at once and wakes nobody; every other change is passed on.
 """
 
@@ -96,7 +97,9 @@ class Targets:
 
     def _watch_definitions(self) -> None:
         if self._definitions is None:
-            self._definitions = self._cache.store(CustomResourceDefinition, metadata_only=True)
+            self._definitions = self._cache.store(
+                CustomResourceDefinition, metadata_only=True, required=False
+            )
             self._definitions.listen(self._definition_changed)
 
     def _definition_changed(self, old: Entry | None, new: Entry | None) -> None:
@@ -137,7 +140,9 @@ class Targets:
         place = self._place(resource, namespace)
         share = self._shares.get(place)
         if share is None:
-            share = self._cache.store(resource, namespace=place[1], labels=self._label)
+            share = self._cache.store(
+                resource, namespace=place[1], labels=self._label, required=False
+            )
             self._shares[place] = share
             share.listen(self._listener(share))
         if not share.store.synced:
@@ -195,7 +200,10 @@ class Targets:
         if not self._autoscalers:
             self._autoscalers = [
                 self._cache.store(
-                    HorizontalPodAutoscaler, namespace=namespace, transform=_SCALE_TARGET
+                    HorizontalPodAutoscaler,
+                    namespace=namespace,
+                    transform=_SCALE_TARGET,
+                    required=False,
                 )
                 for namespace in self._namespaces or ("",)
             ]
@@ -222,7 +230,13 @@ class Targets:
         """Return the pods of our workloads in a namespace, with nothing but their state."""
         if not self._pods:
             self._pods = [
-                self._cache.store(Pod, namespace=confined, labels=self._label, transform=_POD_STATE)
+                self._cache.store(
+                    Pod,
+                    namespace=confined,
+                    labels=self._label,
+                    transform=_POD_STATE,
+                    required=False,
+                )
                 for confined in self._namespaces or ("",)
             ]
             for share in self._pods:

@@ -111,7 +111,11 @@ class WatchedCompanions:
         share = self._shares.get(place)
         if share is None:
             share = self._cache.store(
-                ConfigMap, namespace=place, labels=self._label, metadata_only=True
+                ConfigMap,
+                namespace=place,
+                labels=self._label,
+                metadata_only=True,
+                required=False,
             )
             self._shares[place] = share
             share.listen(self._changed)
