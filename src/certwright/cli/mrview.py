@@ -21,11 +21,13 @@ _NAMED: Final = 20
 _SHOWN: Final = 50
 """How many are where everything is told."""
 _HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS")
+_IGNORE: Final = "resources.gardener.cloud/ignore"
 _NOTEWORTHY: Final = (
-    ("resources.gardener.cloud/ignore", "it is ignored while it has this annotation"),
+    (_IGNORE, "it is ignored while it has this annotation"),
     ("gardener.cloud/operation", "an operation was asked for"),
     ("resources.certwright.dev/confirm-prune", "a large deletion was confirmed"),
     ("resources.certwright.dev/force-delete", "finalizers are cleared when it is deleted"),
+    ("resources.certwright.dev/forget-inventory", "a lost part of its inventory was given up"),
     ("resources.certwright.dev/take-over", "it takes objects from other ManagedResources"),
 )
 
@@ -75,7 +77,7 @@ def _row(resource: JsonObject, now: datetime, *, namespaces: bool) -> list[str]:
     namespace, name = _place(resource)
     spec, status = _part(resource, "spec"), _part(resource, "status")
     found = {type_: _condition(status, type_) for type_ in (*_CONDITIONS, "Ready")}
-    says = "" if _is_good(resource) else one_line(_worst(found), _LONGEST_SAYING)
+    says = "" if _is_good(resource) else one_line(_worst(resource, found), _LONGEST_SAYING)
     return [
         *([namespace] if namespaces else []),
         name,
@@ -96,13 +98,18 @@ def _is_good(resource: JsonObject) -> bool:
     return all(_condition(status, t).get("status") == _GOOD[t] for t in _CONDITIONS)
 
 
-def _worst(found: dict[str, JsonObject]) -> str:
+def _worst(resource: JsonObject, found: dict[str, JsonObject]) -> str:
     """Say in one line what is wrong: the summary if there is one, else the first bad condition."""
     for type_ in ("Ready", *_CONDITIONS):
         condition = found[type_]
         if condition and condition.get("status") != _GOOD[type_]:
             return f"{condition.get('reason')}: {condition.get('message')}"
-    return "nothing is known about its present spec yet"
+    if _IGNORE in _part(_part(resource, "metadata"), "annotations"):
+        return f"it is ignored while it has the annotation {_IGNORE}"
+    if not any(found.values()):
+        kind = _part(resource, "spec").get("class") or "resources"
+        return f"nobody has looked at it; does a resource manager of the class {kind} run?"
+    return "its latest change was not looked at yet"
 
 
 def _counts(status: JsonObject) -> str:

@@ -59,7 +59,20 @@ def test_the_summary_condition_has_the_first_word():
 def test_one_that_nobody_looked_at_yet():
     table = list_table([{"metadata": {"name": "new"}}], NOW, namespaces=True)
     assert table.splitlines()[0].startswith("NAMESPACE")
-    assert table.endswith("nothing is known about its present spec yet")
+    assert table.endswith("does a resource manager of the class resources run?")
+
+
+def test_one_that_is_ignored():
+    metadata = {"name": "old", "annotations": {"resources.gardener.cloud/ignore": "true"}}
+    table = list_table([{"metadata": metadata}], NOW, namespaces=False)
+    assert "it is ignored while it has the annotation" in table
+
+
+def test_one_that_was_changed_since():
+    changed = resource("a")
+    changed["metadata"]["generation"] = 7
+    table = list_table([changed], NOW, namespaces=False)
+    assert table.endswith("its latest change was not looked at yet")
 
 
 def test_numbers_come_from_the_summary():
