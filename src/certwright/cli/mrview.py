@@ -108,7 +108,7 @@ def _worst(resource: JsonObject, found: dict[str, JsonObject]) -> str:
         return f"it is ignored while it has the annotation {_IGNORE}"
     if not any(found.values()):
         kind = _part(resource, "spec").get("class") or "resources"
-        return f"nobody has looked at it; does a resource manager of the class {kind} run?"
+        return f"nobody of class {kind} looked at it yet"
     return "its latest change was not looked at yet"
 
 
