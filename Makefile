@@ -11,8 +11,7 @@ UV_VERSION := 0.13.7
 READY  := $(VENV)/.ready
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Tests wait for other processes now and then, and most of the time for a real control plane.
-JOBS   ?= $(shell expr $(CORES) + 1)
-REAL_JOBS ?= $(shell expr $(CORES) \* 2)
+JOBS   ?= $(shell expr $(CORES) \* 2)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -58,7 +57,7 @@ test: $(READY) ## All tests that need no cluster
 test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
 	@$(BIN)/python -m certwright.testkit.certmanager.assets
-	@$(BIN)/python -m pytest -n $(REAL_JOBS) --certwright-real -m "real or kubectl" $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --certwright-real -m "real or kubectl" $(ARGS)
 
 .PHONY: go
 go: $(READY)

@@ -44,7 +44,7 @@ from certwright.testkit import (
     stale_restart,
 )
 
-SEEDS = 65
+SEEDS = 63
 """Of each story; over two thousand together."""
 
 
@@ -315,21 +315,6 @@ async def forced_pass(cluster):
     await annotate(cluster, "web", **{"gardener.cloud/operation": "reconcile"})
 
 
-@story
-async def inventory_beside(cluster):
-    """Somebody deletes the ConfigMap with what of the inventory does not fit."""
-    large = [config(f"c{n}", annotations={"n": "x" * 250_000}) for n in range(3)]
-    await declare(cluster, "web", config("steady"), *large)
-    await done(cluster)
-    for name in await cluster.names(ConfigMap, labels=f"{OURS}/inventory"):
-        await cluster.delete(ConfigMap, name)
-        await done(cluster)
-        # Who dies in that moment cannot know what it said; all that is wanted is listed again.
-        await annotate(cluster, "web", **{f"{OURS}/forget-inventory": name})
-    await done(cluster)
-    await rewrite(cluster, "web", config("steady"))
-
-
 # Tortures
 
 each_story = pytest.mark.parametrize("play", STORIES, ids=lambda play: play.__name__)
@@ -352,10 +337,10 @@ def test_every_single_event_dropped(play) -> None:
 
 @each_story
 def test_writes_that_are_refused_or_answered_by_nobody(play) -> None:
-    survive(play, refuse_every_write if LONG else refuse_in_turn, lose_every_answer)
+    survive(play, refuse_every_write if LONG else refuse_in_turn, lose_every_answer, most=8)
 
 
-@pytest.mark.parametrize("play", STORIES if LONG else [drift, held_back], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("play", STORIES if LONG else [drift], ids=lambda p: p.__name__)
 def test_watches_and_requests_that_fail(play) -> None:
     survive(play, break_each_watch, fail_every_request, repeat_each_event, delay_each_event)
 

@@ -116,6 +116,20 @@ def in_space(obj):
 
 
 @story
+async def inventory_beside(cluster):
+    """Somebody deletes the ConfigMap with what of the inventory does not fit."""
+    await declare(cluster, "web", config("steady"), *map(large, range(3)))
+    await done(cluster)
+    for name in await cluster.names(ConfigMap, labels=f"{OURS}/inventory"):
+        await cluster.delete(ConfigMap, name)
+        await done(cluster)
+        # Who dies in that moment cannot know what it said; all that is wanted is listed again.
+        await annotate(cluster, "web", **{f"{OURS}/forget-inventory": name})
+    await done(cluster)
+    await rewrite(cluster, "web", config("steady"))
+
+
+@story
 async def inventory_grows_and_shrinks(cluster):
     await cluster.create(secret("web", config("steady"), large(0), large(1)))
     await cluster.create(secret("more", large(2), large(3)))
