@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -72,12 +73,17 @@ async def start(tmp_path):
                 sys.executable, "-c", "from certwright.cli.main import main; main()",
                 *map(str, words), cwd=tmp_path, env=environment(),
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
+                stderr=asyncio.subprocess.STDOUT, preexec_fn=as_at_a_terminal,
             )  # fmt: skip
             stack.push_async_callback(put_to_rest, process)
             return Running(process)
 
         yield start
+
+
+def as_at_a_terminal() -> None:
+    """Let Ctrl-C reach a child: whoever runs in the background of a shell is deaf to it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 async def put_to_rest(process: asyncio.subprocess.Process) -> None:
