@@ -433,14 +433,19 @@ async def recreated_slowly(cluster):
     await cluster.patch(Job, "run", LET_GO)
 
 
-@story
-async def changed_while_going(cluster):
-    """None of it stops a deletion."""
+async def hold_up_a_deletion(cluster):
+    """Delete a ManagedResource one of whose objects somebody holds."""
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
     await done(cluster)
     await cluster.patch(ConfigMap, "b", HOLD)
     await cluster.delete(MR, "api")
+
+
+@story
+async def changed_while_going(cluster):
+    """None of it stops a deletion."""
+    await hold_up_a_deletion(cluster)
     await cluster.settle()
     await annotate(cluster, "api", **{f"{PREFIX}/ignore": "true"})
     await cluster.patch(MR, "api", {"spec": {"suspend": True}})
@@ -450,11 +455,7 @@ async def changed_while_going(cluster):
 
 @story
 async def kept_while_going(cluster):
-    await declare(cluster, "web", config("steady"))
-    await declare(cluster, "api", config("b"), config("c"))
-    await done(cluster)
-    await cluster.patch(ConfigMap, "b", HOLD)
-    await cluster.delete(MR, "api")
+    await hold_up_a_deletion(cluster)
     await done(cluster)
     await cluster.patch(MR, "api", {"spec": {"keepObjects": True}})
     await done(cluster)
@@ -463,11 +464,7 @@ async def kept_while_going(cluster):
 
 @story
 async def deleted_by_force(cluster):
-    await declare(cluster, "web", config("steady"))
-    await declare(cluster, "api", config("b"), config("c"))
-    await done(cluster)
-    await cluster.patch(ConfigMap, "b", HOLD)
-    await cluster.delete(MR, "api")
+    await hold_up_a_deletion(cluster)
     await done(cluster)
     await annotate(cluster, "api", **{f"{OURS}/force-delete": "true"})
     await cluster.advance(seconds=CLOCKS_ARE_RIGHT.total_seconds())

@@ -176,6 +176,20 @@ async def test_a_part_that_will_not_come_back_can_be_given_up(keeping, healthy, 
     assert await keeping.exists(ConfigMap, second) == set()
 
 
+async def test_a_part_that_is_given_up_holds_up_no_deletion(keeping):
+    _, second = await declared(keeping)
+    await keeping.cluster.stop()
+    await delete(keeping, second)
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/DeletionFailed"
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES)
+    await keeping.annotate("web", "resources.certwright.dev/forget-inventory", second)
+    await keeping.settle()
+    assert await keeping.find(keeping.kind, "web") is None
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES[6:])
+
+
 @pytest.mark.parametrize("suspend", [True, False])
 async def test_the_loss_is_told_and_no_defect_of_ours(embedded_cluster, keeping_on, suspend):
     metrics = Metrics()
