@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Secret, ServiceAccount

@@ -10,18 +10,18 @@ import sys
 import orjson
 
 from certwright.api.certmanager import CertificateRequest
-from certwright.api.resources import ManagedResource
-from certwright.cli.certfindings import Horizon, findings_in
-from certwright.cli.certmaterial import of_certificate_request
-from certwright.cli.certtable import drawn
-from certwright.cli.issuersample import issuer_sample
-from certwright.cli.managedsample import managed_sample
+from certwright.api.managedresources import ManagedResource
+from certwright.cli.cert.findings import Horizon, findings_in
+from certwright.cli.cert.material import of_certificate_request
+from certwright.cli.cert.table import drawn
+from certwright.cli.up.issuersample import issuer_sample
+from certwright.cli.up.managedsample import managed_sample
 from certwright.client import Request
 from certwright.issuers.ca import app
 from certwright.kube import Invalid, ObjectMeta
 from certwright.kube.kinds import ConfigMap, StatefulSet
 from certwright.managed import readiness
-from certwright.operators.resources import Configuration, resource_operator
+from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.runtime import configure_logs
 from certwright.testkit import (
     Calls,

@@ -6,7 +6,7 @@ import uvloop
 
 from bench import meter
 from certwright.client import connect
-from certwright.operators.resources import load, resource_operator
+from certwright.operators.managedresource import load, resource_operator
 from certwright.runtime import LeaderElection, Manager, Settling, configure_logs
 
 DOCUMENT = {

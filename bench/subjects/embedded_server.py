@@ -4,9 +4,9 @@ import asyncio
 
 from bench import meter
 from bench.workload import Widget
+from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.kube import JsonObject, crd_manifest
-from certwright.testkit.apiserver import ApiServer
 
 
 def widget(number: int, size: int) -> JsonObject:

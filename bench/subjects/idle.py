@@ -4,12 +4,12 @@ import asyncio
 from collections import Counter
 
 from bench import meter
+from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.kube import ObjectMeta, crd_manifest
 from certwright.kube.kinds import Lease
 from certwright.runtime import LeaderElection, Manager, configure_logs
 from certwright.testkit import VirtualLoop
-from certwright.testkit.apiserver import ApiServer
 from certwright.testkit.calls import CallLog, CountingTransport
 from greeting import Greeting, GreetingSpec, controller
 

@@ -13,11 +13,11 @@ from bench.suite.pki import ROUNDS, bare_issue, cpu
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Bundle
-from certwright.issuer.certificaterequests import CertificateRequests
-from certwright.issuer.desk import Asked, Circumstances, request_of
-from certwright.issuer.matching import IssuerAt
-from certwright.issuer.requeststatus import RequestScribe, Said
-from certwright.issuer.validation import accepted, request_refusal
+from certwright.issuer.requests.certificaterequests import CertificateRequests
+from certwright.issuer.requests.desk import Asked, Circumstances, request_of
+from certwright.issuer.requests.match import IssuerAt
+from certwright.issuer.requests.requeststatus import RequestScribe, Said
+from certwright.issuer.sign.validation import accepted, request_refusal
 from certwright.issuers.ca import app
 from certwright.kube import Key
 

@@ -25,7 +25,7 @@ from bench.meter import Task
 from bench.processes import Program, cpu_of
 from bench.result import Bar, Figures, Result, at_least, at_most, exactly
 from bench.suite.drift import Repairs, disturb
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, Selection, connect, until_served
 from certwright.kube import JsonObject, crd_manifest
 from certwright.kube.kinds import Secret

@@ -5,12 +5,12 @@ import ast
 LONGEST_FILE = 400
 
 CLOCK_MODULES = {"certwright.clock"}
-RANDOM_MODULES = {"certwright.runtime.backoff"}
+RANDOM_MODULES = {"certwright.runtime.queue.backoff"}
 BROAD_EXCEPT = {
     # the boundaries at which somebody else's code must not end the process
-    "certwright.runtime.workers",
-    "certwright.runtime.indexes",
-    "certwright.runtime.intake",
+    "certwright.runtime.queue.workers",
+    "certwright.runtime.cache.indexes",
+    "certwright.runtime.cache.decode",
     "certwright.cli.main",
 }
 

@@ -10,7 +10,7 @@ import typer
 
 from certwright import client, kube
 from certwright.cli.main import app
-from certwright.cli.managerflags import parse
+from certwright.cli.resourcemanager.flags import parse
 from certwright.issuer.conformance import Feature
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -115,7 +115,7 @@ def test_the_conformance_reference_is_complete(root):
     page = (root / "docs/reference/conformance.md").read_text("utf-8")
     missing = [one for one in Feature if f"| `{one}` | {one.meaning} |" not in page]
     sources = [*root.glob("src/certwright/issuer/conformance/*.py")]
-    sources.append(root / "src/certwright/pki/matching.py")
+    sources.append(root / "src/certwright/pki/matches.py")
     raised = re.findall(r'Violation\(\s*"(\w+)"', "".join(p.read_text("utf-8") for p in sources))
     assert len(set(raised)) > 30
     missing += [name for name in sorted(set(raised)) if f"`{name}`" not in page]

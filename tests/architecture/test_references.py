@@ -18,10 +18,10 @@ import certwright.managed
 import certwright.operators
 import certwright.testkit.actors
 from certwright.cli.main import app
-from certwright.issuer.metrics import IssuerMetrics
+from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.kube import crd_manifest
-from certwright.operators.resources.garbage import GarbageMetrics
-from certwright.operators.resources.metrics import ResourceMetrics
+from certwright.operators.garbagecollector import GarbageMetrics
+from certwright.operators.managedresource.metrics import ResourceMetrics
 from certwright.runtime import Metrics
 
 KEY = re.compile(r"([a-z-]+\.)*(certwright\.dev|gardener\.cloud|cert-manager\.io)/[A-Za-z-]+")
@@ -87,7 +87,7 @@ def keys_of(package):
     ("package", "names"),
     [
         (
-            "certwright.operators.resources",
+            "certwright.operators.managedresource",
             ["reference/managed-resources.md", "how-to/immutable-configuration.md"],
         ),
         ("certwright.issuer", ["reference/issuer.md"]),

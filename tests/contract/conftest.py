@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest_asyncio
 from transcript import Conversation
 
+from certwright.apiserver import ApiServer
 from certwright.client import connect
 from certwright.kube import Key
 from certwright.kube.kinds import Namespace
-from certwright.testkit.apiserver import ApiServer
 
 
 def _namespace(name: str) -> dict:

@@ -7,8 +7,8 @@ import pytest
 from samples import DEFINITION, install_gadgets
 from transcript import Conversation, contract
 
+from certwright.apiserver import ApiServer
 from certwright.client import Request
-from certwright.testkit.apiserver import ApiServer
 
 Json = dict[str, Any]
 

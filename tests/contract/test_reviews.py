@@ -20,8 +20,8 @@ from users import (
     withdraw_everywhere,
 )
 
+from certwright.apiserver import ApiServer
 from certwright.client import connect
-from certwright.testkit.apiserver import ApiServer
 
 Json = dict[str, Any]
 

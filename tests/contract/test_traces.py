@@ -18,9 +18,9 @@ from trace_subjects import CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES, Json, Su
 from traces import Operation, traces
 from transcript import difference
 
+from certwright.apiserver import ApiServer
 from certwright.client import connect
 from certwright.kube.ownership import FieldSet
-from certwright.testkit.apiserver import ApiServer
 
 NAMESPACE = "traces"
 SUBJECTS = (CONFIG_MAPS, SECRETS, SERVICES, DEPLOYMENTS, GADGETS)

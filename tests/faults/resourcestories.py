@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import orjson
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.kube.kinds import ConfigMap, Secret
-from certwright.operators.resources import Configuration, Controllers, resource_operator
+from certwright.operators.managedresource import Configuration, Controllers, resource_operator
 from certwright.testkit import EmbeddedCluster, survives
-from certwright.testkit.faults import At, Crash, Refuse
-from certwright.testkit.replay import Replay
+from certwright.testkit.faults.faults import At, Crash, Refuse
+from certwright.testkit.faults.replay import Replay
 
 MR = ManagedResource.resource
 PREFIX = "resources.gardener.cloud"

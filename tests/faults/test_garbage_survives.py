@@ -7,7 +7,7 @@ import pytest
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Deployment, Pod
 from certwright.managed import Reference, annotations_for, ensure
-from certwright.operators.resources.garbage import Settings, garbage_collector
+from certwright.operators.garbagecollector import Settings, garbage_collector
 from certwright.testkit import (
     EmbeddedCluster,
     break_each_watch,

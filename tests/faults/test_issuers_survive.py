@@ -30,7 +30,7 @@ from certwright.testkit import (
     stale_restart,
     survives,
 )
-from certwright.testkit.faults import Cut, Unreachable
+from certwright.testkit.faults.faults import Cut, Unreachable
 
 GROUP = "faults.certwright.dev"
 NAMES = ("one", "two", "three", "late", "ticket", "flaky", "signing")

@@ -41,15 +41,15 @@ from certwright.kube.kinds import (
 )
 from certwright.managed import annotate as with_references
 from certwright.managed import make_unique
-from certwright.operators.resources import (
+from certwright.operators.garbagecollector import Settings, garbage_collector
+from certwright.operators.managedresource import (
     Configuration,
     Controllers,
     GarbageCollectorSettings,
     resource_operator,
 )
-from certwright.operators.resources.garbage import Settings, garbage_collector
-from certwright.operators.tokens import token_requestor
-from certwright.operators.tokens.wishes import ACCOUNT_NAME, ACCOUNT_NAMESPACE, PURPOSE
+from certwright.operators.tokenrequestor import token_requestor
+from certwright.operators.tokenrequestor.request import ACCOUNT_NAME, ACCOUNT_NAMESPACE, PURPOSE
 from certwright.testkit import (
     break_each_watch,
     crash_after_every_write,

@@ -5,8 +5,8 @@ from base64 import b64decode
 import pytest
 
 from certwright.kube.kinds import Secret, ServiceAccount
-from certwright.operators.tokens import token_requestor
-from certwright.operators.tokens.wishes import (
+from certwright.operators.tokenrequestor import token_requestor
+from certwright.operators.tokenrequestor.request import (
     ACCOUNT_LABELS,
     ACCOUNT_NAME,
     ACCOUNT_NAMESPACE,

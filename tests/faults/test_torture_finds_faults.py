@@ -25,7 +25,7 @@ from certwright.testkit import (
     survives,
 )
 from certwright.testkit.builders import config_map, secret
-from certwright.testkit.simulation import storm
+from certwright.testkit.faults.simulation import storm
 
 
 async def one_secret(cluster: EmbeddedCluster) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.time.virtual import VirtualLoop
 
 
 def pytest_asyncio_loop_factories(

@@ -23,14 +23,6 @@ compares and judges objects, and works without one.
 """
 
 from certwright.apply import health
-from certwright.apply.adoption import Claim, Right, claim
-from certwright.apply.blockers import (
-    blockers,
-    events_text,
-    human_duration,
-    lasting_events_text,
-)
-from certwright.apply.bundle import Bundle, PruneOptions
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
 from certwright.apply.cluster import (
     Cluster,
@@ -40,23 +32,37 @@ from certwright.apply.cluster import (
     left_of,
     other_version,
 )
-from certwright.apply.compression import CompressionError, pack_brotli
-from certwright.apply.deleting import warnings_about
-from certwright.apply.deletion import DeleteRules
 from certwright.apply.diff import ABSENT, Diff, FieldChange, compare, render
-from certwright.apply.engine import Engine, OnEntry
-from certwright.apply.errors import ManifestError, Origin
-from certwright.apply.following import follow
-from certwright.apply.inventory import Inventories, Inventory, InventoryError
-from certwright.apply.limits import LimitExceeded, Limits
-from certwright.apply.manifests import Manifest, Manifests, read_files, read_secret, read_text
-from certwright.apply.masking import masked
-from certwright.apply.memory import Memory
+from certwright.apply.engine.adoption import Claim, Right, claim
+from certwright.apply.engine.blockers import (
+    blockers,
+    events_text,
+    human_duration,
+    lasting_events_text,
+)
+from certwright.apply.engine.delete import warnings_about
+from certwright.apply.engine.deleterules import DeleteRules
+from certwright.apply.engine.engine import Engine, OnEntry
+from certwright.apply.engine.memory import Memory
+from certwright.apply.engine.preserve import Sent, preserve
+from certwright.apply.engine.wanted import Adopt, Owner, Rules, Wanted
+from certwright.apply.follow import follow
+from certwright.apply.manifests.compression import CompressionError, pack_brotli
+from certwright.apply.manifests.errors import ManifestError, Origin
+from certwright.apply.manifests.limits import LimitExceeded, Limits
+from certwright.apply.manifests.manifests import (
+    Manifest,
+    Manifests,
+    read_files,
+    read_secret,
+    read_text,
+)
+from certwright.apply.objectset.inventory import Inventories, Inventory, InventoryError
+from certwright.apply.objectset.objectset import Bundle, PruneOptions
+from certwright.apply.objectset.prune import Pruning, is_mass_deletion, plan_pruning
 from certwright.apply.ordering import in_apply_order, in_delete_order, is_awaited, stages, waves
-from certwright.apply.preserve import Sent, preserve
-from certwright.apply.prune import Pruning, is_mass_deletion, plan_pruning
+from certwright.apply.redaction import masked
 from certwright.apply.refs import ObjectRef
-from certwright.apply.wanted import Adopt, Owner, Rules, Wanted
 
 __all__ = [
     "ABSENT",

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import orjson
 
 from certwright.apply.changeset import Writer
-from certwright.apply.following import follow
+from certwright.apply.follow import follow
 from certwright.apply.refs import ObjectRef
 from certwright.client import Client, Propagation, Request, Selection, request
 from certwright.client.request import WriteOptions

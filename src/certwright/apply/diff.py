@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from certwright.apply.masking import MASK, is_confidential, is_secret
+from certwright.apply.redaction import MASK, is_confidential, is_secret
 from certwright.kube import JsonObject
 
 Path = tuple[str | int, ...]

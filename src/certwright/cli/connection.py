@@ -9,7 +9,7 @@ from typing import Any
 
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
-from certwright.cli.patience import TellingTransport
+from certwright.cli.terminal.patience import TellingTransport
 from certwright.client import Client, HttpTransport, load_config
 from certwright.kube import ApiError, dns_label_problems, dns_subdomain_problems
 

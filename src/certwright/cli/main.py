@@ -12,9 +12,12 @@ except ModuleNotFoundError:
     sys.exit("error: the command line has a dependency of its own: pip install 'certwright[cli]'")
 
 from certwright import __version__
-from certwright.cli import applycommands, conformance, datacommands, mrcommands
-from certwright.cli.cert import cert
+from certwright.cli import conformance
+from certwright.cli.apply import commands as applycommands
+from certwright.cli.cert.commands import cert
+from certwright.cli.data import commands as datacommands
 from certwright.cli.errors import UsageError
+from certwright.cli.mr import commands as mrcommands
 from certwright.cli.options import Context, Kubeconfig, examples
 
 app = typer.Typer(
@@ -91,7 +94,7 @@ def up(
         raise UsageError("--samples and --no-samples exclude each other; drop one of them")
     if sys.stderr.isatty():
         print("starting ...", file=sys.stderr, flush=True)  # what is imported next takes its time
-    from certwright.cli.up import Plan, run_up
+    from certwright.cli.up.up import Plan, run_up
 
     files = [Path(target.partition(":")[0]) for target in controllers or ()]
     beside = [file.with_suffix(".yaml") for file in files if file.suffix == ".py"]
@@ -191,8 +194,8 @@ def rbac(
 )
 def resource_manager(context: typer.Context) -> None:
     """Keep ManagedResources, collect garbage, renew tokens."""
-    from certwright.cli.managerflags import parse
-    from certwright.cli.resourcemanager import run_resource_manager
+    from certwright.cli.resourcemanager.flags import parse
+    from certwright.cli.resourcemanager.run import run_resource_manager
 
     given = parse(context.args)
     if given.version:

@@ -6,15 +6,15 @@ from typing import Final
 
 from certwright.apply import Direct, Live, ObjectRef, UnknownKind
 from certwright.apply.health import Health, Verdict, check_failed, missing
-from certwright.cli.applying import Place, listed_among, named_by, nothing_listed, site
+from certwright.cli.apply.apply import Place, listed_among, named_by, nothing_listed, site
+from certwright.cli.apply.inputs import Given
 from certwright.cli.connection import Connection, connected
 from certwright.cli.errors import UsageError
-from certwright.cli.judging import judge
 from certwright.cli.options import Output
-from certwright.cli.patience import PATIENCE_SECONDS
-from certwright.cli.printing import document, fitted, one_line, terminal_width
-from certwright.cli.progress import Progress
-from certwright.cli.reading import Given
+from certwright.cli.terminal.health import judge
+from certwright.cli.terminal.output import document, fitted, one_line, terminal_width
+from certwright.cli.terminal.patience import PATIENCE_SECONDS
+from certwright.cli.terminal.progress import Progress
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource
 from certwright.kube.kinds import CronJob, Job, Pod, ReplicaSet
 

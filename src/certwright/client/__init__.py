@@ -4,9 +4,8 @@ Requests are values built by pure functions (`certwright.client.request`), carri
 `Transport`, answered with objects or exceptions. Start with `connect`.
 """
 
-from certwright.client.answers import ListMeta, Page
 from certwright.client.client import Client
-from certwright.client.config import (
+from certwright.client.config.config import (
     Config,
     ExecPlugin,
     Impersonation,
@@ -15,8 +14,8 @@ from certwright.client.config import (
     User,
     in_cluster,
 )
+from certwright.client.config.context import load_config
 from certwright.client.connect import connect
-from certwright.client.context import load_config
 from certwright.client.discovery import Discovery
 from certwright.client.errors import (
     BadAnswer,
@@ -33,14 +32,15 @@ from certwright.client.errors import (
     TransportError,
     WrongShape,
 )
-from certwright.client.http import HttpTransport, Limits
+from certwright.client.http.transport import HttpTransport, Limits
 from certwright.client.observe import Observer
 from certwright.client.reader import Listing
 from certwright.client.request import Propagation, Selection, Validation, WatchOptions
+from certwright.client.responses import ListMeta, Page
 from certwright.client.retry import Policy
-from certwright.client.serving import until_served
+from certwright.client.served import until_served
 from certwright.client.transport import Request, Response, Stream, Transport
-from certwright.client.watching import WatchLines
+from certwright.client.watchlines import WatchLines
 
 __all__ = [
     "BadAnswer",

@@ -9,7 +9,8 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
-from certwright.client import answers, retry
+from certwright.client import responses as answers
+from certwright.client import retry
 from certwright.client.errors import TransportError
 from certwright.client.observe import Observer
 from certwright.client.transport import Request, Response, Stream, Transport

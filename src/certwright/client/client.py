@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from certwright.client.answers import Decoders
 from certwright.client.calls import Calls, log_warning
 from certwright.client.discovery import Discovery
-from certwright.client.lines import LINE_LIMIT
+from certwright.client.http.lines import LINE_LIMIT
 from certwright.client.observe import Observer
 from certwright.client.reader import Reader
+from certwright.client.responses import Decoders
 from certwright.client.retry import PATIENT, Policy
 from certwright.client.transport import Request, Response, Transport
 from certwright.client.writer import Writer

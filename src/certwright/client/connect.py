@@ -5,8 +5,8 @@ from pathlib import Path
 
 from certwright.client.calls import log_warning
 from certwright.client.client import Client
-from certwright.client.context import load_config
-from certwright.client.http import HttpTransport
+from certwright.client.config.context import load_config
+from certwright.client.http.transport import HttpTransport
 from certwright.client.observe import Observer
 from certwright.clock import SYSTEM, Clock
 

@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
-from certwright.client import answers, request
-from certwright.client.answers import Decoders, Page
+from certwright.client import request
+from certwright.client import responses as answers
 from certwright.client.calls import Calls
-from certwright.client.lines import LineSplitter
+from certwright.client.http.lines import LineSplitter
 from certwright.client.request import EVERYWHERE, WATCH, Selection, WatchOptions
-from certwright.client.watching import WatchLines
+from certwright.client.responses import Decoders, Page
+from certwright.client.watchlines import WatchLines
 from certwright.kube import Gone, JsonObject, Key, Object, Resource, resource_of
 
 T = TypeVar("T", bound=Object)

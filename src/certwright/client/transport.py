@@ -1,8 +1,8 @@
 """The seam: how a request reaches an API server and an answer comes back.
 
 `Request` and `Response` are plain values built and read by pure functions; a `Transport`
-carries them. There are two: HTTP (`certwright.client.http`) and the embedded server of the
-testkit. Tests and fault injection wrap a transport; nothing else is replaceable.
+carries them. There are two: HTTP (`certwright.client.http.transport`) and the embedded API server.
+Tests and fault injection wrap a transport; nothing else is replaceable.
 """
 
 from collections.abc import AsyncIterator, Mapping

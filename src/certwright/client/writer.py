@@ -7,8 +7,8 @@ but never sent as replacements: `Writer.update` takes dicts only.
 from collections.abc import Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
-from certwright.client import answers, request
-from certwright.client.answers import Decoders
+from certwright.client import request
+from certwright.client import responses as answers
 from certwright.client.calls import Calls
 from certwright.client.discovery import Discovery
 from certwright.client.request import (
@@ -17,6 +17,7 @@ from certwright.client.request import (
     Selection,
     WriteOptions,
 )
+from certwright.client.responses import Decoders
 from certwright.client.transport import Request
 from certwright.kube import (
     MERGE_PATCH,

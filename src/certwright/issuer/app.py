@@ -8,8 +8,13 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from certwright.issuer.assembly import build, kebab
-from certwright.issuer.calls import (
+from certwright.issuer.issuer import Issuer
+from certwright.issuer.kinds import cluster_kind_of, issuer_kind
+from certwright.issuer.requests.outcomes import Compat
+from certwright.issuer.run.assembly import build, kebab
+from certwright.issuer.run.command import main
+from certwright.issuer.settings import Settings, default_backoff
+from certwright.issuer.sign.calls import (
     RECHECK,
     Author,
     CheckFunction,
@@ -19,13 +24,8 @@ from certwright.issuer.calls import (
     SignFunction,
     SigningIssuer,
 )
-from certwright.issuer.command import main
-from certwright.issuer.issuer import Issuer
-from certwright.issuer.kinds import cluster_kind_of, issuer_kind
-from certwright.issuer.outcomes import Compat
-from certwright.issuer.settings import Settings, default_backoff
+from certwright.issuer.sign.verdicts import Classifier
 from certwright.issuer.spec import SpecType
-from certwright.issuer.verdicts import Classifier
 from certwright.kube import JsonObject, Object, crd_manifest
 from certwright.runtime import Backoff, Operator, Part, Site
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from certwright.issuer.outcomes import Compat
+from certwright.issuer.requests.outcomes import Compat
 from certwright.runtime import Backoff
 
 APPROVAL_PATIENCE = timedelta(minutes=1)

@@ -23,7 +23,7 @@ from certwright.issuer.secrets import (
     SecretReference,
 )
 from certwright.kube import JsonObject
-from certwright.kube.markers import markers_of
+from certwright.kube.schemas.markers import markers_of
 
 S = TypeVar("S")
 

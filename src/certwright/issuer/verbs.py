@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, get_args
 
-from certwright.issuer.carried import check_carried
+from certwright.issuer.requests.state import check_carried
 from certwright.kube import ConditionStatus
 
 POLL = timedelta(seconds=1)

@@ -22,6 +22,7 @@ The modules, by what they know:
 """
 
 from certwright.kube import kinds
+from certwright.kube.comparison import contains, covers, is_applied, own_fields
 from certwright.kube.conditions import (
     Condition,
     ConditionStatus,
@@ -30,8 +31,6 @@ from certwright.kube.conditions import (
     is_true,
     merge_conditions,
 )
-from certwright.kube.crd import crd_manifest, custom_resource
-from certwright.kube.definition import Column, Definition, Scale
 from certwright.kube.durations import (
     format_duration,
     format_nanoseconds,
@@ -59,19 +58,6 @@ from certwright.kube.errors import (
     UnsupportedMediaType,
 )
 from certwright.kube.identity import GroupVersionKind, GroupVersionResource, Key, Resource
-from certwright.kube.markers import (
-    DurationText,
-    IntOrString,
-    QuantityValue,
-    atomic,
-    embedded_resource,
-    list_map,
-    list_set,
-    marked,
-    preserve_unknown,
-    rule,
-)
-from certwright.kube.matching import contains, covers, is_applied, own_fields
 from certwright.kube.names import (
     dns1035_label_problems,
     dns_label_problems,
@@ -91,7 +77,7 @@ from certwright.kube.objects import (
     resource_of,
 )
 from certwright.kube.ownership import FieldSet, project, projection_hash
-from certwright.kube.patches import (
+from certwright.kube.patches.formats import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
@@ -104,9 +90,23 @@ from certwright.kube.patches import (
 )
 from certwright.kube.quantities import Quantity
 from certwright.kube.requirements import Operator, Requirement
+from certwright.kube.schemas.check import SchemaError
+from certwright.kube.schemas.crd import crd_manifest, custom_resource
+from certwright.kube.schemas.definition import Column, Definition, Scale
+from certwright.kube.schemas.markers import (
+    DurationText,
+    IntOrString,
+    QuantityValue,
+    atomic,
+    embedded_resource,
+    list_map,
+    list_set,
+    marked,
+    preserve_unknown,
+    rule,
+)
+from certwright.kube.schemas.structural import structural_schema
 from certwright.kube.selectors import FieldRequirement, FieldSelector, LabelSelector
-from certwright.kube.structural import structural_schema
-from certwright.kube.structuralcheck import SchemaError
 from certwright.kube.timestamps import format_micro_time, format_time, parse_time
 
 __all__ = [

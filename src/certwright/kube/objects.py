@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
-from certwright.kube.definition import Definition
 from certwright.kube.identity import Key, Resource
+from certwright.kube.schemas.definition import Definition
 
 JsonObject: TypeAlias = dict[str, Any]
 
@@ -48,7 +48,7 @@ class Object(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """The base of typed kinds.
 
     A kind of somebody else is named by a class attribute, one of our own is declared with
-    ``@custom_resource`` (see `certwright.kube.crd`)::
+    ``@custom_resource`` (see `certwright.kube.schemas.crd`)::
 
         class Widget(Object):
             resource: ClassVar = Resource("example.com", "v1", "Widget", "widgets")

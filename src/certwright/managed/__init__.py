@@ -13,8 +13,8 @@
 """
 
 from certwright.managed.declaration import Declaration, Options, Rendered, render
-from certwright.managed.deploying import OnProgress, Progress, deploy, ensure, set_keep_objects
-from certwright.managed.packing import PackingError, pack, unpack
+from certwright.managed.deploy import OnProgress, Progress, deploy, ensure, set_keep_objects
+from certwright.managed.package import PackingError, pack, unpack
 from certwright.managed.readiness import Readiness, readiness
 from certwright.managed.references import (
     annotate,
@@ -25,7 +25,7 @@ from certwright.managed.references import (
 )
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE, make_unique
 from certwright.managed.usage import Reference, uses_of
-from certwright.managed.waiting import delete, wait_until_healthy
+from certwright.managed.wait import delete, wait_until_healthy
 
 __all__ = [
     "COLLECTABLE",

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.kube import JsonObject, Key
-from certwright.managed.packing import DATA_KEY, SECRET_BYTES, pack
+from certwright.managed.package import DATA_KEY, SECRET_BYTES, pack
 from certwright.managed.references import annotate
 from certwright.managed.unique import make_unique
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from certwright.api.resources import GROUP
+from certwright.api.managedresources import GROUP
 from certwright.kube import JsonObject
 from certwright.managed.usage import CONFIG_MAP, SECRET
 

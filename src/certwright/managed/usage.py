@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from certwright.api.resources import GROUP
+from certwright.api.managedresources import GROUP
 from certwright.kube import JsonObject
 
 CONFIG_MAP: Final = "ConfigMap"

@@ -81,7 +81,7 @@ from certwright.pki.keys import (
     read_key,
     write_key,
 )
-from certwright.pki.matching import (
+from certwright.pki.matches import (
     certificate_violations,
     chain_violations,
     check_certificate,

@@ -11,13 +11,17 @@ An event enters in `watch`, becomes a key in `triggers`, becomes a decision in t
 function that `workers` calls, and becomes a call to the API server in `writes`.
 """
 
-from certwright.runtime.apply import Effect
-from certwright.runtime.backoff import Backoff, Rng, new_rng
-from certwright.runtime.cache import Cache, Feed, StoreHandle, View
+from certwright.runtime.cache.cache import Cache, Feed, StoreHandle, View
+from certwright.runtime.cache.decode import Transform
+from certwright.runtime.cache.entry import Entry, Meta, Owner
+from certwright.runtime.cache.indexes import IndexFunction
+from certwright.runtime.cache.state import WatchState
+from certwright.runtime.cache.store import Interest, Listener, Store
+from certwright.runtime.cache.transforms import Drop, Keep
+from certwright.runtime.cache.watch import Watch, WatchStatus
 from certwright.runtime.channel import Channel
 from certwright.runtime.context import Context
 from certwright.runtime.controller import Controller, Reconcile
-from certwright.runtime.entry import Entry, Meta, Owner
 from certwright.runtime.errors import (
     BadObject,
     DeadlineExceeded,
@@ -25,20 +29,10 @@ from certwright.runtime.errors import (
     ReconcileError,
     TerminalError,
 )
-from certwright.runtime.events import EventRecorder, EventType
-from certwright.runtime.health import Check
-from certwright.runtime.indexes import IndexFunction
-from certwright.runtime.intake import Transform
 from certwright.runtime.leader import LeaderElection
-from certwright.runtime.logs import configure as configure_logs
-from certwright.runtime.logs import redact_text
-from certwright.runtime.loops import new_event_loop
 from certwright.runtime.manager import Manager
-from certwright.runtime.memory import Settling, settle_memory
-from certwright.runtime.metrics import Metrics
 from certwright.runtime.operator import Declared, Operator, Part, Runnable, Site
 from certwright.runtime.outcome import DONE, WAIT, Outcome, again
-from certwright.runtime.pool import CpuPool
 from certwright.runtime.predicates import (
     Predicate,
     all_of,
@@ -48,15 +42,21 @@ from certwright.runtime.predicates import (
     labelled,
     labels_changed,
 )
-from certwright.runtime.probes import Address, Probes
-from certwright.runtime.queue import Priority, Queue, QueueMetrics, QueueShutDown
+from certwright.runtime.process.cpupool import CpuPool
+from certwright.runtime.process.loops import new_event_loop
+from certwright.runtime.process.memory import Settling, settle_memory
+from certwright.runtime.process.signals import on_signals
+from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
+from certwright.runtime.queue.queue import Priority, Queue, QueueMetrics, QueueShutDown
 from certwright.runtime.rbac import PolicyRule, allow, policy_rules
-from certwright.runtime.signals import on_signals
-from certwright.runtime.store import Interest, Listener, Store
-from certwright.runtime.transforms import Drop, Keep
+from certwright.runtime.serve.health import Check
+from certwright.runtime.serve.logs import configure as configure_logs
+from certwright.runtime.serve.logs import redact_text
+from certwright.runtime.serve.metrics import Metrics
+from certwright.runtime.serve.probes import Address, Probes
 from certwright.runtime.triggers import Mapper, Source, Trigger, Watched, mapped, select
-from certwright.runtime.watch import Watch, WatchStatus
-from certwright.runtime.watchstate import WatchState
+from certwright.runtime.writes.apply import Effect
+from certwright.runtime.writes.events import EventRecorder, EventType
 
 __all__ = [
     "DONE",

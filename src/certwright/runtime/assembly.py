@@ -5,21 +5,21 @@ from typing import NamedTuple, Protocol
 from certwright.client import Client
 from certwright.clock import Clock
 from certwright.kube import Key
-from certwright.runtime.apply import Applier
-from certwright.runtime.backoff import Backoff, Rng
-from certwright.runtime.cache import Cache, StoreHandle
+from certwright.runtime.cache.cache import Cache, StoreHandle
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.store import Listener, Store
 from certwright.runtime.context import Surroundings
 from certwright.runtime.controller import Controller
-from certwright.runtime.entry import Entry
-from certwright.runtime.events import EventRecorder
-from certwright.runtime.metrics import ControllerMetrics, Metrics, QueueCounters
-from certwright.runtime.pool import CpuPool
-from certwright.runtime.queue import Queue
-from certwright.runtime.stalls import StallMonitor
-from certwright.runtime.store import Listener, Store
+from certwright.runtime.process.cpupool import CpuPool
+from certwright.runtime.process.stalls import StallMonitor
+from certwright.runtime.queue.backoff import Backoff, Rng
+from certwright.runtime.queue.queue import Queue
+from certwright.runtime.queue.workers import Workers
+from certwright.runtime.serve.metrics import ControllerMetrics, Metrics, QueueCounters
 from certwright.runtime.triggers import Watched
-from certwright.runtime.workers import Workers
-from certwright.runtime.writes import Writes
+from certwright.runtime.writes.apply import Applier
+from certwright.runtime.writes.events import EventRecorder
+from certwright.runtime.writes.writer import Writes
 
 
 class Process(Protocol):

@@ -8,7 +8,7 @@ so nothing that was sent can be overlooked when the process is asked whether it 
 from collections.abc import Callable
 
 from certwright.kube import Key
-from certwright.runtime.queue import Priority
+from certwright.runtime.queue.queue import Priority
 
 
 class Channel:

@@ -24,20 +24,20 @@ from certwright.kube import (
     key_of,
     resource_of,
 )
-from certwright.runtime.apply import Applier, Effect, render
-from certwright.runtime.backoff import Rng
-from certwright.runtime.entry import Entry
-from certwright.runtime.events import EventRecorder, EventType
-from certwright.runtime.finalizers import (
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.store import Store
+from certwright.runtime.process.cpupool import CpuPool
+from certwright.runtime.queue.backoff import Rng
+from certwright.runtime.writes.apply import Applier, Effect, render
+from certwright.runtime.writes.events import EventRecorder, EventType
+from certwright.runtime.writes.finalizers import (
     FinalizerChange,
     finalizer_patch,
     with_finalizer,
     without_finalizer,
 )
-from certwright.runtime.pool import CpuPool
-from certwright.runtime.status import status_patch
-from certwright.runtime.store import Store
-from certwright.runtime.writes import Writes
+from certwright.runtime.writes.status import status_patch
+from certwright.runtime.writes.writer import Writes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -238,11 +238,11 @@ class Context:
         await self._around.writes.confirm(resource, key_of(obj), uid=uid, versions=known)
 
     async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
-        """Add a finalizer; no call when it is there. See `certwright.runtime.finalizers`."""
+        """Add a finalizer; no call when it is there. See `certwright.runtime.writes.finalizers`."""
         return await self._set_finalizers(obj, finalizer, with_finalizer)
 
     async def release(self, obj: JsonObject | Object, finalizer: str) -> Effect:
-        """Remove a finalizer; no call when it is gone. See `certwright.runtime.finalizers`."""
+        """Remove a finalizer; no call when it is gone. See `runtime.writes.finalizers`."""
         return await self._set_finalizers(obj, finalizer, without_finalizer)
 
     async def delete(

@@ -1,7 +1,7 @@
 """A controller: what it watches, and the function that reconciles one key.
 
 `Controller` is a declaration: a value without state, defined once at module level and run by
-any number of managers. `certwright.runtime.workers` runs it.
+any number of managers. `certwright.runtime.queue.workers` runs it.
 """
 
 import re

@@ -11,7 +11,7 @@
 Any other exception is retried with back-off. `Conflict` from the API server is retried at
 once a few times, because the cause is usually a cache that is about to catch up. Raise an
 `ExceptionGroup` to report several failures: it is terminal only if all of its leaves are.
-`certwright.runtime.settlement` implements this; nobody else interprets exceptions.
+`certwright.runtime.queue.settlement` implements this; nobody else interprets exceptions.
 """
 
 from datetime import timedelta

@@ -42,7 +42,7 @@ from certwright.kube import (
     format_micro_time,
 )
 from certwright.kube.kinds import Lease
-from certwright.runtime.backoff import Rng, new_rng, spread
+from certwright.runtime.queue.backoff import Rng, new_rng, spread
 
 _log = structlog.get_logger()
 

@@ -24,20 +24,20 @@ import structlog
 from certwright.client import Client
 from certwright.clock import SYSTEM, Clock
 from certwright.kube import JsonObject
-from certwright.runtime import health
 from certwright.runtime.assembly import Running, assemble
-from certwright.runtime.backoff import Rng, new_rng
-from certwright.runtime.cache import Cache, Feed
+from certwright.runtime.cache.cache import Cache, Feed
+from certwright.runtime.cache.state import WatchState
 from certwright.runtime.controller import Controller
-from certwright.runtime.flight import Flight
 from certwright.runtime.leader import Elector, LeaderElection
-from certwright.runtime.metrics import Metrics, Reading
 from certwright.runtime.operator import Operator, Part, Runnable
-from certwright.runtime.pool import CpuPool
-from certwright.runtime.probes import Address, Probes
-from certwright.runtime.stalls import StallMonitor
-from certwright.runtime.watchstate import WatchState
-from certwright.runtime.workers import Workers
+from certwright.runtime.process.cpupool import CpuPool
+from certwright.runtime.process.stalls import StallMonitor
+from certwright.runtime.queue.backoff import Rng, new_rng
+from certwright.runtime.queue.inflight import Flight
+from certwright.runtime.queue.workers import Workers
+from certwright.runtime.serve import health
+from certwright.runtime.serve.metrics import Metrics, Reading
+from certwright.runtime.serve.probes import Address, Probes
 
 _log = structlog.get_logger()
 _UNWATCHABLE = (WatchState.MISSING, WatchState.FORBIDDEN)

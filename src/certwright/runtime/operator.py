@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from certwright.client import Client
 from certwright.clock import Clock
 from certwright.kube import Object
-from certwright.runtime.backoff import Rng
 from certwright.runtime.controller import Controller
+from certwright.runtime.queue.backoff import Rng
 
 if TYPE_CHECKING:
-    from certwright.runtime.metrics import Metrics
+    from certwright.runtime.serve.metrics import Metrics
 
 
 class Runnable(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from certwright.kube import LabelSelector
-from certwright.runtime.entry import Entry
+from certwright.runtime.cache.entry import Entry
 
 Predicate: TypeAlias = Callable[[Entry | None, Entry | None], bool]
 

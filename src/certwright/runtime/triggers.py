@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from certwright.kube import Key, Object, Resource, resource_of
-from certwright.runtime.entry import Entry
-from certwright.runtime.indexes import IndexFunction
-from certwright.runtime.intake import Transform
+from certwright.runtime.cache.decode import Transform
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.indexes import IndexFunction
+from certwright.runtime.cache.store import Interest
 from certwright.runtime.predicates import Predicate
-from certwright.runtime.store import Interest
 
 if TYPE_CHECKING:
     from certwright.runtime.context import Context

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from certwright.testkit.calls import Calls
     from certwright.testkit.cluster import Cluster, DidNotSettle
     from certwright.testkit.embedded import EmbeddedCluster
-    from certwright.testkit.endstate import differences, end_state
-    from certwright.testkit.faults import At, Plan, Storm
-    from certwright.testkit.interference import Interference
-    from certwright.testkit.real import RealCluster
-    from certwright.testkit.simulation import (
+    from certwright.testkit.faults.endstate import differences, end_state
+    from certwright.testkit.faults.faults import At, Plan, Storm
+    from certwright.testkit.faults.interference import Interference
+    from certwright.testkit.faults.simulation import (
         Campaign,
         Play,
         Run,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
         run,
         simulate,
     )
-    from certwright.testkit.torture import (
+    from certwright.testkit.faults.torture import (
         break_each_watch,
         crash_after_every_write,
         delay_each_event,
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
         stale_restart,
         survives,
     )
-    from certwright.testkit.virtualtime import Deadlock, VirtualClock, VirtualLoop
+    from certwright.testkit.real import RealCluster
+    from certwright.testkit.time.virtual import Deadlock, VirtualClock, VirtualLoop
 
 __all__ = [
     "At",

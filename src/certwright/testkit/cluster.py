@@ -38,7 +38,7 @@ from certwright.kube import (
 )
 from certwright.runtime import Declared, Metrics, Operator, Rng
 from certwright.testkit.calls import CallLog, Calls, CountingTransport
-from certwright.testkit.process import Process
+from certwright.testkit.faults.process import Process
 
 T = TypeVar("T", bound=Object)
 

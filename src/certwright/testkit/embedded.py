@@ -7,16 +7,16 @@ from datetime import timedelta
 from functools import cache
 from random import Random
 
+from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.server import ApiServer
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.client import Client, Request, Response, Selection, Stream, Transport
 from certwright.kube import JsonObject, Resource
 from certwright.runtime import Declared, Metrics, new_rng
-from certwright.testkit.apiserver.builtins import served_kinds
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.server import ApiServer
 from certwright.testkit.calls import Calls, CountingTransport
 from certwright.testkit.cluster import Cluster, DidNotSettle
-from certwright.testkit.interference import Interference
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.faults.interference import Interference
+from certwright.testkit.time.virtual import VirtualLoop
 
 BACKGROUND_SECONDS = 0.5
 """How far the server's own controllers are behind in a simulation."""

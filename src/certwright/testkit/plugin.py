@@ -83,7 +83,7 @@ def pytest_asyncio_loop_factories(
     either = _uses(item, "cluster")
     if not either and not _uses(item, "embedded_cluster"):
         return {"asyncio": asyncio.new_event_loop}
-    from certwright.testkit.virtualtime import VirtualLoop
+    from certwright.testkit.time.virtual import VirtualLoop
 
     factories: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
         "embedded": partial(VirtualLoop, crc32(item.nodeid.encode()))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.kube import Invalid
 from certwright.testkit import Cluster
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from certwright.apiserver import ADMIN, ApiServer, User
 from certwright.client.transport import Request
-from certwright.testkit.apiserver import ADMIN, ApiServer, User
 
 MERGE = "application/merge-patch+json"
 

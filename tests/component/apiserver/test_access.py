@@ -2,7 +2,7 @@
 
 import pytest
 
-from certwright.testkit.apiserver import ApiServer, User, service_account
+from certwright.apiserver import ApiServer, User, service_account
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 JANE = User("jane", ("devs", "system:authenticated"))

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from certwright.testkit.apiserver import ApiServer
+from certwright.apiserver import ApiServer
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from certwright.testkit.apiserver import ApiServer
+from certwright.apiserver import ApiServer
 
 
 @pytest.fixture

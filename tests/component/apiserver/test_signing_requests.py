@@ -7,7 +7,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from certwright.testkit.apiserver import User
+from certwright.apiserver import User
 
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 

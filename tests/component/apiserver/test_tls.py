@@ -7,7 +7,7 @@ import ssl
 import aiohttp
 import pytest
 
-from certwright.testkit.apiserver import ApiServer, User
+from certwright.apiserver import ApiServer, User
 
 
 @pytest.fixture

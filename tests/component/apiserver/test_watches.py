@@ -6,7 +6,7 @@ import json
 import pytest
 
 from certwright.client.transport import Request
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.time.virtual import VirtualLoop
 
 
 def summary(events):

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from certwright.apiserver import ApiServer
 from certwright.cli.main import main
 from certwright.client import connect
 from certwright.kube import Key
-from certwright.testkit.apiserver import ApiServer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SECONDS = 30

@@ -7,7 +7,7 @@ import uuid
 import pytest
 import yaml
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.cli.main import main
 from certwright.client import connect, until_served
 from certwright.kube import Key, crd_manifest

@@ -6,9 +6,9 @@ import io
 import pytest
 
 from certwright.apply import Action, ChangeSet, Direct, Entry, ObjectRef
-from certwright.cli.awaiting import not_gone, until_gone, until_healthy
+from certwright.cli.apply.wait import not_gone, until_gone, until_healthy
 from certwright.cli.errors import UsageError
-from certwright.cli.progress import Progress
+from certwright.cli.terminal.progress import Progress
 from certwright.client import Client
 from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.testkit.builders import config_map, deployment

@@ -8,9 +8,9 @@ import yaml
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
+from certwright.apiserver import ApiServer
 from certwright.client import Client, until_served
 from certwright.kube import crd_manifest
-from certwright.testkit.apiserver import ApiServer
 
 NOW, DAY = datetime.now(UTC), timedelta(days=1)
 

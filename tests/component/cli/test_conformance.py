@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
+from certwright.apiserver import ApiServer
 from certwright.client import Client, until_served
 from certwright.issuers.ca import app
-from certwright.testkit.apiserver import ApiServer
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.client import until_served
 from certwright.kube import Key, crd_manifest
 from certwright.kube.kinds import ConfigMap, Secret

@@ -8,13 +8,13 @@ import aiohttp
 import pytest
 import yaml
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
+from certwright.apiserver import ApiServer
 from certwright.client import Client, connect, until_served
 from certwright.kube import Key, NotFound, crd_manifest
 from certwright.kube.kinds import ConfigMap, Lease, Namespace, Secret
 from certwright.managed import delete as delete_managed
 from certwright.managed import wait_until_healthy
-from certwright.testkit.apiserver import ApiServer
 from certwright.testkit.builders import config_map, secret
 
 WORDS = ("resource-manager", "--kubeconfig", "kubeconfig", "--metrics-bind-address", "127.0.0.1:0")

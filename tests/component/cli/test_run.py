@@ -11,10 +11,10 @@ import pytest
 import yaml
 from aiohttp import web
 
+from certwright.apiserver import ADMIN, ApiServer
 from certwright.client import Client
 from certwright.kube import Key, NotFound
 from certwright.kube.kinds import ConfigMap, Lease
-from certwright.testkit.apiserver import ADMIN, ApiServer
 from certwright.testkit.kubeconfig import kubeconfig_with_token
 
 

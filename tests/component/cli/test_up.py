@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from certwright.api.certmanager import CertificateRequest
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.client import ConnectFailed, connect
 from certwright.kube import Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, StatefulSet

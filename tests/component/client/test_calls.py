@@ -21,7 +21,7 @@ from certwright.client import (
 )
 from certwright.kube import Conflict, Gone, Key, NotFound, ServiceUnavailable, TooManyRequests
 from certwright.kube.kinds import ConfigMap, Lease
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.time.virtual import VirtualLoop
 
 KEY = Key("shop", "web")
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "a", "name": "b"}}

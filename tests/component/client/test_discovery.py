@@ -9,7 +9,7 @@ import pytest
 from certwright.client import BadAnswer, Client, Request, Response
 from certwright.kube import GroupVersionKind, NotFound, Resource, ServiceUnavailable
 from certwright.kube.kinds import Deployment
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.time.virtual import VirtualLoop
 
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
 CLUSTER_GREETING = Resource("demo.certwright.dev", "v1", "Host", "hosts", namespaced=False)

@@ -8,15 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.client import (
-    Config,
-    CredentialError,
-    ExecPlugin,
-    InteractiveMode,
-    Material,
-    User,
-    execplugin,
-)
+from certwright.client import Config, CredentialError, ExecPlugin, InteractiveMode, Material, User
+from certwright.client.config import execplugin
 from certwright.kube import Key, Unauthorized
 from certwright.kube.kinds import ConfigMap
 

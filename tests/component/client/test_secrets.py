@@ -19,11 +19,11 @@ from certwright.client import (
     Response,
     TransportError,
     User,
-    answers,
     load_config,
     request,
 )
-from certwright.client.login import Login
+from certwright.client import responses as answers
+from certwright.client.config.credentials import Login
 from certwright.client.request import WriteOptions
 from certwright.kube import ApiError, Key
 from certwright.kube.kinds import Secret

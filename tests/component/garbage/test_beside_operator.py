@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.kube import JsonObject, Key, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Deployment, Secret
 from certwright.managed import (
@@ -16,15 +16,15 @@ from certwright.managed import (
     make_unique,
     wait_until_healthy,
 )
-from certwright.operators.resources.configuration import (
+from certwright.operators.garbagecollector import Settings, Verdict, collect, survey
+from certwright.operators.managedresource.configuration import (
     ClientConnection,
     Configuration,
     Controllers,
     GarbageCollectorSettings,
     ManagedResourceSettings,
 )
-from certwright.operators.resources.garbage import Settings, Verdict, collect, survey
-from certwright.operators.resources.wiring import resource_operator
+from certwright.operators.managedresource.wiring import resource_operator
 from certwright.runtime import Operator
 from certwright.testkit import Cluster
 from certwright.testkit.builders import config_map, deployment

@@ -7,13 +7,13 @@ from hashlib import blake2b
 import orjson
 import pytest
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, Request, Response, Stream, Transport
 from certwright.kube import Forbidden, Key, ObjectMeta, Resource
 from certwright.kube.kinds import ConfigMap, Event, Lease, Pod, Secret
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, annotations_for
 from certwright.managed.usage import Reference
-from certwright.operators.resources.garbage import (
+from certwright.operators.garbagecollector import (
     GarbageMetrics,
     Settings,
     Verdict,

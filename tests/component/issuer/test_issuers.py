@@ -11,7 +11,7 @@ from issuer_world import GROUP, World
 from certwright.issuer import Issuer, Permanent, SecretData, SecretKey
 from certwright.kube.kinds import Secret
 from certwright.testkit import EmbeddedCluster, Interference
-from certwright.testkit.faults import Refuse
+from certwright.testkit.faults.faults import Refuse
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from issuer_world import GROUP, Spec, World
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client
 from certwright.issuer import Bundle, Issuer, IssuerApp, IssuerUnavailable, Pending, Permanent
-from certwright.issuer.manifests import Installation, rbac_manifests
-from certwright.issuer.running import NotReadyToRun, examine, refuse_to_start
+from certwright.issuer.run.manifests import Installation, rbac_manifests
+from certwright.issuer.run.run import NotReadyToRun, examine, refuse_to_start
 from certwright.kube import crd_manifest
 from certwright.kube.kinds import ClusterRole, CustomResourceDefinition, Role
 from certwright.runtime import Manager, Metrics

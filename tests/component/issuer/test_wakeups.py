@@ -10,7 +10,7 @@ from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import IssuerUnavailable, Permanent, SecretKey
 from certwright.kube.kinds import Secret
 from certwright.testkit import EmbeddedCluster, Interference
-from certwright.testkit.faults import Refuse
+from certwright.testkit.faults.faults import Refuse
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from issuer_world import GROUP, World
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Pending
 from certwright.testkit import EmbeddedCluster, Interference
-from certwright.testkit.faults import At, Drop, Expire, LoseAnswer, Refuse
+from certwright.testkit.faults.faults import At, Drop, Expire, LoseAnswer, Refuse
 
 
 @pytest.mark.scenario("ISS-66")

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
 from certwright.kube import Conflict, Key, NotFound, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Secret

@@ -24,11 +24,11 @@ from datetime import timedelta
 import orjson
 import pytest
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.apply import pack_brotli
 from certwright.kube import Resource, crd_manifest, resource_of
 from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
-from certwright.operators.resources import (
+from certwright.operators.managedresource import (
     ClientConnection,
     Configuration,
     Controllers,

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from certwright.kube.kinds import ConfigMap, ServiceAccount
-from certwright.operators.resources import GarbageCollectorSettings
+from certwright.operators.managedresource import GarbageCollectorSettings
 from certwright.testkit.builders import config_map
 
 PREFIX = "resources.gardener.cloud"

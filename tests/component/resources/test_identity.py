@@ -3,9 +3,9 @@
 import pytest
 
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources.configuration import Configuration, Controllers
-from certwright.operators.resources.origin import IDENTITY
-from certwright.operators.resources.wiring import cluster_id
+from certwright.operators.managedresource.configuration import Configuration, Controllers
+from certwright.operators.managedresource.origin import IDENTITY
+from certwright.operators.managedresource.wiring import cluster_id
 from certwright.testkit.builders import config_map, namespace
 
 ORIGIN = "resources.gardener.cloud/origin"

@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 import yaml
 
-from certwright.api.resources import ManagedResource
-from certwright.cli.managerflags import parse
-from certwright.cli.resourcemanager import addresses_of, load
+from certwright.api.managedresources import ManagedResource
+from certwright.cli.resourcemanager.flags import parse
+from certwright.cli.resourcemanager.run import addresses_of, load
 from certwright.client import Client
 from certwright.kube import crd_manifest
 from certwright.kube.kinds import ConfigMap, Deployment
-from certwright.operators.resources import load_with_flags, resource_operator
-from certwright.operators.resources.garbage import Settings, garbage_collector
+from certwright.operators.garbagecollector import Settings, garbage_collector
+from certwright.operators.managedresource import load_with_flags, resource_operator
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import deployment

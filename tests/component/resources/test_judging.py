@@ -10,8 +10,8 @@ import pytest
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Deployment
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
-from certwright.testkit.faults import At, Refuse
-from certwright.testkit.interference import Interference
+from certwright.testkit.faults.faults import At, Refuse
+from certwright.testkit.faults.interference import Interference
 
 IGNORE = "resources.gardener.cloud/ignore"
 MANAGED_BY = "resources.gardener.cloud/managed-by"

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 import orjson
 import pytest
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
 from certwright.kube import Key
-from certwright.operators.resources.sources import SECRETS, Secrets, referenced_secrets
+from certwright.operators.managedresource.sources import SECRETS, Secrets, referenced_secrets
 from certwright.runtime import Cache
 
 FOREIGN, RESOURCES = 75_000, 5_000

@@ -6,7 +6,7 @@ import pytest
 
 from certwright.kube import NotFound
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources.targets import complete
+from certwright.operators.managedresource.targets import complete
 from certwright.runtime import Cache
 from certwright.testkit import Cluster
 

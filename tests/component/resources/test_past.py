@@ -13,8 +13,8 @@ from certwright.kube.kinds import ConfigMap
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map
 from certwright.testkit.calls import CallLog, CountingTransport
-from certwright.testkit.faults import At
-from certwright.testkit.interference import Interference
+from certwright.testkit.faults.faults import At
+from certwright.testkit.faults.interference import Interference
 
 SHOWN_SECONDS = 60.0
 HELD = {"metadata": {"finalizers": ["example.com/hold"]}}

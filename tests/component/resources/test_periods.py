@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources import load_with_flags, resource_operator
+from certwright.operators.managedresource import load_with_flags, resource_operator
 from certwright.testkit.builders import config_map
 
 ZERO = timedelta()

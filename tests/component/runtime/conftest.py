@@ -12,7 +12,7 @@ from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import Event
 from certwright.runtime import Controller, Manager, Metrics
 from certwright.testkit.embedded import EmbeddedCluster
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.time.virtual import VirtualLoop
 
 
 class Toys:

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import web
 
+from certwright.apiserver import ApiServer
 from certwright.client import Client, Config, HttpTransport, Request
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import DONE, Controller, Manager
-from certwright.testkit.apiserver import ApiServer
 
 LINE_LIMIT = 64 * 1024
 PATIENCE_SECONDS = 20

@@ -5,10 +5,10 @@ import socket
 
 import aiohttp
 
+from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.kube.kinds import Secret
 from certwright.runtime import DONE, Address, Controller, Manager
-from certwright.testkit.apiserver import ApiServer
 
 
 def free_port():

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
+from certwright.apiserver.server import ApiServer
 from certwright.client import (
     Client,
     ConnectFailed,
@@ -21,12 +22,11 @@ from certwright.client import (
 from certwright.kube.errors import ApiError, Conflict, NotFound, TooManyRequests
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.testkit import faults
-from certwright.testkit.apiserver.server import ApiServer
 from certwright.testkit.builders import config_map
-from certwright.testkit.faults import At, EventFault, RequestFault
-from certwright.testkit.interference import FaultyTransport, Interference
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.faults import faults
+from certwright.testkit.faults.faults import At, EventFault, RequestFault
+from certwright.testkit.faults.interference import FaultyTransport, Interference
+from certwright.testkit.time.virtual import VirtualLoop
 
 T = TypeVar("T")
 ONCE = Policy(attempts=1)

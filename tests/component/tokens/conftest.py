@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 import pytest
 
 from certwright.kube.kinds import Secret
-from certwright.operators.tokens.wishes import ACCOUNT_NAME, ACCOUNT_NAMESPACE, PURPOSE
+from certwright.operators.tokenrequestor.request import ACCOUNT_NAME, ACCOUNT_NAMESPACE, PURPOSE
 from certwright.testkit import Cluster
 from certwright.testkit.builders import secret
 

@@ -5,9 +5,9 @@ from base64 import b64decode
 import pytest
 
 from certwright.kube.kinds import Secret, ServiceAccount
-from certwright.operators.tokens import token_requestor
-from certwright.operators.tokens.objects import REQUESTED_BY
-from certwright.operators.tokens.wishes import (
+from certwright.operators.tokenrequestor import token_requestor
+from certwright.operators.tokenrequestor.objects import REQUESTED_BY
+from certwright.operators.tokenrequestor.request import (
     ACCOUNT_LABELS,
     ACCOUNT_NAME,
     ACCOUNT_NAMESPACE,

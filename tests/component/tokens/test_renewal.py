@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from certwright.kube import parse_time
 from certwright.kube.kinds import Secret, ServiceAccount
-from certwright.operators.tokens import token_requestor
-from certwright.operators.tokens.wishes import EXPIRATION, RENEW_TIMESTAMP
+from certwright.operators.tokenrequestor import token_requestor
+from certwright.operators.tokenrequestor.request import EXPIRATION, RENEW_TIMESTAMP
 
 OPERATOR = token_requestor()
 

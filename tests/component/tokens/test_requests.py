@@ -3,10 +3,10 @@
 import pytest
 
 from certwright.kube.kinds import Event, Secret, ServiceAccount
-from certwright.operators.tokens import FINALIZER, token_requestor
-from certwright.operators.tokens.kubeconfig import ca_bundle_in, token_in
-from certwright.operators.tokens.objects import REQUESTED_BY
-from certwright.operators.tokens.wishes import (
+from certwright.operators.tokenrequestor import FINALIZER, token_requestor
+from certwright.operators.tokenrequestor.kubeconfig import ca_bundle_in, token_in
+from certwright.operators.tokenrequestor.objects import REQUESTED_BY
+from certwright.operators.tokenrequestor.request import (
     ACCOUNT_LABELS,
     ACCOUNT_NAME,
     CLASS,

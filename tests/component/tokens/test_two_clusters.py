@@ -3,12 +3,12 @@
 import asyncio
 from random import Random
 
+from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.kube.kinds import Secret, ServiceAccount
-from certwright.operators.tokens import token_requestor
-from certwright.operators.tokens.wishes import TARGET_NAME, TARGET_NAMESPACE
+from certwright.operators.tokenrequestor import token_requestor
+from certwright.operators.tokenrequestor.request import TARGET_NAME, TARGET_NAMESPACE
 from certwright.runtime import Manager
-from certwright.testkit.apiserver import ApiServer
 
 
 async def test_accounts_and_targets_live_in_the_other_cluster(embedded_cluster, asking):

@@ -27,7 +27,7 @@ from certwright.api.certmanager import (
 from certwright.client import Client, connect, until_served
 from certwright.clock import SYSTEM
 from certwright.issuer import IssuerApp
-from certwright.issuer.manifests import Installation, rbac_manifests
+from certwright.issuer.run.manifests import Installation, rbac_manifests
 from certwright.issuers.ca import app as ca
 from certwright.kube import GroupVersionKind, JsonObject, Key, Object, ObjectMeta, key_of
 from certwright.kube.kinds import Secret, ServiceAccount

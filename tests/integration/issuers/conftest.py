@@ -20,13 +20,13 @@ from aiohttp import web
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
+from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.issuers.acme import Responder
 from certwright.kube import Condition, find_condition
 from certwright.kube.kinds import Event
 from certwright.testkit import Cluster
-from certwright.testkit.apiserver import ApiServer
 
 INSTALL = "apt-get install pebble golang-cfssl softhsm2"
 PATIENCE = 20.0

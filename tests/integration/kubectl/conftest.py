@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from certwright.apiserver import ApiServer
 from certwright.client import connect
 from certwright.runtime import Manager
 from certwright.testkit.actors import workload_controllers
-from certwright.testkit.apiserver import ApiServer
 from certwright.testkit.controlplane import AssetsMissing, find_assets
 from certwright.testkit.controlplane.build import kubernetes_version
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from certwright.api.resources import (
+from certwright.api.managedresources import (
     ManagedResource,
     ManagedResourceSpec,
     ManagedResourceStatus,

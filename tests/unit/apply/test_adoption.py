@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.apply import Adopt, Live, Owner, Right, Rules, claim
-from certwright.apply.adoption import has_legacy, taken_over
+from certwright.apply.engine.adoption import has_legacy, taken_over
 from certwright.kube import FieldSet, own_fields
 
 MARK = "example.com/owner"

@@ -5,14 +5,14 @@ from base64 import b64encode
 import pytest
 
 from certwright.apply import Live, Owner, Rules, Wanted
-from certwright.apply.definitions import Definitions, is_decided, is_established
-from certwright.apply.desired import desired_of
-from certwright.apply.findings import failed
-from certwright.apply.leftovers import leftovers
-from certwright.apply.masking import without_values_of
-from certwright.apply.memory import Memory, digest_of
-from certwright.apply.preserve import Sent
-from certwright.apply.recreation import Recreation, recreation
+from certwright.apply.engine.definitions import Definitions, is_decided, is_established
+from certwright.apply.engine.desired import desired_of
+from certwright.apply.engine.findings import failed
+from certwright.apply.engine.leftovers import leftovers
+from certwright.apply.engine.memory import Memory, digest_of
+from certwright.apply.engine.preserve import Sent
+from certwright.apply.engine.recreation import Recreation, recreation
+from certwright.apply.redaction import without_values_of
 from certwright.client import Propagation
 from certwright.kube import Cause, FieldSet, GroupVersionKind, Invalid, Key
 from certwright.kube.kinds import ConfigMap

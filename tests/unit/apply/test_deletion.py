@@ -19,7 +19,12 @@ from certwright.apply import (
     left_of,
     waves,
 )
-from certwright.apply.deletion import claims_selector, is_overdue, propagation_for, reason_to_keep
+from certwright.apply.engine.deleterules import (
+    claims_selector,
+    is_overdue,
+    propagation_for,
+    reason_to_keep,
+)
 from certwright.client import Propagation
 from certwright.kube.kinds import ConfigMap
 

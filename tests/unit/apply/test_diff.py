@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.apply.diff import ABSENT, compare, render
-from certwright.apply.masking import masked
+from certwright.apply.redaction import masked
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 import orjson
 import pytest
 
-from certwright.apply.following import follow
+from certwright.apply.follow import follow
 from certwright.client import Client, ConnectionLost, Request, Response, Selection
 from certwright.kube import Forbidden, Key
 from certwright.kube.kinds import ConfigMap

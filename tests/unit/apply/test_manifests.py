@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply.errors import ManifestError
-from certwright.apply.limits import Limits
-from certwright.apply.manifests import read_files, read_secret, read_text
+from certwright.apply.manifests.errors import ManifestError
+from certwright.apply.manifests.limits import Limits
+from certwright.apply.manifests.manifests import read_files, read_secret, read_text
 
 
 def objects(manifests):

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certwright.apply import Rules, preserve
-from certwright.apply.draft import Draft, value_at
+from certwright.apply.engine.draft import Draft, value_at
 from certwright.kube import FieldSet
 
 ALL = Rules(preserve_replicas=True, preserve_resources=True)

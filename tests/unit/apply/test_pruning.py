@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.apply import Inventory, ObjectRef, is_mass_deletion, plan_pruning
-from certwright.apply.inventory import Page
+from certwright.apply.objectset.inventory import Page
 
 
 def ref(name, version="v1"):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply.limits import Budget
-from certwright.apply.scalars import json_number, key_text, resolve_plain
-from certwright.apply.yamldocument import DocumentError, read_yaml
+from certwright.apply.manifests.limits import Budget
+from certwright.apply.manifests.scalars import json_number, key_text, resolve_plain
+from certwright.apply.manifests.yamldocument import DocumentError, read_yaml
 
 TRUE = "y Y yes Yes YES on On ON true True TRUE"
 FALSE = "n N no No NO off Off OFF false False FALSE"

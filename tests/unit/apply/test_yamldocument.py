@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply.limits import Budget, Limits
-from certwright.apply.yamldocument import DocumentError, Duplicate, read_yaml
+from certwright.apply.manifests.limits import Budget, Limits
+from certwright.apply.manifests.yamldocument import DocumentError, Duplicate, read_yaml
 
 
 def read(text, **limits):

@@ -13,15 +13,15 @@ import pytest
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequest
-from certwright.cli.certfindings import Horizon, Severity, findings_in
-from certwright.cli.certmaterial import (
+from certwright.cli.cert.findings import Horizon, Severity, findings_in
+from certwright.cli.cert.material import (
     Material,
     of_certificate_request,
     of_pem,
     of_secret,
     of_signing_request,
 )
-from certwright.cli.certtable import table
+from certwright.cli.cert.table import table
 from certwright.cli.main import main
 
 DAY = timedelta(days=1)

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from certwright.cli.confirming import confirm
 from certwright.cli.errors import UsageError
+from certwright.cli.terminal.confirm import confirm
 
 
 class Terminal(io.StringIO):

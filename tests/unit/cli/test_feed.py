@@ -1,7 +1,7 @@
 import orjson
 import pytest
 
-from certwright.cli.feed import changes, describe
+from certwright.cli.up.feed import changes, describe
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Event, Namespace, Secret
 from certwright.runtime import Entry, Meta

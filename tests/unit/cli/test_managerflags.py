@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from certwright.cli.managerflags import parse
-from certwright.operators.resources.flags import FLAGS, load_with_flags
+from certwright.cli.resourcemanager.flags import parse
+from certwright.operators.managedresource.flags import FLAGS, load_with_flags
 
 
 def test_nothing_typed_overrides_nothing():

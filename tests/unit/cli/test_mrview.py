@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from certwright.cli.mrview import consequences, explanation, list_table
+from certwright.cli.mr.view import consequences, explanation, list_table
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

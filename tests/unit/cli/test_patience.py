@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from certwright.cli.patience import TellingTransport
+from certwright.cli.terminal.patience import TellingTransport
 from certwright.client import Response, request
 
 TOLD = "waiting for https://server to answer; Ctrl-C ends it\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from certwright.apply import Manifest, Origin
-from certwright.cli.placing import place
+from certwright.cli.apply.namespaces import place
 
 NAMESPACED = {"ConfigMap": True, "Namespace": False}
 

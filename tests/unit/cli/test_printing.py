@@ -5,7 +5,7 @@ import json
 import yaml
 
 from certwright.cli.options import Output
-from certwright.cli.printing import document, documents, one_line, table
+from certwright.cli.terminal.output import document, documents, one_line, table
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_lines_end_with_their_text():

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from certwright.cli.apply.inputs import read_given, read_manifests
 from certwright.cli.errors import UsageError
-from certwright.cli.reading import read_given, read_manifests
 
 MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from certwright.cli.errors import UsageError
-from certwright.cli.managerflags import Given
-from certwright.cli.resourcemanager import addresses_of, election_of, load
-from certwright.operators.resources.configuration import Configuration, LeaderElection
-from certwright.operators.resources.configuration import load as load_document
+from certwright.cli.resourcemanager.flags import Given
+from certwright.cli.resourcemanager.run import addresses_of, election_of, load
+from certwright.operators.managedresource.configuration import Configuration, LeaderElection
+from certwright.operators.managedresource.configuration import load as load_document
 from certwright.runtime import Address
 
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 import pytest
 
 from certwright.apply import Action, ChangeSet, Diff, Entry, FieldChange, ObjectRef, Writer
+from certwright.cli.apply.results import code_of_apply, code_of_diff, differences, rendered
 from certwright.cli.options import Output
-from certwright.cli.progress import Progress
-from certwright.cli.results import code_of_apply, code_of_diff, differences, rendered
+from certwright.cli.terminal.progress import Progress
 
 REF = ObjectRef("v1", "ConfigMap", "ns", "a")
 

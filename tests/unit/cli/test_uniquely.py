@@ -2,7 +2,7 @@
 
 import pytest
 
-from certwright.cli.uniquely import unique_manifests
+from certwright.cli.data.unique import unique_manifests
 from certwright.testkit.builders import config_map, deployment, secret
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from certwright.client.connection import Connection
+from certwright.client.http.connection import Connection
 
 
 class Line(asyncio.Transport):

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from certwright.client.addresses import STAGGER, NoAnswer, first_to_answer, in_turns, resolve
+from certwright.client.http.addresses import STAGGER, NoAnswer, first_to_answer, in_turns, resolve
 
 SIX, FOUR, OTHER = "2001:db8::1", "192.0.2.1", "192.0.2.2"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.client.answerparser import HEAD_LIMIT, AnswerParser, Cut, Garbage
+from certwright.client.http.parser import HEAD_LIMIT, AnswerParser, Cut, Garbage
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: now\r\n"
 

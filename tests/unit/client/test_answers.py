@@ -6,8 +6,9 @@ import msgspec
 import orjson
 import pytest
 
-from certwright.client import BadAnswer, Response, WrongShape, answers, request
-from certwright.client.answers import Decoders
+from certwright.client import BadAnswer, Response, WrongShape, request
+from certwright.client import responses as answers
+from certwright.client.responses import Decoders
 from certwright.kube import (
     ApiError,
     Conflict,

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.client import Config, TransportError, failures
-from certwright.client.answerparser import Cut, Garbage
-from certwright.client.connection import Overdue, TooLarge
+from certwright.client import Config, TransportError
+from certwright.client.http import failures
+from certwright.client.http.connection import Overdue, TooLarge
+from certwright.client.http.parser import Cut, Garbage
 from certwright.testkit.certs import TestAuthority
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.testkit.time.virtual import VirtualLoop
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

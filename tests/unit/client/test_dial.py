@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 
 from certwright.client import Config, ConnectFailed, TlsFailed
-from certwright.client.dial import Dialer
-from certwright.client.failures import Peer
-from certwright.client.login import Login
-from certwright.client.tls import TlsContexts
+from certwright.client.config.credentials import Login
+from certwright.client.http.dialer import Dialer
+from certwright.client.http.failures import Peer
+from certwright.client.http.tls import TlsContexts
 from certwright.clock import SYSTEM
 
 SIX, FOUR, OTHER = "2001:db8::1", "192.0.2.1", "192.0.2.2"

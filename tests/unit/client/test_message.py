@@ -3,8 +3,8 @@
 import pytest
 
 from certwright.client import Config, Request
-from certwright.client.login import Login
-from certwright.client.message import RequestWriter
+from certwright.client.config.credentials import Login
+from certwright.client.http.message import RequestWriter
 
 NOBODY = Login()
 

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 
 from certwright.client import Config, ConnectFailed, NoConnectionFree
-from certwright.client.failures import Peer
-from certwright.client.pool import IDLE_SECONDS, Pool
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.client.http.failures import Peer
+from certwright.client.http.pool import IDLE_SECONDS, Pool
+from certwright.testkit.time.virtual import VirtualLoop
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
 NEVER = math.inf

@@ -2,7 +2,7 @@
 
 import pytest
 
-from certwright.client.proxy import proxy_for
+from certwright.client.http.proxy import proxy_for
 
 PROXY = {"HTTPS_PROXY": "http://proxy:3128", "HTTP_PROXY": "http://plain:3128"}
 

@@ -8,18 +8,18 @@ from typing import Any
 import orjson
 
 from certwright.issuer.bundle import Bundle
-from certwright.issuer.certificaterequests import CertificateRequests
-from certwright.issuer.desk import Asked, Desk
-from certwright.issuer.gates import Gate
-from certwright.issuer.judgement import before_signing
-from certwright.issuer.matching import IssuerAt, NotOurs
-from certwright.issuer.outcomes import Change, Next, outdated
-from certwright.issuer.reading import IssuerRecord, read_issuer
-from certwright.issuer.requeststatus import RequestScribe
-from certwright.issuer.signingrequests import SigningRequests
-from certwright.issuer.signingstatus import SigningScribe
-from certwright.issuer.verdicts import Result, classify, issued
-from certwright.issuer.window import is_window_open
+from certwright.issuer.check.reader import IssuerRecord, read_issuer
+from certwright.issuer.requests.certificaterequests import CertificateRequests
+from certwright.issuer.requests.desk import Asked, Desk
+from certwright.issuer.requests.judgement import before_signing
+from certwright.issuer.requests.match import IssuerAt, NotOurs
+from certwright.issuer.requests.outcomes import Change, Next, outdated
+from certwright.issuer.requests.phase import Gate
+from certwright.issuer.requests.requeststatus import RequestScribe
+from certwright.issuer.requests.signingrequests import SigningRequests
+from certwright.issuer.requests.signingstatus import SigningScribe
+from certwright.issuer.requests.window import is_window_open
+from certwright.issuer.sign.verdicts import Result, classify, issued
 from certwright.kube import JsonObject, Key, Resource, format_time
 from certwright.runtime import Entry, Meta
 

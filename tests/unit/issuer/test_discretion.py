@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 from msgspec import Struct
 
-from certwright.issuer.discretion import discreet
 from certwright.issuer.secrets import SecretData, SecretKey
+from certwright.issuer.sign.redaction import discreet
 
 
 class Inner(Struct):

@@ -13,8 +13,8 @@ from issuer_rows import T1, T2
 from certwright import pki
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.request import Request
-from certwright.issuer.validation import BadBundle, accepted, request_refusal
-from certwright.issuer.verdicts import Result
+from certwright.issuer.sign.validation import BadBundle, accepted, request_refusal
+from certwright.issuer.sign.verdicts import Result
 
 KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
 NAMES = pki.AlternativeNames.of_hosts("web.example.com")

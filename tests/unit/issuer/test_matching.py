@@ -4,7 +4,7 @@ import pytest
 from issuer_rows import CLUSTER_ISSUER, ISSUER, KINDS
 
 from certwright.api.certmanager import IssuerRef
-from certwright.issuer.matching import IssuerAt, NotOurs, match_reference, match_signer
+from certwright.issuer.requests.match import IssuerAt, NotOurs, match_reference, match_signer
 from certwright.kube import Key, Resource
 
 GROUP = "testing.cert-manager.io"

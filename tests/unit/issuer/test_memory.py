@@ -2,9 +2,9 @@
 
 from issuer_rows import CLUSTER_ISSUER, ISSUER, KINDS
 
-from certwright.issuer.issuerstatus import Trouble
-from certwright.issuer.matching import IssuerAt
-from certwright.issuer.memory import Memory
+from certwright.issuer.check.status import Trouble
+from certwright.issuer.requests.match import IssuerAt
+from certwright.issuer.run.memory import Memory
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 
@@ -21,7 +21,7 @@ def test_another_object_of_the_same_name_starts_anew():
 
 
 def test_old_news_about_settled_requests_is_known_as_such(monkeypatch):
-    monkeypatch.setattr("certwright.issuer.memory.SETTLED", 2)
+    monkeypatch.setattr("certwright.issuer.run.memory.SETTLED", 2)
     memory = Memory(KINDS)
     memory.settle(ConfigMap, REQUEST, "7")
     assert memory.is_settled(ConfigMap, REQUEST, "7")

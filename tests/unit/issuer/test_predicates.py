@@ -6,8 +6,8 @@ import msgspec
 import orjson
 import pytest
 
-from certwright.issuer import predicates
-from certwright.issuer.predicates import Seen
+from certwright.issuer.run import predicates
+from certwright.issuer.run.predicates import Seen
 from certwright.kube import Key
 from certwright.runtime import Entry, Meta
 

@@ -16,10 +16,10 @@ from certwright.api.certificates import (
     SigningRequestSpec,
 )
 from certwright.api.certmanager import CertificateRequest, CertificateRequestSpec, IssuerRef
-from certwright.issuer.certificaterequests import request_terms
-from certwright.issuer.desk import TermsError
 from certwright.issuer.request import Request
-from certwright.issuer.signingrequests import signing_terms
+from certwright.issuer.requests.certificaterequests import request_terms
+from certwright.issuer.requests.desk import TermsError
+from certwright.issuer.requests.signingrequests import signing_terms
 from certwright.kube import ObjectMeta
 
 KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from certwright.issuer.slimming import Slim
+from certwright.issuer.requests.transform import Slim
 
 GROUP = "pki.example.com"
 SLIM = Slim(GROUP)

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from certwright.issuer.calls import TimedOut, call
-from certwright.issuer.threads import NoThread, Threads
+from certwright.issuer.sign.calls import TimedOut, call
+from certwright.issuer.sign.threads import NoThread, Threads
 
 AT_ONCE = timedelta(milliseconds=20)
 

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from issuer_rows import FIELD_OWNER, T1, T2, at, condition
 
-from certwright.issuer.issuerstatus import IssuerScribe, IssuerStep, Trouble, issuer_step
-from certwright.issuer.outcomes import Next
+from certwright.issuer.check.status import IssuerScribe, IssuerStep, Trouble, issuer_step
+from certwright.issuer.requests.outcomes import Next
+from certwright.issuer.sign.verdicts import check_failure
 from certwright.issuer.verbs import Permanent
-from certwright.issuer.verdicts import check_failure
 from certwright.kube import Condition
 
 pytestmark = pytest.mark.scenario("ISS-100")

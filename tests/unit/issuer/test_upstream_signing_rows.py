@@ -21,7 +21,7 @@ from issuer_rows import (
 )
 
 from certwright.issuer.bundle import Bundle
-from certwright.issuer.outcomes import Next
+from certwright.issuer.requests.outcomes import Next
 from certwright.issuer.verbs import Pending, Permanent, WithCondition
 
 pytestmark = pytest.mark.scenario("ISS-100")

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from certwright import pki
-from certwright.issuer.httperrors import http_verb
 from certwright.issuer.secrets import NoSuchKey
+from certwright.issuer.sign.httperrors import http_verb
+from certwright.issuer.sign.verdicts import Result, check_failure, classify, text_of
 from certwright.issuer.verbs import (
     IssuerUnavailable,
     Pending,
@@ -16,7 +17,6 @@ from certwright.issuer.verbs import (
     SignOutcome,
     WithCondition,
 )
-from certwright.issuer.verdicts import Result, check_failure, classify, text_of
 
 
 def raised(outer: BaseException, cause: BaseException) -> BaseException:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 
 from certwright.kube import Column, Object, crd_manifest, custom_resource
-from certwright.kube import crd as documented
+from certwright.kube.schemas import crd as documented
 
 
 def test_the_documented_example_declares_a_kind() -> None:

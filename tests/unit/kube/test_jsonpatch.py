@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.kube import PatchError, apply_json_patch, create_json_patch
-from certwright.kube.documents import copy, equal
+from certwright.kube.patches.documents import copy, equal
 
 KEYS = st.sampled_from(["a", "b", "a/b", "m~n", "", "0", "-", "~1"])
 DOCUMENTS = st.recursive(

@@ -2,7 +2,7 @@
 
 from certwright.kube import Key
 from certwright.managed import COLLECTABLE, Declaration, Options, references_in, render, unpack
-from certwright.managed.deploying import update_patch
+from certwright.managed.deploy import update_patch
 
 KEY = Key("shop", "web")
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}

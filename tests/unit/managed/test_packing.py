@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.apply import ManifestError
-from certwright.apply.compression import unpack_brotli
-from certwright.apply.limits import Limits
+from certwright.apply.manifests.compression import unpack_brotli
+from certwright.apply.manifests.limits import Limits
 from certwright.managed import PackingError, pack, unpack
-from certwright.managed.packing import file_name
+from certwright.managed.package import file_name
 
 
 def thing(name, namespace="ns", kind="ConfigMap", **fields):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.runtime.backoff import Backoff, new_rng, spread
+from certwright.runtime.queue.backoff import Backoff, new_rng, spread
 
 BACKOFFS = st.builds(
     lambda base, more, factor, jitter, seed: Backoff(

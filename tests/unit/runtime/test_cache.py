@@ -11,12 +11,12 @@ import pytest
 from certwright.client import Client
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap, Secret
-from certwright.runtime.backoff import new_rng
-from certwright.runtime.cache import Cache
-from certwright.runtime.store import Entry
-from certwright.runtime.transforms import Keep
-from certwright.runtime.watchstate import WatchState
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.runtime.cache.cache import Cache
+from certwright.runtime.cache.state import WatchState
+from certwright.runtime.cache.store import Entry
+from certwright.runtime.cache.transforms import Keep
+from certwright.runtime.queue.backoff import new_rng
+from certwright.testkit.time.virtual import VirtualLoop
 
 
 @pytest.fixture

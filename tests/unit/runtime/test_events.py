@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.runtime import redact_text
-from certwright.runtime.events import BURST, NOTE_BYTES, shorten, spend
+from certwright.runtime.writes.events import BURST, NOTE_BYTES, shorten, spend
 
 
 @given(st.text(), st.integers(3, 64))

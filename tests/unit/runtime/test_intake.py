@@ -10,9 +10,9 @@ from msgspec import Struct
 from certwright.kube.identity import Key, Resource
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.objects import Object
-from certwright.runtime.entry import Entry
+from certwright.runtime.cache.decode import BrokenJson, Intake, Nameless
+from certwright.runtime.cache.entry import Entry
 from certwright.runtime.errors import BadObject
-from certwright.runtime.intake import BrokenJson, Intake, Nameless
 
 WIDGETS = Resource("demo.example.com", "v1", "Widget", "widgets")
 
@@ -89,7 +89,7 @@ def test_objects_of_one_shape_share_what_is_known_of_their_fields() -> None:
 
 
 def test_objects_of_many_shapes_are_not_remembered_for_ever(monkeypatch) -> None:
-    monkeypatch.setattr("certwright.runtime.intake.SHARED_FIELDS", 2)
+    monkeypatch.setattr("certwright.runtime.cache.decode.SHARED_FIELDS", 2)
     intake = Intake(WIDGETS, field_managers=["me"])
     for number in range(5):
         entry = {"manager": "me", "fieldsV1": {f"f:{number}": {}}}

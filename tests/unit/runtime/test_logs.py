@@ -7,7 +7,7 @@ import structlog
 
 from certwright.kube import Key
 from certwright.runtime import configure_logs, redact_text
-from certwright.runtime.logs import redact
+from certwright.runtime.serve.logs import redact
 
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----"
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"

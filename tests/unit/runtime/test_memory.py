@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from certwright.runtime.memory import (
+from certwright.runtime.process.memory import (
     CYCLES_AFTER,
     GROWN_BYTES,
     resident_bytes,
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 
 BURST = """
-from certwright.runtime.memory import resident_bytes, trim_grown
+from certwright.runtime.process.memory import resident_bytes, trim_grown
 
 MIB = 2**20
 before = resident_bytes()
@@ -73,7 +73,7 @@ import asyncio
 from certwright.client import Client
 from certwright.kube.kinds import Secret
 from certwright.runtime import DONE, Controller, Manager, Settling, configure_logs, memory
-from certwright.testkit.apiserver import ApiServer
+from certwright.apiserver import ApiServer
 
 async def main():
     configure_logs(level="error")

@@ -3,7 +3,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from certwright.runtime.pool import CpuPool
+from certwright.runtime.process.cpupool import CpuPool
 
 current: ContextVar[str] = ContextVar("current", default="nobody")
 

@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 
 from certwright.runtime import Address, Check
-from certwright.runtime.probes import Probes
+from certwright.runtime.serve.probes import Probes
 
 
 class Inspected:
@@ -80,7 +80,7 @@ async def test_only_reading_is_possible_and_headers_are_bounded(base, http):
 
 
 async def test_a_connection_that_sends_nothing_is_closed(inspected, monkeypatch):
-    monkeypatch.setattr("certwright.runtime.probeserver.IDLE_SECONDS", 0.2)
+    monkeypatch.setattr("certwright.runtime.serve.probeserver.IDLE_SECONDS", 0.2)
     async with Probes(inspected, Address(0)) as probes:
         reader, writer = await asyncio.open_connection("127.0.0.1", probes.port)
         writer.write(b"GET /livez HTTP/1.1\r\nHost:")

@@ -7,9 +7,9 @@ import pytest
 import uvloop
 
 from certwright.kube.identity import Key
-from certwright.runtime.backoff import Backoff
-from certwright.runtime.queue import TURN_LIMIT, Priority, Queue, QueueShutDown
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.runtime.queue.backoff import Backoff
+from certwright.runtime.queue.queue import TURN_LIMIT, Priority, Queue, QueueShutDown
+from certwright.testkit.time.virtual import VirtualLoop
 
 A, B, C = Key("one", "a"), Key("one", "b"), Key("two", "c")
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from certwright.kube.identity import Key
-from certwright.runtime.backoff import Backoff
-from certwright.runtime.queue import Priority, Queue
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.runtime.queue.backoff import Backoff
+from certwright.runtime.queue.queue import Priority, Queue
+from certwright.testkit.time.virtual import VirtualLoop
 
 KEYS = st.builds(Key, st.sampled_from(["red", "green", "blue"]), st.sampled_from("abcd"))
 PRIORITIES = st.sampled_from(list(Priority))

@@ -18,7 +18,7 @@ from certwright.runtime import (
     TerminalError,
     again,
 )
-from certwright.runtime.settlement import Fault, Next, settle
+from certwright.runtime.queue.settlement import Fault, Next, settle
 
 CASES = {
     "done": (DONE, "success", Next.REST, 0, None),

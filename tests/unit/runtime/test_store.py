@@ -8,7 +8,7 @@ import pytest
 
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime.store import Entry, Intake, Store
+from certwright.runtime.cache.store import Entry, Intake, Store
 
 INTAKE = Intake(ConfigMap)
 

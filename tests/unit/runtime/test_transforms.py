@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from certwright.runtime.transforms import Drop, Keep
+from certwright.runtime.cache.transforms import Drop, Keep
 
 SECRET: dict[str, Any] = {
     "apiVersion": "v1",

@@ -1,8 +1,8 @@
 """Refused objects are kept for a while, within a bound."""
 
 from certwright.kube.identity import Key
-from certwright.runtime.entry import Entry, Meta
-from certwright.runtime.waitingroom import WaitingRoom
+from certwright.runtime.cache.entry import Entry, Meta
+from certwright.runtime.cache.unwanted import WaitingRoom
 
 
 def entry(name: str, size: int, version: str = "1") -> Entry:

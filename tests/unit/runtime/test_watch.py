@@ -11,11 +11,11 @@ import pytest
 from certwright.client import Client, Selection
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime.backoff import Backoff, new_rng
-from certwright.runtime.store import Entry, Intake, Store
-from certwright.runtime.watch import Watch
-from certwright.runtime.watchstate import WatchState
-from certwright.testkit.virtualtime import VirtualLoop
+from certwright.runtime.cache.state import WatchState
+from certwright.runtime.cache.store import Entry, Intake, Store
+from certwright.runtime.cache.watch import Watch
+from certwright.runtime.queue.backoff import Backoff, new_rng
+from certwright.testkit.time.virtual import VirtualLoop
 
 
 @pytest.fixture

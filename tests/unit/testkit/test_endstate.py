@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from certwright.testkit.endstate import differences, end_state
+from certwright.testkit.faults.endstate import differences, end_state
 
 
 def config_map(name: str = "a", uid: str = "1", **more: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from certwright.client import request
 from certwright.client.request import Selection
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.testkit.faults import CALM, At, Crash, Drop, Refuse, Storm
+from certwright.testkit.faults.faults import CALM, At, Crash, Drop, Refuse, Storm
 
 WRITE = request.delete(ConfigMap, Key("n", "a"))
 READ = request.list_page(ConfigMap, Selection())

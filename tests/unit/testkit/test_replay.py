@@ -1,6 +1,6 @@
 """Naming a run so that it can be seen again."""
 
-from certwright.testkit.replay import Replay
+from certwright.testkit.faults.replay import Replay
 
 HERE = {"PYTEST_CURRENT_TEST": "tests/faults/test_x.py::test_y[a b] (call)"}
 

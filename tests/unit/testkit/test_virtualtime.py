@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.testkit.virtualtime import Deadlock, Spinning, VirtualLoop
+from certwright.testkit.time.virtual import Deadlock, Spinning, VirtualLoop
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ def test_a_deadlock_names_who_waits() -> None:
 
 
 def test_a_busy_loop_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certwright.testkit.virtualtime.SPIN_LIMIT", 1000)
+    monkeypatch.setattr("certwright.testkit.time.virtual.SPIN_LIMIT", 1000)
 
     async def main() -> None:
         for _ in range(10_000):

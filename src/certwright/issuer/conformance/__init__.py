@@ -9,8 +9,9 @@ also tests the protocol: when the issuer must wait, what it must refuse, what it
 Every violation has a name. What an authority cannot do is declared as a `Feature` and skipped.
 """
 
-from certwright.issuer.conformance.behaviour import Behaviour, NotApplicable
-from certwright.issuer.conformance.cases import Case
+from certwright.issuer.conformance.behaviours.behaviour import Behaviour, NotApplicable
+from certwright.issuer.conformance.cases.case import Case
+from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.command import (
     DESCRIPTION,
     IssuerName,
@@ -19,7 +20,6 @@ from certwright.issuer.conformance.command import (
     main,
     run_arguments,
 )
-from certwright.issuer.conformance.features import Feature
 from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import Report, Result, Verdict
 from certwright.issuer.conformance.runner import ITEMS, prove, run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from certwright.client import Client, ConfigError, HttpTransport, TransportError, load_config
 from certwright.clock import SYSTEM
-from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import Report, Result, Verdict
 from certwright.issuer.conformance.runner import ITEMS, run

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-from certwright.issuer.conformance.asking import LABEL
+from certwright.issuer.conformance.cases.objects import LABEL
 from certwright.issuer.conformance.subject import Subject
 from certwright.kube import JsonObject, Key
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.results import Report, Result, Verdict
 
 _LISTED: Final = 3

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from certwright.issuer.conformance.judging import certificate_of, is_issued, is_refused
+from certwright.issuer.conformance.violations import certificate_of, is_issued, is_refused
 from certwright.kube import JsonObject
 from certwright.pki import Violation
 

@@ -14,7 +14,8 @@ import orjson
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.client import ConnectionLost, Selection, WatchOptions
-from certwright.issuer.conformance.asking import (
+from certwright.issuer.conformance.cases.case import Case
+from certwright.issuer.conformance.cases.objects import (
     Asked,
     ask,
     certificate_request,
@@ -22,9 +23,8 @@ from certwright.issuer.conformance.asking import (
     signing_request,
     with_key_secret,
 )
-from certwright.issuer.conformance.cases import Case
-from certwright.issuer.conformance.judging import is_issued, is_refused
 from certwright.issuer.conformance.subject import Subject
+from certwright.issuer.conformance.violations import is_issued, is_refused
 from certwright.kube import (
     ApiError,
     Conflict,

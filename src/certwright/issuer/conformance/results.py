@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.cases.features import Feature
 from certwright.pki import Violation
 
 _BY_EVERY_CASE = frozenset({Feature.SAVE_CA, Feature.SAVE_ROOT_CA})

@@ -7,7 +7,7 @@ from datetime import timedelta
 from certwright.api.certmanager import IssuerRef
 from certwright.client import Client
 from certwright.clock import Clock
-from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.cases.features import Feature
 from certwright.kube import Key, Resource
 
 PATIENCE = timedelta(seconds=60)

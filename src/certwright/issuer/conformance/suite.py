@@ -20,7 +20,7 @@ from unittest import SkipTest
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client
 from certwright.clock import Clock
-from certwright.issuer.conformance.features import Feature
+from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.runner import ITEMS, Item, prove, skip_reason
 from certwright.issuer.conformance.subject import GLANCE, PATIENCE, Subject
 from certwright.kube import JsonObject, Key, Object

@@ -7,18 +7,18 @@ import pytest
 
 from certwright import pki
 from certwright.api.certmanager import IssuerRef
-from certwright.issuer.conformance.asking import (
+from certwright.issuer.conformance.cases.case import Case
+from certwright.issuer.conformance.cases.certificates import CERTIFICATE_CASES
+from certwright.issuer.conformance.cases.features import Feature
+from certwright.issuer.conformance.cases.objects import (
     ask,
     certificate_request,
     key_secret,
     signing_request,
     with_key_secret,
 )
-from certwright.issuer.conformance.cases import Case
-from certwright.issuer.conformance.certificatecases import CERTIFICATE_CASES
-from certwright.issuer.conformance.features import Feature
-from certwright.issuer.conformance.judging import answer_violations, is_issued, is_refused
-from certwright.issuer.conformance.signingcases import SIGNING_CASES
+from certwright.issuer.conformance.cases.signing import SIGNING_CASES
+from certwright.issuer.conformance.violations import answer_violations, is_issued, is_refused
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 KEY = pki.generate_key(pki.KeySpec())

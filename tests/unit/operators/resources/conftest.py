@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from certwright.api.resources import ManagedResource
+from certwright.api.managedresources import ManagedResource
 
 Make = Callable[..., ManagedResource]
 

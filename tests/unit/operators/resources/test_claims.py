@@ -2,9 +2,15 @@ import pytest
 
 from certwright.apply import ObjectRef
 from certwright.apply.health import check_health, check_progress
-from certwright.operators.resources import claims
-from certwright.operators.resources.claims import Lingering
-from certwright.operators.resources.conditions import APPLIED, HEALTHY, PROGRESSING, READY, Claim
+from certwright.operators.managedresource import claims
+from certwright.operators.managedresource.claims import Lingering
+from certwright.operators.managedresource.conditions import (
+    APPLIED,
+    HEALTHY,
+    PROGRESSING,
+    READY,
+    Claim,
+)
 
 NEVER = Claim(APPLIED, "Unknown", "ConditionInitialized", "")
 A, B = ObjectRef("v1", "ConfigMap", "x", "a"), ObjectRef("v1", "Service", "x", "b")

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from certwright.apply import ObjectRef
 from certwright.kube import Key
-from certwright.operators.resources.companions import (
+from certwright.operators.managedresource.companions import (
     companion,
     companion_name,
     read_companion,
     split,
 )
-from certwright.operators.resources.inventory import reference_to
+from certwright.operators.managedresource.inventory import reference_to
 
 KEY = Key("garden", "mr-inventory-0")
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.resources.conditions import APPLIED, Claim, current, merged
+from certwright.operators.managedresource.conditions import APPLIED, Claim, current, merged
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = THEN + timedelta(hours=1, microseconds=5)

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.resources.configuration import Configuration, load, read_file
-from certwright.operators.resources.strictdecoding import ConfigurationError
+from certwright.operators.managedresource.configuration import Configuration, load, read_file
+from certwright.operators.managedresource.strictdecoding import ConfigurationError
 
 HEAD = "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\nkind: ResourceManagerConfiguration\n"
 

@@ -5,10 +5,10 @@ import base64
 import orjson
 
 from certwright.kube.kinds import Secret
-from certwright.operators.resources.decoding import Decoder
-from certwright.operators.resources.desired import decode_secret
+from certwright.operators.managedresource.decoding import Decoder
+from certwright.operators.managedresource.desired import decode_secret
 from certwright.runtime import Entry
-from certwright.runtime.intake import Intake
+from certwright.runtime.cache.decode import Intake
 
 YAML = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nbroken: [\n"
 

@@ -2,7 +2,12 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.resources.dependencies import Hindrance, find_cycle, hindrance, unready
+from certwright.operators.managedresource.dependencies import (
+    Hindrance,
+    find_cycle,
+    hindrance,
+    unready,
+)
 
 GOOD = {
     "observedGeneration": 1,

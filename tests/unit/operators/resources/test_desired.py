@@ -8,7 +8,12 @@ import pytest
 
 from certwright.apply import Limits, ObjectRef
 from certwright.kube import GroupVersionKind, Key
-from certwright.operators.resources.desired import Desired, Mode, decode_secret, desired_objects
+from certwright.operators.managedresource.desired import (
+    Desired,
+    Mode,
+    decode_secret,
+    desired_objects,
+)
 
 SECRET = Key("garden", "s")
 MODE = "resources.gardener.cloud/mode"

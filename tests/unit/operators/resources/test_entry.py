@@ -1,7 +1,7 @@
 import pytest
 
-from certwright.operators.resources.entry import Decision, Step, decide, is_ignored
-from certwright.operators.resources.responsibility import ResourceClass
+from certwright.operators.managedresource.entry import Decision, Step, decide, is_ignored
+from certwright.operators.managedresource.responsibility import ResourceClass
 
 BASE = "resources.gardener.cloud/gardener-resource-manager"
 IGNORE = "resources.gardener.cloud/ignore"

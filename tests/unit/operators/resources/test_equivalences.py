@@ -1,8 +1,8 @@
 import pytest
 
-from certwright.api.resources import GroupKind
+from certwright.api.managedresources import GroupKind
 from certwright.apply import ObjectRef
-from certwright.operators.resources.equivalences import Equivalences
+from certwright.operators.managedresource.equivalences import Equivalences
 
 
 def kinds(*pairs: str) -> list[GroupKind]:

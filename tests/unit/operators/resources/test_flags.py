@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.resources.configuration import Configuration
-from certwright.operators.resources.flags import FLAGS, load_with_flags
-from certwright.operators.resources.strictdecoding import ConfigurationError
+from certwright.operators.managedresource.configuration import Configuration
+from certwright.operators.managedresource.flags import FLAGS, load_with_flags
+from certwright.operators.managedresource.strictdecoding import ConfigurationError
 
 SEED_ERA = [
     "--kubeconfig",

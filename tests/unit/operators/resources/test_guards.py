@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.operators.resources.guards import PruneGuard
+from certwright.operators.managedresource.guards import PruneGuard
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.api.resources import GroupKind, ObjectReference
+from certwright.api.managedresources import GroupKind, ObjectReference
 from certwright.apply import ObjectRef
-from certwright.operators.resources import inventory
-from certwright.operators.resources.equivalences import Equivalences
-from certwright.operators.resources.inventory import (
+from certwright.operators.managedresource import inventory
+from certwright.operators.managedresource.equivalences import Equivalences
+from certwright.operators.managedresource.inventory import (
     afterwards,
     compare,
     decode_intent,

@@ -1,6 +1,6 @@
 import pytest
 
-from certwright.operators.resources import keys
+from certwright.operators.managedresource import keys
 
 
 @pytest.mark.parametrize("value", ["1", "t", "T", "TRUE", "true", "True"])

@@ -6,11 +6,11 @@ import pytest
 
 from certwright.apply import Adopt, Live, ObjectRef, Rules
 from certwright.kube import Key
-from certwright.operators.resources.desired import Desired, decode_secret, desired_objects
-from certwright.operators.resources.equivalences import Equivalences
-from certwright.operators.resources.inventory import reference_to
-from certwright.operators.resources.origin import Origin
-from certwright.operators.resources.policy import (
+from certwright.operators.managedresource.desired import Desired, decode_secret, desired_objects
+from certwright.operators.managedresource.equivalences import Equivalences
+from certwright.operators.managedresource.inventory import reference_to
+from certwright.operators.managedresource.origin import Origin
+from certwright.operators.managedresource.policy import (
     FORCE_AFTER,
     delete_rules,
     field_manager,
@@ -18,7 +18,7 @@ from certwright.operators.resources.policy import (
     owner,
     plan,
 )
-from certwright.operators.resources.scaled import scale_targets
+from certwright.operators.managedresource.scaled import scale_targets
 
 GROUP = "resources.gardener.cloud"
 ORIGIN = Origin("", Key("garden", "mr"))

@@ -8,10 +8,10 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-from certwright.api.resources import ManagedResourceSpec, ManagedResourceStatus
-from certwright.operators.resources import claims, keys
-from certwright.operators.resources.configuration import Controllers
-from certwright.operators.resources.flags import FLAGS
+from certwright.api.managedresources import ManagedResourceSpec, ManagedResourceStatus
+from certwright.operators.managedresource import claims, keys
+from certwright.operators.managedresource.configuration import Controllers
+from certwright.operators.managedresource.flags import FLAGS
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import orjson
 from certwright.apply import ObjectRef
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.resources.remembered import Memories, Remembered, Settled
+from certwright.operators.managedresource.remembered import Memories, Remembered, Settled
 from certwright.runtime import Entry, Store
-from certwright.runtime.intake import Intake
+from certwright.runtime.cache.decode import Intake
 
 KEY = Key("shop", "web")
 A = ObjectRef("v1", "ConfigMap", "shop", "a")

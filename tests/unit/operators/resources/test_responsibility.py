@@ -1,6 +1,6 @@
 import pytest
 
-from certwright.operators.resources.responsibility import ResourceClass, class_of
+from certwright.operators.managedresource.responsibility import ResourceClass, class_of
 
 BASE = "resources.gardener.cloud/gardener-resource-manager"
 NONE: list[str] = []

@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from certwright.api.resources import InventoryReference, ObjectSummary
+from certwright.api.managedresources import InventoryReference, ObjectSummary
 from certwright.apply import Action, ChangeSet, Entry, ObjectRef, Writer
 from certwright.apply.health import Health, Verdict
-from certwright.operators.resources import claims
-from certwright.operators.resources.inventory import reference_to
-from certwright.operators.resources.status import (
+from certwright.operators.managedresource import claims
+from certwright.operators.managedresource.inventory import reference_to
+from certwright.operators.managedresource.status import (
     MOST_OBJECTS,
     Report,
     Update,

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.resources import triggers
-from certwright.operators.resources.responsibility import ResourceClass
-from certwright.operators.resources.triggers import worth_a_look, worth_a_pass
+from certwright.operators.managedresource import triggers
+from certwright.operators.managedresource.responsibility import ResourceClass
+from certwright.operators.managedresource.triggers import worth_a_look, worth_a_pass
 
 BASE = "resources.gardener.cloud/gardener-resource-manager"
 IGNORE = "resources.gardener.cloud/ignore"

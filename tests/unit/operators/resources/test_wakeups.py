@@ -2,14 +2,14 @@
 
 import orjson
 
+from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.kube import Key
 from certwright.kube.kinds import CustomResourceDefinition, Deployment
-from certwright.operators.resources.targets import Targets
-from certwright.operators.resources.wakeups import Wakeups, could_be_drift, selects
+from certwright.operators.managedresource.targets import Targets
+from certwright.operators.managedresource.wakeups import Wakeups, could_be_drift, selects
 from certwright.runtime import Cache, Entry
-from certwright.runtime.intake import Intake
-from certwright.testkit.apiserver import ApiServer
+from certwright.runtime.cache.decode import Intake
 
 INTAKE = Intake(Deployment)
 

@@ -4,8 +4,13 @@ from base64 import b64decode, b64encode
 
 import pytest
 
-from certwright.operators.tokens.contents import Credentials, filled, held_token, holds_ca_bundle
-from certwright.operators.tokens.kubeconfig import KubeconfigError
+from certwright.operators.tokenrequestor.contents import (
+    Credentials,
+    filled,
+    held_token,
+    holds_ca_bundle,
+)
+from certwright.operators.tokenrequestor.kubeconfig import KubeconfigError
 
 CONFIG = """
 current-context: x

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from certwright.operators.tokens.kubeconfig import (
+from certwright.operators.tokenrequestor.kubeconfig import (
     KubeconfigError,
     ca_bundle_in,
     token_in,

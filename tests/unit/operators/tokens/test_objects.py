@@ -3,14 +3,14 @@
 import pytest
 
 from certwright.kube import Key
-from certwright.operators.tokens.objects import (
+from certwright.operators.tokenrequestor.objects import (
     MARK,
     REQUESTED_BY,
     account_object,
     requesters,
     target_secret,
 )
-from certwright.operators.tokens.wishes import Wish
+from certwright.operators.tokenrequestor.request import Wish
 
 ACCOUNT = Key("kube-system", "web")
 A, B = Key("ns", "a"), Key("ns", "b")

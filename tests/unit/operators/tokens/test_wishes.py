@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from certwright.kube import Key
-from certwright.operators.tokens.wishes import (
+from certwright.operators.tokenrequestor.request import (
     ACCOUNT_LABELS,
     ACCOUNT_NAME,
     ACCOUNT_NAMESPACE,

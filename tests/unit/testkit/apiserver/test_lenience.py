@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from certwright.kube.patches import PatchError
-from certwright.testkit.apiserver.lenience import apply_json_patch_leniently
+from certwright.apiserver.patch.jsonpatch import apply_json_patch_leniently
+from certwright.kube.patches.formats import PatchError
 
 DOCUMENT: dict[str, Any] = {"data": {"a": "b"}, "list": [{"x": 1}]}
 

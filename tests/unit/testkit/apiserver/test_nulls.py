@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver.nulls import drop_nulls
-from certwright.testkit.apiserver.schema import Schema
+from certwright.apiserver.schema.nulls import drop_nulls
+from certwright.apiserver.schema.schema import Schema
 
 SCHEMA = Schema(
     "object",

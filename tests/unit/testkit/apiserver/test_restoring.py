@@ -1,7 +1,7 @@
 import pytest
 
-from certwright.testkit.apiserver.builtins.notation import definitions
-from certwright.testkit.apiserver.restoring import misfit
+from certwright.apiserver.builtins.notation import definitions
+from certwright.apiserver.patch.misfits import misfit
 
 DEPLOYMENT = definitions()["io.k8s.api.apps.v1.Deployment"]
 

@@ -20,8 +20,8 @@ from certwright.client import Client, Request, Response, Stream
 from certwright.kube import apply_merge_patch, format_time
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, annotations_for
 from certwright.managed.usage import Reference
-from certwright.operators.resources.garbage import Settings, collect
-from certwright.operators.resources.garbage.collecting import FIELD_MANAGER
+from certwright.operators.garbagecollector import Settings, collect
+from certwright.operators.garbagecollector.collect import FIELD_MANAGER
 
 LIFETIME = timedelta(minutes=10)
 HISTORY = 64

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certwright.operators.resources.garbage import (
+from certwright.operators.garbagecollector import (
     Candidate,
     Place,
     Report,
@@ -15,7 +15,7 @@ from certwright.operators.resources.garbage import (
     judge,
     judge_all,
 )
-from certwright.operators.resources.garbage.judging import confirmed, needs_mark, needs_unmark
+from certwright.operators.garbagecollector.decision import confirmed, needs_mark, needs_unmark
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LIFETIME = timedelta(minutes=10)

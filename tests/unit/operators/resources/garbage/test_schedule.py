@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.kube import Key
-from certwright.operators.resources.garbage import Settings
-from certwright.operators.resources.garbage.schedule import due_in, lease_of
+from certwright.operators.garbagecollector import Settings
+from certwright.operators.garbagecollector.schedule import due_in, lease_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

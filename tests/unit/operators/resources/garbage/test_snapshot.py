@@ -7,9 +7,9 @@ import pytest
 
 from certwright.kube.kinds import ConfigMap, Pod
 from certwright.managed import UNUSED_SINCE
-from certwright.operators.resources.garbage import Candidate, Place
-from certwright.operators.resources.garbage.inventories import kept_by
-from certwright.operators.resources.garbage.snapshot import candidate_of, note_uses
+from certwright.operators.garbagecollector import Candidate, Place
+from certwright.operators.garbagecollector.inventories import kept_by
+from certwright.operators.garbagecollector.snapshot import candidate_of, note_uses
 
 PLACE = Place("Secret", "ns", "s")
 

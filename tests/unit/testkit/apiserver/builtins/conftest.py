@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.schema.structural import default
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import Cause
-from certwright.testkit.apiserver.builtins import served_kinds
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.structural import default
 
 Json = dict[str, Any]
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.apiserver.storage.kinds import ServedKind
 
 
 @pytest.fixture

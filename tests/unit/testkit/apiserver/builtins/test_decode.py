@@ -1,7 +1,7 @@
 import pytest
 
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import BadRequest
-from certwright.testkit.apiserver.kinds import ServedKind
 
 PREFIX = 'Deployment in version "v1" cannot be handled as a Deployment: '
 

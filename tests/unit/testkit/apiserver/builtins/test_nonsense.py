@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import BadRequest
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.schema import Schema
 
 ROUNDS = 150
 DEEPEST = 8

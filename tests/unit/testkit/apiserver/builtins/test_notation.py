@@ -1,7 +1,7 @@
 import pytest
 
-from certwright.testkit.apiserver.builtins.notation import NotationError, definitions, read
-from certwright.testkit.apiserver.schema import UNSET, ListType
+from certwright.apiserver.builtins.notation import NotationError, definitions, read
+from certwright.apiserver.schema.schema import UNSET, ListType
 
 CORE = "io.k8s.api.core.v1"
 

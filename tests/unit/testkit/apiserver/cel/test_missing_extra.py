@@ -4,8 +4,8 @@ import sys
 SCRIPT = """
 import sys
 sys.modules["cel"] = None  # as if the extra were not installed
-from certwright.testkit.apiserver.cel import rule_errors
-from certwright.testkit.apiserver.schema import Rule, Schema
+from certwright.apiserver.cel import rule_errors
+from certwright.apiserver.schema.schema import Rule, Schema
 assert list(rule_errors(Schema("object"), "schema")) == []
 (cause,) = rule_errors(Schema("object", rules=(Rule("true"),)), "schema")
 print(cause.message)

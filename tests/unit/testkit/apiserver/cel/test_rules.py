@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver.cel import compile_rules, rule_errors
-from certwright.testkit.apiserver.schema import ListType, Rule, Schema
+from certwright.apiserver.cel import compile_rules, rule_errors
+from certwright.apiserver.schema.schema import ListType, Rule, Schema
 
 
 def spec(*rules: Rule | str, **properties: Schema) -> Schema:

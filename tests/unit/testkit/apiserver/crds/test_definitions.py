@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver.crds.rules import validate
+from certwright.apiserver.crds.rules import validate
 
 ROOT = "spec.validation.openAPIV3Schema"
 TEXT = {"type": "string"}

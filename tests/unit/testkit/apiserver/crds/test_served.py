@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
+from certwright.apiserver.crds import served_kinds
+from certwright.apiserver.schema.structural import default
 from certwright.kube.errors import BadRequest
-from certwright.testkit.apiserver.crds import served_kinds
-from certwright.testkit.apiserver.structural import default
 
 SCHEMA = {
     "type": "object",

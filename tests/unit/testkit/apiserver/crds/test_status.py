@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from certwright.testkit.apiserver.crds import accept, prepare
+from certwright.apiserver.crds import accept, prepare
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from certwright.apiserver.schema.schema import ListType, Schema
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.identity import Resource
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.schema import ListType, Schema
 
 STRING = Schema("string")
 INTEGER = Schema("integer")

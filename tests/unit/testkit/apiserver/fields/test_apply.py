@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from certwright.apiserver.fields import manager as fieldmanager
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import ApiError, BadRequest, Cause, Conflict
-from certwright.testkit.apiserver import fieldmanager
-from certwright.testkit.apiserver.kinds import ServedKind
 
 EARLIER = "2026-01-01T00:00:00Z"
 NOW = "2026-01-01T00:00:05Z"

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
+from certwright.apiserver.fields.endpoints import blank, ignored_fields
+from certwright.apiserver.fields.fieldset import paths
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.identity import Resource
-from certwright.testkit.apiserver.endpoints import blank, ignored_fields
-from certwright.testkit.apiserver.fieldset import paths
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.schema import Schema
 
 
 def built_in(kind: str) -> ServedKind:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.testkit.apiserver.fieldset import (
+from certwright.apiserver.fields.fieldset import (
     FieldSet,
     difference,
     field_set,

@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 import pytest
 
+from certwright.apiserver.fields import manager as fieldmanager
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import Conflict
-from certwright.testkit.apiserver import fieldmanager
-from certwright.testkit.apiserver.kinds import ServedKind
 
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 NOW = "2026-01-01T00:00:00Z"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from certwright.apiserver.fields import manager as fieldmanager
+from certwright.apiserver.patch.strategic import strategic_merge
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import ApiError
-from certwright.testkit.apiserver import fieldmanager
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.schema import Schema
-from certwright.testkit.apiserver.strategic import strategic_merge
 
 NOW = "2026-01-01T00:00:00Z"
 FIELDS = ["replicas", "title", "labels", "selector", "nested", "items", "ports", "tags", "free"]

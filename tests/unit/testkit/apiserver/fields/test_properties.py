@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from certwright.apiserver.fields import manager as fieldmanager
+from certwright.apiserver.fields.fieldset import intersection, is_subset, union
+from certwright.apiserver.fields.managedfields import read
+from certwright.apiserver.fields.merge import merge
+from certwright.apiserver.fields.typed import owned
+from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import Conflict
-from certwright.testkit.apiserver import fieldmanager
-from certwright.testkit.apiserver.fieldset import intersection, is_subset, union
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.managedfields import read
-from certwright.testkit.apiserver.merge import merge
-from certwright.testkit.apiserver.typed import owned
 
 NOW = "2026-01-01T00:00:00Z"
 words = st.sampled_from(["a", "b", "c"])

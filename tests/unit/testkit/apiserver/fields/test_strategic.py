@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certwright.apiserver.patch.strategic import strategic_merge
+from certwright.apiserver.schema.schema import Schema
 from certwright.kube.errors import ApiError
-from certwright.testkit.apiserver.schema import Schema
-from certwright.testkit.apiserver.strategic import strategic_merge
 
 STRING = Schema("string")
 ENV = Schema(

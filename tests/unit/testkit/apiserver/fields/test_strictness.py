@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.testkit.apiserver.strictness import duplicate_keys, stray_fields
+from certwright.apiserver.http.strictness import duplicate_keys, stray_fields
 
 
 def strays(body: str, unknown: list[str], *, custom: bool) -> list[str]:

@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver.fieldset import FieldSet
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.typed import (
+from certwright.apiserver.fields.fieldset import FieldSet
+from certwright.apiserver.fields.typed import (
     TypeMismatch,
     check,
     everything,
@@ -12,6 +11,7 @@ from certwright.testkit.apiserver.typed import (
     reconcile,
     with_containers,
 )
+from certwright.apiserver.storage.kinds import ServedKind
 
 SPECS: dict[str, tuple[Any, FieldSet, FieldSet]] = {
     "scalars and null": (

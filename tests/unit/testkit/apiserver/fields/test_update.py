@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver import fieldmanager
-from certwright.testkit.apiserver.kinds import ServedKind
+from certwright.apiserver.fields import manager as fieldmanager
+from certwright.apiserver.storage.kinds import ServedKind
 
 EARLIER = "2026-01-01T00:00:00Z"
 NOW = "2026-01-01T00:00:05Z"

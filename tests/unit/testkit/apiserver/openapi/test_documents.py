@@ -1,9 +1,9 @@
 import orjson
 import pytest
 
-from certwright.testkit.apiserver import openapi
-from certwright.testkit.apiserver.builtins import served_kinds
-from certwright.testkit.apiserver.crds import served_kinds as custom_kinds
+from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.crds import served_kinds as custom_kinds
+from certwright.apiserver.schema import openapi
 
 
 @pytest.fixture(scope="module")

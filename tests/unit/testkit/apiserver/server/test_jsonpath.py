@@ -1,6 +1,6 @@
 import pytest
 
-from certwright.testkit.apiserver.jsonpath import find
+from certwright.apiserver.http.jsonpath import find
 
 OBJECT = {
     "spec": {"replicas": 3, "a.b": "dotted", "ports": [{"port": 80}, {"port": 443}]},

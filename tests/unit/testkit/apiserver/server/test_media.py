@@ -1,7 +1,7 @@
 import pytest
 
+from certwright.apiserver.http.media import Form, accepted_form
 from certwright.kube.errors import NotAcceptable
-from certwright.testkit.apiserver.media import Form, accepted_form
 
 
 @pytest.mark.parametrize(

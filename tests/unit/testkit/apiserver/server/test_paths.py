@@ -1,6 +1,6 @@
 import pytest
 
-from certwright.testkit.apiserver.calls import Address, parse_path
+from certwright.apiserver.http.request import Address, parse_path
 
 
 @pytest.mark.parametrize(

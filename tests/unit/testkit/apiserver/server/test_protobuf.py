@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from certwright.apiserver.http.protobuf import to_json
 from certwright.kube.errors import BadRequest
-from certwright.testkit.apiserver.protobuf import to_json
 
 
 def field(number, value):

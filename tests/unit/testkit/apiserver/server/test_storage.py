@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.storage.storage import ChangeType, Storage
 from certwright.kube.kinds import ConfigMap
-from certwright.testkit.apiserver.kinds import ServedKind
-from certwright.testkit.apiserver.schema import Schema
-from certwright.testkit.apiserver.storage import ChangeType, Storage
 
 KIND = ServedKind(ConfigMap, Schema(), "configmap", "ConfigMapList")
 KEYS = ["a/x", "a/y", "a-b/x", "b/x", "x"]

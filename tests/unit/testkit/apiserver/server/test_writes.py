@@ -2,8 +2,8 @@ import copy
 
 import pytest
 
-from certwright.testkit.apiserver.builtins import served_kinds
-from certwright.testkit.apiserver.writes import restrict
+from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.verbs.writes import restrict
 
 DEPLOYMENT = next(kind for kind in served_kinds() if kind.resource.kind == "Deployment")
 

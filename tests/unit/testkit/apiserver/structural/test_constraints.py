@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver.constraints import validate
-from certwright.testkit.apiserver.schema import ListType, Schema
+from certwright.apiserver.schema.constraints import validate
+from certwright.apiserver.schema.schema import ListType, Schema
 
 NAMED = Schema("object", properties={"name": Schema("string"), "value": Schema("integer")})
 

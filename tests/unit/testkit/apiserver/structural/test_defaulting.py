@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.apiserver.schema import Schema
-from certwright.testkit.apiserver.structural import default
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.schema.structural import default
 
 INNER = Schema("object", properties={"a": Schema("integer", default=3), "b": Schema("string")})
 SCHEMA = Schema(

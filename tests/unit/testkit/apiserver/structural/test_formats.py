@@ -1,6 +1,6 @@
 import pytest
 
-from certwright.testkit.apiserver import formats
+from certwright.apiserver.schema import formats
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
-from certwright.testkit.apiserver.schema import Schema
-from certwright.testkit.apiserver.structural import prune
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.schema.structural import prune
 
 KNOWN = Schema("object", properties={"a": Schema("string")})
 SCHEMA = Schema(

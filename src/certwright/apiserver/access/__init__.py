@@ -1,0 +1,1 @@
+"""Access: who sends a request, and whether they may."""

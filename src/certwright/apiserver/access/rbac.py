@@ -1,0 +1,201 @@
+"""Who may do what: RBAC, evaluated from the roles and bindings that are stored."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from certwright.apiserver.access.users import User
+from certwright.apiserver.backend import Backend
+from certwright.apiserver.refusals import PathForbidden, details_of
+from certwright.apiserver.storage.storage import Record
+from certwright.kube.errors import Forbidden
+from certwright.kube.identity import Resource
+from certwright.kube.objects import JsonObject
+
+RBAC = "rbac.authorization.k8s.io"
+EVERYTHING: tuple[JsonObject, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+"""The rules of those who may do anything."""
+_SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What is being asked for: a verb on a resource, or on a path that is none."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+    @property
+    def full_resource(self) -> str:
+        """The resource as roles name it: with its subresource."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether it is allowed, and thanks to which binding."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Authorizer:
+    """Decides by the current roles and bindings; switched off, everything is allowed."""
+
+    def __init__(self, backend: Backend, *, enabled: bool) -> None:
+        self._backend = backend
+        self._enabled = enabled
+
+    def trusts(self, user: User) -> bool:
+        """Whether a user may do anything."""
+        return not self._enabled or user.is_master
+
+    def decide(self, user: User, attributes: Attributes) -> Verdict:
+        """Say whether a user may do something."""
+        if self.trusts(user):
+            return Verdict(allowed=True)
+        problems: list[str] = []
+        for rule, reason in self._granted(user, attributes.namespace, problems):
+            if _covers(rule, attributes):
+                return Verdict(allowed=True, reason=reason)
+        return Verdict(allowed=False, reason=f"RBAC: {joined(problems)}" if problems else "")
+
+    def check(self, user: User, attributes: Attributes) -> None:
+        """Refuse what a user may not do.
+
+        Raises:
+            Forbidden: with the words of kube-apiserver.
+        """
+        verdict = self.decide(user, attributes)
+        if not verdict.allowed:
+            raise _refusal(user, attributes, verdict.reason)
+
+    def rules(self, user: User, namespace: str) -> tuple[list[JsonObject], list[str]]:
+        """Return the rules that grant a user something in a namespace, and what is amiss."""
+        if not self._enabled:
+            return list(EVERYTHING), []
+        problems: list[str] = []
+        return [rule for rule, _ in self._granted(user, namespace, problems)], problems
+
+    def role_rules(self, reference: JsonObject, namespace: str) -> list[JsonObject] | None:
+        """Return the rules of the role a binding in a namespace names; None if there is none."""
+        is_local = reference["kind"] == "Role"
+        plural = "roles" if is_local else "clusterroles"
+        key = f"{namespace}/{reference['name']}" if is_local else reference["name"]
+        record = self._backend.storage.collection(RBAC, plural).get(key)
+        return (record.obj.get("rules") or []) if record is not None else None
+
+    def _granted(
+        self, user: User, namespace: str, problems: list[str]
+    ) -> Iterator[tuple[JsonObject, str]]:
+        """Yield rules, and thanks to what they count; bindings to nothing are *problems*."""
+        for binding in self._records("clusterrolebindings"):
+            yield from self._bound(user, binding, problems)
+        if namespace:
+            for binding in self._records("rolebindings", f"{namespace}/"):
+                yield from self._bound(user, binding, problems)
+
+    def _bound(
+        self, user: User, binding: Record, problems: list[str]
+    ) -> Iterator[tuple[JsonObject, str]]:
+        subjects = binding.obj.get("subjects") or ()
+        subject = next((s for s in subjects if _is_subject(user, s, binding.namespace)), None)
+        if subject is None:
+            return
+        reference = binding.obj["roleRef"]
+        rules = self.role_rules(reference, binding.namespace)
+        if rules is None:
+            problems.append(missing_role(reference))
+            return
+        shown = f"{binding.name}/{binding.namespace}" if binding.namespace else binding.name
+        reason = (
+            f'RBAC: allowed by {binding.obj["kind"]} "{shown}" of {reference["kind"]} '
+            f'"{reference["name"]}" to {_shown(subject, binding.namespace)}'
+        )
+        for rule in rules:
+            yield rule, reason
+
+    def _records(self, plural: str, prefix: str = "") -> Iterator[Record]:
+        return self._backend.storage.collection(RBAC, plural).records(prefix)
+
+
+def missing_role(reference: JsonObject) -> str:
+    """Say that a binding names a role that is not there."""
+    return f'{reference["kind"].lower()}.{RBAC} "{reference["name"]}" not found'
+
+
+def joined(problems: Sequence[str]) -> str:
+    """Return several problems as one, each said once."""
+    said = list(dict.fromkeys(problems))
+    return said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+
+
+def _covers(rule: JsonObject, asked: Attributes) -> bool:
+    if not _has(rule.get("verbs"), asked.verb):
+        return False
+    if asked.path:
+        return any(_covers_path(url, asked.path) for url in rule.get("nonResourceURLs") or ())
+    names = rule.get("resourceNames") or ()
+    return (
+        _has(rule.get("apiGroups"), asked.group)
+        and _covers_resource(rule.get("resources") or (), asked)
+        and (not names or asked.name in names)
+    )
+
+
+def _covers_resource(resources: Sequence[str], asked: Attributes) -> bool:
+    if "*" in resources or asked.full_resource in resources:
+        return True
+    return bool(asked.subresource) and f"*/{asked.subresource}" in resources
+
+
+def _covers_path(url: str, path: str) -> bool:
+    if url in {"*", path}:
+        return True
+    return url.endswith("*") and path.startswith(url.rstrip("*"))
+
+
+def _has(values: list[str] | None, wanted: str) -> bool:
+    return values is not None and ("*" in values or wanted in values)
+
+
+def _is_subject(user: User, subject: JsonObject, namespace: str) -> bool:
+    match subject.get("kind"):
+        case "User":
+            return bool(subject.get("name") == user.name)
+        case "Group":
+            return subject.get("name") in user.groups
+        case "ServiceAccount":
+            where = subject.get("namespace") or namespace
+            return user.name == f"{_SERVICE_ACCOUNT}{where}:{subject.get('name')}"
+    return False
+
+
+def _shown(subject: JsonObject, namespace: str) -> str:
+    name = subject.get("name")
+    if subject.get("kind") == "ServiceAccount":
+        name = f"{name}/{subject.get('namespace') or namespace}"
+    return f'{subject.get("kind")} "{name}"'
+
+
+def _refusal(user: User, asked: Attributes, reason: str) -> Forbidden:
+    because = f": {reason}" if reason else ""
+    if asked.path:
+        return PathForbidden(
+            f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"{because}'
+        )
+    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+    resource = Resource(asked.group, "", "", asked.resource)
+    subject = f'{resource.qualified} "{asked.name}"' if asked.name else resource.qualified
+    return Forbidden(
+        f'{subject} is forbidden: User "{user.name}" cannot {asked.verb} resource '
+        f'"{asked.full_resource}" in API group "{asked.group}" {where}{because}',
+        details=details_of(resource, asked.name),
+    )

@@ -1,0 +1,69 @@
+"""Bearer tokens: opaque, remembered, and worth nothing to any other server."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from certwright.apiserver.access.users import User
+from certwright.apiserver.storage.storage import Change, ChangeType
+from certwright.clock import Clock
+
+_PREFIX = "certwright-"
+AUDIENCE = "https://kubernetes.default.svc"
+"""For whom tokens are that open this server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """Whom a token stands for, until when and towards whom."""
+
+    user: User
+    expiry: datetime | None
+    audiences: tuple[str, ...]
+
+
+class Tokens:
+    """The tokens this server handed out, and whom they stand for.
+
+    Tokens are the only thing of the server that does not come from its seeded chance:
+    whoever knows the seed must not know the tokens.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._issued: dict[str, Issued] = {}
+
+    def issue(
+        self,
+        user: User,
+        lifetime: timedelta | None = None,
+        audiences: Sequence[str] = (AUDIENCE,),
+    ) -> str:
+        """Return a new token for a user; without a lifetime it is valid as long as the server."""
+        token = _PREFIX + secrets.token_urlsafe(32)
+        expiry = self._clock.now() + lifetime if lifetime else None
+        self._issued[token] = Issued(user, expiry, tuple(audiences))
+        return token
+
+    def find(self, token: str) -> Issued | None:
+        """Return what is known of a token; None when it is unknown or has expired."""
+        issued = self._issued.get(token)
+        if issued is not None and issued.expiry is not None and issued.expiry <= self._clock.now():
+            del self._issued[token]
+            return None
+        return issued
+
+    def user(self, token: str) -> User | None:
+        """Return whom a token lets in; None when it is none for this server."""
+        issued = self.find(token)
+        return issued.user if issued is not None and AUDIENCE in issued.audiences else None
+
+    def observe(self, change: Change) -> None:
+        """Forget the tokens of a ServiceAccount when it is deleted."""
+        if change.type is not ChangeType.DELETED:
+            return
+        if change.record.kind.resource.qualified == "serviceaccounts":
+            uid = change.record.uid
+            for token in [t for t, issued in self._issued.items() if issued.user.uid == uid]:
+                del self._issued[token]

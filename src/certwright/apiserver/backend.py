@@ -1,0 +1,44 @@
+"""What every verb works with: the stored objects, the served kinds, time and chance."""
+
+import uuid
+from random import Random
+
+from certwright.apiserver.refusals import not_found
+from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.storage.registry import Registry
+from certwright.apiserver.storage.storage import Record, Storage, storage_key
+from certwright.clock import Clock
+from certwright.kube.timestamps import format_time
+
+
+class Backend:
+    """The server's state and its sources of time and chance."""
+
+    def __init__(self, storage: Storage, registry: Registry, clock: Clock, rng: Random) -> None:
+        self.storage = storage
+        self.registry = registry
+        self.clock = clock
+        self.rng = rng
+
+    def now(self) -> str:
+        """Return the current time as objects spell it."""
+        return format_time(self.clock.now().replace(microsecond=0))
+
+    def new_uid(self) -> str:
+        """Return a uid nobody has."""
+        return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
+
+    def find(self, kind: ServedKind, namespace: str, name: str) -> Record | None:
+        """Return the current record of an object."""
+        return self.registry.collection(kind).get(storage_key(namespace, name))
+
+    def get(self, kind: ServedKind, namespace: str, name: str) -> Record:
+        """Return the current record of an object that must exist.
+
+        Raises:
+            NotFound: it does not.
+        """
+        record = self.find(kind, namespace, name)
+        if record is None:
+            raise not_found(kind.resource, name)
+        return record

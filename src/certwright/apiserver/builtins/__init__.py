@@ -1,0 +1,7 @@
+"""The built-in kinds of kube-apiserver 1.36: shapes, defaults, rules and printed columns."""
+
+from certwright.apiserver.builtins.catalog import definition_name, served_kinds
+from certwright.apiserver.builtins.notation import definitions
+from certwright.apiserver.builtins.rules.services import ServiceAllocator
+
+__all__ = ["ServiceAllocator", "definition_name", "definitions", "served_kinds"]

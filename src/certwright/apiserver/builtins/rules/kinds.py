@@ -1,0 +1,141 @@
+"""Which rules belong to which built-in kind."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from certwright.apiserver.builtins.rules import (
+    access,
+    batch,
+    config,
+    coordination,
+    network,
+    pods,
+    services,
+    storage,
+    webhooks,
+    workloads,
+)
+from certwright.apiserver.builtins.rules import autoscalers as scaling
+from certwright.apiserver.builtins.rules.checks import name_causes
+from certwright.apiserver.builtins.rules.services import ServiceAllocator
+from certwright.apiserver.crds import rules as crd_rules
+from certwright.apiserver.crds import status as crd_status
+from certwright.kube.errors import Cause
+from certwright.kube.identity import Resource
+from certwright.kube.objects import JsonObject
+
+Complete = Callable[[JsonObject], None]
+Prepare = Callable[[JsonObject, JsonObject | None], None]
+Validate = Callable[[JsonObject, JsonObject | None], list[Cause]]
+Warnings = Callable[[JsonObject], list[str]]
+
+
+def _as_is(_obj: JsonObject) -> None:
+    """Leave the object as it is."""
+
+
+def _unprepared(_new: JsonObject, _old: JsonObject | None) -> None:
+    """Leave the object as it is."""
+
+
+def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
+    return []
+
+
+def _no_warnings(_new: JsonObject) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The hooks of a kind."""
+
+    complete: Complete = _as_is
+    prepare: Prepare = _unprepared
+    validate: Validate = _no_causes
+    warnings: Warnings = _no_warnings
+
+
+_RULES: Final = {
+    "configmaps": Rules(validate=config.validate_config_map),
+    "secrets": Rules(config.complete_secret, validate=config.validate_secret),
+    "namespaces": Rules(
+        config.complete_namespace, config.prepare_namespace, config.validate_namespace
+    ),
+    "events": Rules(validate=coordination.validate_core_event),
+    "events.events.k8s.io": Rules(validate=coordination.validate_event),
+    "limitranges": Rules(storage.complete_limit_range),
+    "nodes": Rules(prepare=storage.prepare_node),
+    "podtemplates": Rules(pods.complete_pod_template),
+    "pods": Rules(pods.complete_pod, pods.prepare_pod, pods.validate_pod),
+    "replicationcontrollers": Rules(
+        workloads.complete_replication_controller,
+        validate=workloads.validate_replication_controller,
+    ),
+    "persistentvolumeclaims": Rules(
+        storage.complete_claim, storage.prepare_claim, storage.validate_claim
+    ),
+    "persistentvolumes": Rules(prepare=storage.prepare_volume),
+    "deployments.apps": Rules(
+        workloads.complete_deployment, validate=workloads.validate_deployment
+    ),
+    "replicasets.apps": Rules(workloads.complete_template, validate=workloads.validate_replica_set),
+    "statefulsets.apps": Rules(
+        workloads.complete_stateful_set, validate=workloads.validate_stateful_set
+    ),
+    "daemonsets.apps": Rules(
+        workloads.complete_daemon_set,
+        workloads.prepare_daemon_set,
+        workloads.validate_daemon_set,
+    ),
+    "jobs.batch": Rules(batch.complete_job, batch.prepare_job, batch.validate_job),
+    "cronjobs.batch": Rules(batch.complete_cron_job, validate=batch.validate_cron_job),
+    "horizontalpodautoscalers.autoscaling": Rules(
+        scaling.complete_autoscaler, validate=scaling.validate_autoscaler
+    ),
+    "poddisruptionbudgets.policy": Rules(validate=scaling.validate_budget),
+    "ingresses.networking.k8s.io": Rules(validate=network.validate_ingress),
+    "networkpolicies.networking.k8s.io": Rules(network.complete_network_policy),
+    "endpointslices.discovery.k8s.io": Rules(validate=network.validate_endpoint_slice),
+    "storageclasses.storage.k8s.io": Rules(validate=storage.validate_storage_class),
+    "priorityclasses.scheduling.k8s.io": Rules(validate=storage.validate_priority_class),
+    "roles.rbac.authorization.k8s.io": Rules(
+        prepare=access.prepare_role, validate=access.validate_role
+    ),
+    "clusterroles.rbac.authorization.k8s.io": Rules(
+        prepare=access.prepare_role, validate=access.validate_cluster_role
+    ),
+    "rolebindings.rbac.authorization.k8s.io": Rules(
+        access.complete_binding, validate=access.validate_role_binding
+    ),
+    "clusterrolebindings.rbac.authorization.k8s.io": Rules(
+        access.complete_binding, validate=access.validate_cluster_role_binding
+    ),
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
+        validate=webhooks.validate_webhooks
+    ),
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
+        validate=webhooks.validate_webhooks
+    ),
+    "certificatesigningrequests.certificates.k8s.io": Rules(
+        validate=access.validate_signing_request
+    ),
+    "leases.coordination.k8s.io": Rules(validate=coordination.validate_lease),
+    "customresourcedefinitions.apiextensions.k8s.io": Rules(
+        crd_status.complete, crd_status.prepare, crd_rules.validate
+    ),
+}
+
+
+def rules_for(resource: Resource, allocator: ServiceAllocator) -> Rules:
+    """Return the hooks of a kind; every kind has at least a rule for names."""
+    rules = _RULES.get(resource.qualified, Rules())
+    if resource.qualified == "services":
+        rules = Rules(services.complete, allocator.prepare, services.validate, services.warnings)
+
+    def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
+        causes = name_causes(resource.kind, new["metadata"]) if old is None else []
+        return causes + rules.validate(new, old)
+
+    return Rules(rules.complete, rules.prepare, validate, rules.warnings)

@@ -1,0 +1,73 @@
+"""Reads the schema of a CustomResourceDefinition into a `Schema` tree."""
+
+from typing import Any
+
+from certwright.apiserver.schema.schema import UNSET, ListType, Rule, Schema
+from certwright.kube.objects import JsonObject
+
+_NAMES = {
+    # JSONSchemaProps → Schema, where the value is taken as it is
+    "type": "type",
+    "description": "description",
+    "format": "format",
+    "default": "default",
+    "nullable": "nullable",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "exclusiveMinimum": "exclusive_minimum",
+    "exclusiveMaximum": "exclusive_maximum",
+    "multipleOf": "multiple_of",
+    "minLength": "min_length",
+    "maxLength": "max_length",
+    "pattern": "pattern",
+    "minItems": "min_items",
+    "maxItems": "max_items",
+    "uniqueItems": "unique_items",
+    "minProperties": "min_properties",
+    "maxProperties": "max_properties",
+    "x-kubernetes-int-or-string": "int_or_string",
+    "x-kubernetes-preserve-unknown-fields": "preserve_unknown",
+    "x-kubernetes-embedded-resource": "embedded_resource",
+}
+_COMBINED = {"allOf": "all_of", "anyOf": "any_of", "oneOf": "one_of"}
+
+
+def parse(props: JsonObject) -> Schema:
+    """Return the tree of a ``openAPIV3Schema`` that passed the rules for definitions."""
+    schema = Schema(**{_NAMES[key]: value for key, value in props.items() if key in _NAMES})
+    if props.get("default", UNSET) is None and not schema.nullable:
+        schema.default = UNSET
+    schema.properties = {
+        name: parse(child) for name, child in (props.get("properties") or {}).items()
+    }
+    schema.required = tuple(props.get("required") or ())
+    schema.enum = tuple(props.get("enum") or ())
+    schema.additional = _additional(props.get("additionalProperties"))
+    if isinstance(props.get("items"), dict):
+        schema.items = parse(props["items"])
+    for key, attribute in _COMBINED.items():
+        setattr(schema, attribute, tuple(parse(option) for option in props.get(key) or ()))
+    if props.get("not") is not None:
+        schema.not_ = parse(props["not"])
+    schema.list_type = ListType(props.get("x-kubernetes-list-type") or ListType.ATOMIC)
+    schema.list_keys = tuple(props.get("x-kubernetes-list-map-keys") or ())
+    schema.atomic_map = props.get("x-kubernetes-map-type") == "atomic"
+    schema.rules = tuple(_rule(rule) for rule in props.get("x-kubernetes-validations") or ())
+    return schema
+
+
+def _additional(value: Any) -> Schema | None:
+    if isinstance(value, dict):
+        return parse(value)
+    return Schema(preserve_unknown=True) if value else None
+
+
+def _rule(rule: JsonObject) -> Rule:
+    return Rule(
+        rule=rule["rule"],
+        message=rule.get("message") or "",
+        message_expression=rule.get("messageExpression") or "",
+        reason=rule.get("reason") or "FieldValueInvalid",
+        field_path=rule.get("fieldPath") or "",
+        optional_old_self=bool(rule.get("optionalOldSelf")),
+    )

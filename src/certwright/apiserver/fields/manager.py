@@ -1,0 +1,327 @@
+"""Field ownership: what server-side apply and every other write do to an object.
+
+Pure functions over plain JSON objects. `apply` merges a configuration into the live object and
+refuses to take fields from other managers; `update` records who changed what in an object a
+client wrote whole or patched. Both return the object to store. Defaulting, validation and the
+decision whether anything changed are the caller's; `keep_times` helps with the last.
+
+Results share unchanged parts with the arguments: do not change either in place.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+
+from certwright.apiserver.fields import lastapplied
+from certwright.apiserver.fields.endpoints import blank, ignored_fields
+from certwright.apiserver.fields.fieldset import (
+    FieldSet,
+    difference,
+    field_set,
+    intersection,
+    is_subset,
+    union,
+    without,
+)
+from certwright.apiserver.fields.managedfields import (
+    Entry,
+    Managed,
+    Manager,
+    cap,
+    conflict,
+    entries_of,
+    is_reset,
+    normalised,
+    read,
+    with_entries,
+    without_entries,
+    write,
+)
+from certwright.apiserver.fields.merge import Comparison, compare, equal, merge, remove
+from certwright.apiserver.fields.scale import scaled
+from certwright.apiserver.fields.typed import (
+    TypeMismatch,
+    check,
+    owned,
+    reconcile,
+    with_containers,
+)
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.storage.kinds import ServedKind
+from certwright.kube.errors import BadRequest, InternalError
+from certwright.kube.objects import JsonObject
+
+MAX_MANAGER_BYTES = 128
+
+_SERVER_FIELDS = field_set(
+    "apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace",
+    "metadata.creationTimestamp", "metadata.selfLink", "metadata.uid", "metadata.clusterName",
+    "metadata.generation", "metadata.managedFields", "metadata.resourceVersion",
+)  # fmt: skip
+"""What every object has and nobody owns."""
+
+
+def default_manager(user_agent: str) -> str:
+    """Name the manager of a request that does not: the program in its User-Agent."""
+    name = ""
+    for char in user_agent.split("/", 1)[0]:
+        if char != " " and unicodedata.category(char)[0] in "CZ":
+            continue  # not printable
+        if len((name + char).encode()) > MAX_MANAGER_BYTES:
+            break
+        name += char
+    return name
+
+
+def apply(
+    live: JsonObject | None,
+    applied: JsonObject,
+    *,
+    kind: ServedKind,
+    manager: str,
+    force: bool,
+    time: str,
+    subresource: str = "",
+) -> JsonObject:
+    """Merge a configuration into the live object on behalf of *manager*.
+
+    *live* is None when the apply creates the object. Fields that only this manager owned and
+    no longer mentions are removed. Returns the live object itself when nothing changes, owners
+    included.
+
+    Raises:
+        Conflict: other managers own changed fields and *force* is off; the causes name them.
+        BadRequest: the configuration carries managedFields or another type.
+        InternalError: it does not fit the schema (the server's own choice of status).
+    """
+    _check_applied(applied, kind)
+    target = _Target.of(kind, subresource)
+    base = without_entries(live) if live else blank(kind)
+    managed = read(live)
+    try:
+        if not managed and live:
+            managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
+        conflicts, result, owners = _apply(base, applied, managed, target, manager)
+    except TypeMismatch as error:
+        raise _misfit("live", base, error) from error
+    if not force:
+        _refuse_conflicts(conflicts, base, kind, manager)
+    me = Manager.applier(manager, subresource)
+    if me in owners and (result is not base or live is None):
+        owners[me].time = time
+    if manager == lastapplied.MANAGER:
+        result = lastapplied.kept_in_step(result, applied)
+    entries = write(owners)
+    if result is base and live and entries == entries_of(live):
+        return live
+    return with_entries(result, entries)
+
+
+def update(
+    old: JsonObject | None,
+    new: JsonObject,
+    *,
+    kind: ServedKind,
+    manager: str,
+    time: str,
+    subresource: str = "",
+) -> JsonObject:
+    """Record in *new* that *manager* wrote it in place of *old*; None means it was created.
+
+    Fields whose value changed become the manager's, fields that are gone nobody's. A new
+    object may carry managedFields of its own, which replace the old ones; an empty list
+    forgets all owners.
+    """
+    if subresource == "scale" and old:
+        return scaled(old, new, kind=kind, manager=manager)
+    base = without_entries(old) if old else blank(kind)
+    fresh = without_entries(new)
+    managed = _requested_entries(old, None if subresource else new)
+    if managed or old is None:
+        target = _Target.of(kind, subresource)
+        try:
+            managed = cap(_track(base, fresh, managed, target, manager, time))
+        except TypeMismatch:
+            managed = {}  # validation has the word; what it lets pass has no owners
+    return with_entries(fresh, write(managed))
+
+
+def keep_times(old: JsonObject, new: JsonObject) -> JsonObject:
+    """Return *old* if *new* differs from it in nothing but times of managedFields, else *new*."""
+    before, after = entries_of(old), entries_of(new)
+    if not before or not after or len(before) != len(after):
+        return new
+    for ours, theirs in zip(before, after, strict=True):
+        if ours is not theirs and {**ours, "time": ""} != {**theirs, "time": ""}:
+            return new
+    return old if equal(without_entries(old), without_entries(new)) else new
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The endpoint a request writes to, as far as ownership is concerned."""
+
+    schema: Schema
+    api_version: str
+    subresource: str
+    ignored: FieldSet
+
+    @classmethod
+    def of(cls, kind: ServedKind, subresource: str) -> "_Target":
+        return cls(
+            kind.schema,
+            kind.resource.api_version,
+            subresource,
+            ignored_fields(kind, subresource),
+        )
+
+
+def _check_applied(applied: JsonObject, kind: ServedKind) -> None:
+    resource = kind.resource
+    if (applied.get("apiVersion"), applied.get("kind")) != (resource.api_version, resource.kind):
+        raise BadRequest(f"invalid object type: {_type(applied)}")
+    if entries_of(applied) is not None:
+        raise BadRequest("metadata.managedFields must be nil")
+    try:
+        check(applied, kind.schema)
+    except TypeMismatch as error:
+        raise _misfit("patch", applied, error) from error
+
+
+def _type(obj: JsonObject) -> str:
+    api_version = str(obj.get("apiVersion", ""))
+    group_version = api_version if "/" in api_version else f"/{api_version}"
+    return f"{group_version}, Kind={obj.get('kind', '')}"
+
+
+def _misfit(which: str, obj: JsonObject, error: TypeMismatch) -> InternalError:
+    """Return the refusal of an object that does not fit its schema: unclassified, status 500."""
+    metadata = obj.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    return InternalError(
+        f"failed to create typed {which} object ({where}; {_type(obj)}): {error}", reason=""
+    )
+
+
+def _apply(
+    base: JsonObject, applied: JsonObject, managed: Managed, target: _Target, manager: str
+) -> tuple[dict[Manager, FieldSet], JsonObject, Managed]:
+    """Return the conflicts, and what object and owners become if they are taken over."""
+    schema, ignored = target.schema, target.ignored
+    me = Manager.applier(manager, target.subresource)
+    managed = _reconciled(managed, target)
+    last = managed.pop(me, None)
+    mine = without(owned(applied, schema), ignored)
+    merged = merge(base, applied, schema)
+    if last and not is_subset(last.fields, mine):
+        merged = _prune(base, merged, last.fields, mine, managed, schema)
+    changes = compare(base, merged, schema).without(ignored)
+    conflicts, managed = _take(changes, managed)
+    mine = difference(mine, _SERVER_FIELDS)
+    if mine:
+        if last and last.api_version == target.api_version and mine == last.fields:
+            mine = last.fields
+        entry = Entry(mine, target.api_version, last.time if last else "")
+        entry.origin = last.origin if last else None
+        managed[me] = entry
+    return conflicts, merged, managed
+
+
+def _refuse_conflicts(
+    conflicts: dict[Manager, FieldSet], live: JsonObject, kind: ServedKind, manager: str
+) -> None:
+    if conflicts and manager == lastapplied.MANAGER:
+        allowed = lastapplied.owned_fields(live, kind)
+        conflicts = {who: difference(what, allowed) for who, what in conflicts.items()}
+        conflicts = {who: what for who, what in conflicts.items() if what}
+    if conflicts:
+        raise conflict(conflicts)
+
+
+def _prune(
+    base: JsonObject,
+    merged: JsonObject,
+    last: FieldSet,
+    mine: FieldSet,
+    managed: Managed,
+    schema: Schema,
+) -> JsonObject:
+    """Take out of *merged* what this manager applied last time, and nobody wants any more."""
+    wanted = mine
+    for entry in managed.values():
+        wanted = union(wanted, entry.fields)
+    if is_subset(last, wanted):
+        return merged
+    last = with_containers(last, schema)
+    present = with_containers(owned(merged, schema), schema)
+    kept = with_containers(owned(remove(merged, last, schema) or {}, schema), schema)
+    unwanted = difference(present, union(kept, with_containers(wanted, schema)))
+    kept = with_containers(owned(remove(merged, unwanted, schema) or {}, schema), schema)
+    # what nobody owns stays, unless it was inside something that goes
+    pruned = remove(merged, intersection(difference(present, kept), last), schema) or {}
+    return base if equal(pruned, base) else pruned
+
+
+def _track(
+    base: JsonObject,
+    new: JsonObject,
+    managed: Managed,
+    target: _Target,
+    manager: str,
+    time: str,
+) -> Managed:
+    """Return the owners after *manager* made *new* out of *base*."""
+    changes = compare(base, new, target.schema).without(target.ignored)
+    _, managed = _take(changes, _reconciled(managed, target))
+    mine = difference(changes.set, _SERVER_FIELDS)
+    if mine:
+        me = Manager.updater(manager, target.api_version, target.subresource)
+        before = managed[me].fields if me in managed else {}
+        managed[me] = Entry(union(mine, before), target.api_version, time)
+    return managed
+
+
+def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet], Managed]:
+    """Take changed and removed fields from their owners; also return who lost which value."""
+    changed, removed = changes.set, changes.removed
+    if not changed and not removed:
+        return {}, managed
+    lost: dict[Manager, FieldSet] = {}
+    left: Managed = {}
+    for manager, entry in managed.items():
+        taken = intersection(entry.fields, changed)
+        if taken:
+            lost[manager] = taken
+        if taken or removed:
+            fields = difference(difference(entry.fields, taken), removed)
+            if not fields:
+                continue
+            if fields != entry.fields:
+                entry = Entry(fields, entry.api_version, entry.time)  # noqa: PLW2901 - replaced
+        left[manager] = entry
+    return lost, left
+
+
+def _reconciled(managed: Managed, target: _Target) -> Managed:
+    """Return the owners after changes of the schema."""
+    out: Managed = {}
+    for manager, entry in managed.items():
+        fields = reconcile(entry.fields, target.schema)
+        out[manager] = (
+            entry if fields is entry.fields else Entry(fields, entry.api_version, entry.time)
+        )
+    return out
+
+
+def _requested_entries(old: JsonObject | None, new: JsonObject | None) -> Managed:
+    """Return the entries to start from: the client's if it sent sound ones, else the stored."""
+    entries = entries_of(new)
+    if entries is None or entries is entries_of(old):
+        return read(old)
+    if is_reset(entries):
+        return {}
+    try:
+        entries = normalised(entries)
+    except ValueError:
+        return read(old)
+    return read({"metadata": {"managedFields": entries}})

@@ -1,0 +1,1 @@
+"""HTTP: requests go in as bytes and come out as values; objects go in and responses come out."""

@@ -1,0 +1,138 @@
+"""The server over TLS, for kubectl and everything else that speaks HTTP."""
+
+import ssl
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from aiohttp import web
+
+from certwright.apiserver.access.tokens import Tokens
+from certwright.apiserver.access.users import ADMIN, User
+from certwright.apiserver.http.bodies import SIZE_LIMIT
+from certwright.apiserver.http.responses import refusal_response
+from certwright.client.transport import Request, Response, Stream
+from certwright.clock import Clock
+from certwright.kube.errors import RequestTooLarge, Unauthorized
+from certwright.testkit.certs import KeyPair, TestAuthority
+from certwright.testkit.kubeconfig import kubeconfig_with_token
+
+_HOST = "127.0.0.1"
+_SHUTDOWN_SECONDS = 0.5
+
+
+class Server(Protocol):
+    """What is being served."""
+
+    def handle(self, request: Request, user: User) -> Response:
+        """Answer a request."""
+        ...
+
+    def watch(self, request: Request, user: User) -> Stream:
+        """Open a watch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a served API server is reached, and by whom. The repr shows no credentials."""
+
+    url: str
+    authority: bytes = field(repr=False)
+    token: str = field(repr=False)
+
+    def kubeconfig(self) -> str:
+        """Return a kubeconfig of the administrator."""
+        return kubeconfig_with_token(self.url, self.authority, self.token)
+
+    def write_kubeconfig(self, path: Path) -> None:
+        """Write the kubeconfig for its owner's eyes only."""
+        path.touch(mode=0o600)
+        path.chmod(0o600)  # also when it was there before
+        path.write_text(self.kubeconfig(), "utf-8")
+
+
+class Front:
+    """An HTTP server in front of an API server: authenticates, then passes on."""
+
+    def __init__(self, server: Server, tokens: Tokens, clock: Clock) -> None:
+        self._server = server
+        self._tokens = tokens
+        self._authority = TestAuthority("certwright embedded API server", clock.now())
+
+    @property
+    def authority(self) -> bytes:
+        """The certificate clients must trust, PEM."""
+        return self._authority.certificate
+
+    @asynccontextmanager
+    async def serve(self, port: int = 0) -> AsyncIterator[Endpoint]:
+        """Listen on 127.0.0.1 until the context is left; port 0 takes a free one."""
+        context = _tls(self._authority.serving(_HOST, "localhost"))
+        app = web.Application(client_max_size=SIZE_LIMIT + 1)
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        # A client that hangs up ends its watch at once, instead of at the next event.
+        runner = web.AppRunner(
+            app, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS, access_log=None
+        )
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, _HOST, port, ssl_context=context)
+            await site.start()
+            bound = runner.addresses[0][1]
+            token = self._tokens.issue(ADMIN)
+            yield Endpoint(f"https://{_HOST}:{bound}", self.authority, token)
+        finally:
+            await runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        user = self._authenticated(request)
+        if user is None:
+            return _whole(refusal_response(Unauthorized("Unauthorized")))
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            why = f"Request entity too large: limit is {SIZE_LIMIT}"
+            return _whole(refusal_response(RequestTooLarge(why)))
+        call = Request(
+            verb="",
+            method=request.method,
+            path=request.raw_path.partition("?")[0],
+            query=tuple(request.query.items()),
+            headers=tuple(request.headers.items()),
+            body=body or None,
+        )
+        if request.query.get("watch", "") not in {"", "0", "false"}:
+            return await self._stream(request, self._server.watch(call, user))
+        return _whole(self._server.handle(call, user))
+
+    def _authenticated(self, request: web.Request) -> User | None:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        return self._tokens.user(token.strip()) if scheme.lower() == "bearer" else None
+
+    async def _stream(self, request: web.Request, stream: Stream) -> web.StreamResponse:
+        response = web.StreamResponse(status=stream.status, headers=dict(stream.headers))
+        with suppress(ConnectionResetError):  # the client has hung up, as it may
+            await response.prepare(request)
+            async for chunk in stream.chunks():
+                await response.write(chunk)
+            await response.write_eof()
+        return response
+
+
+def _whole(response: Response) -> web.Response:
+    return web.Response(status=response.status, headers=dict(response.headers), body=response.body)
+
+
+def _tls(pair: KeyPair) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # The ssl module reads keys from files only; this one is gone before anybody connects.
+    with tempfile.NamedTemporaryFile(prefix="certwright-", suffix=".pem") as file:
+        file.write(pair.key + pair.certificate)
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context

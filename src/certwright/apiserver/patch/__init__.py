@@ -1,0 +1,1 @@
+"""PATCH: an object and a patch go in; the changed object comes out."""

@@ -1,0 +1,262 @@
+"""The embedded API server: one object that answers requests like a kube-apiserver."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from random import Random
+
+import orjson
+
+from certwright.apiserver.access.escalation import GuardedWrites
+from certwright.apiserver.access.impersonation import effective_user
+from certwright.apiserver.access.rbac import Attributes, Authorizer
+from certwright.apiserver.access.tokens import Tokens
+from certwright.apiserver.access.users import ADMIN, AUTHENTICATED, MASTERS, User
+from certwright.apiserver.backend import Backend
+from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.dispatch import Dispatch
+from certwright.apiserver.http.listener import Endpoint, Front
+from certwright.apiserver.http.memory import MemoryTransport, RefusedStream
+from certwright.apiserver.http.paths import Paths
+from certwright.apiserver.http.request import Call, attributes_of, parse_call, parse_path
+from certwright.apiserver.http.responses import refusal_response
+from certwright.apiserver.lifecycle.background import Background
+from certwright.apiserver.lifecycle.bootstrap import (
+    Written,
+    create_initial_objects,
+    repeat,
+    serves_beginning,
+)
+from certwright.apiserver.lifecycle.customresources import DEFINITIONS
+from certwright.apiserver.lifecycle.deletion import Deletion
+from certwright.apiserver.refusals import KindNotServed
+from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.storage.lists import selection
+from certwright.apiserver.storage.registry import Registry
+from certwright.apiserver.storage.storage import Change, ChangeType, Storage
+from certwright.apiserver.storage.versions import view
+from certwright.apiserver.storage.watches import WatchStream
+from certwright.apiserver.verbs.writes import Writes
+from certwright.client.request import Selection, WriteOptions, apply
+from certwright.client.transport import Request, Response, Stream, Transport
+from certwright.clock import SYSTEM, Clock
+from certwright.kube.errors import ApiError
+from certwright.kube.identity import Resource
+from certwright.kube.kinds import CustomResourceDefinition
+from certwright.kube.objects import JsonObject
+
+
+class ApiServer:
+    """A Kubernetes API server in this process.
+
+    `handle` and `watch` are the whole of it: synchronous, in memory, deterministic given
+    *clock* and *rng*. `transport` puts them behind the client's seam, `serve` behind TLS.
+    Nothing outlives the object, and two servers share nothing.
+
+    With *rbac*, what users may do depends on the roles and bindings stored; otherwise
+    everybody may do everything. With *furnish_namespaces*, every namespace gets a default
+    ServiceAccount and the ConfigMap ``kube-root-ca.crt``, as from a controller manager;
+    garbage collection and namespace deletion are always on. *history_limit* is how many
+    changes of a kind watches can go back at least.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock = SYSTEM,
+        rng: Random | None = None,
+        rbac: bool = False,
+        furnish_namespaces: bool = False,
+        kinds: Iterable[ServedKind] | None = None,
+        history_limit: int = 10_000,
+    ) -> None:
+        rng = rng or Random()
+        # Clients must not rely on where numbers start.
+        storage = Storage(revision=rng.randrange(1_000, 1_000_000), history_limit=history_limit)
+        registry = Registry(storage, served_kinds() if kinds is None else kinds)
+        self._backend = Backend(storage, registry, clock, rng)
+        self._tokens = Tokens(clock)
+        self._authorizer = Authorizer(self._backend, enabled=rbac)
+        self._paths = Paths(registry)
+        deletion = Deletion(self._backend)
+        writes = GuardedWrites(self._backend, deletion, self._authorizer)
+        self._dispatch = Dispatch(self._backend, writes, deletion, self._authorizer, self._tokens)
+        self.background = Background(
+            self._backend, writes, deletion, furnish_namespaces=furnish_namespaces
+        )
+        self._furnishes = furnish_namespaces
+        self._begin(writes)
+        storage.on_change(self._tokens.observe)
+
+    def _begin(self, writes: Writes) -> None:
+        """Store what every cluster has from the start."""
+        plain = not self._furnishes and serves_beginning(self._backend)
+        if plain:
+            repeat(self._backend, _beginning())
+        self._backend.storage.on_change(self.background.observe)
+        if not plain:
+            self._begin_anew(writes)
+
+    def _begin_anew(self, writes: Writes) -> None:
+        create_initial_objects(self._backend, writes)
+        self.background.run()
+
+    def handle(self, request: Request, user: User = ADMIN) -> Response:
+        """Answer a request. What it sets off in the background is done before this returns."""
+        warnings: list[str] = []
+        try:
+            user = effective_user(request, user, self._authorizer)
+            call = self._understand(request, user)
+            if call is None:
+                return self._answer_path(request, user)
+            warnings = call.warnings
+            response = self._dispatch(call)
+        except ApiError as error:
+            response = refusal_response(error, warnings)
+        self.background.run()
+        return response
+
+    def watch(self, request: Request, user: User = ADMIN) -> Stream:
+        """Open a watch; a refusal is a stream with another status than 200."""
+        try:
+            user = effective_user(request, user, self._authorizer)
+            call = self._understand(request, user)
+            if call is None or call.verb != "watch":
+                return RefusedStream(self.handle(request, user))
+            return WatchStream(self._backend, call)
+        except ApiError as error:
+            return RefusedStream(refusal_response(error))
+
+    def transport(
+        self, user: str = ADMIN.name, groups: Iterable[str] = (MASTERS, AUTHENTICATED)
+    ) -> Transport:
+        """Return a transport that carries requests here as a user."""
+        return MemoryTransport(self, User(user, tuple(groups)))
+
+    def serve(self, port: int = 0) -> AbstractAsyncContextManager[Endpoint]:
+        """Serve over TLS on 127.0.0.1 while the context is open; bearer tokens only."""
+        front = Front(self, self._tokens, self._backend.clock)
+        self.background.publish(front.authority)
+        return front.serve(port)
+
+    def token(self, user: User) -> str:
+        """Return a bearer token with which `serve` lets a user in."""
+        return self._tokens.issue(user)
+
+    def objects(self) -> Iterator[JsonObject]:
+        """Yield every stored object as it is now; not to be changed."""
+        for collection in self._backend.storage.collections():
+            for record in collection.records():
+                yield record.obj
+
+    def held(self, resource: Resource, chosen: Selection) -> list[JsonObject]:
+        """Return what a list would show, as it is stored; not to be changed.
+
+        Raises:
+            NotFound: the kind is not served.
+        """
+        kind = self._backend.registry.find(resource.group, resource.version, resource.plural)
+        if kind is None:
+            raise KindNotServed
+        wanted = selection(kind, chosen.namespace, chosen.labels, chosen.fields)
+        records = self._backend.registry.collection(kind).records(wanted.prefix)
+        return [view(record, kind) for record in records if wanted.matches(record)]
+
+    def define(self, definitions: Sequence[JsonObject], manager: str) -> bool:
+        """Store CustomResourceDefinitions as if *manager* had applied them to a new server.
+
+        What another server made of them is not worked out again. Returns False, and does
+        nothing, where there are others in their groups, whose names they would have to spare.
+        """
+        groups = {definition["spec"]["group"] for definition in definitions}
+        existing = self._backend.storage.collection(*DEFINITIONS).records()
+        if any(record.obj["spec"]["group"] in groups for record in existing):
+            return False
+        repeat(self._backend, _defined(orjson.dumps(definitions), manager))
+        return True
+
+    def on_change(self, listener: Callable[[JsonObject | None, JsonObject | None], None]) -> None:
+        """Tell a listener each object before and after every write; not to be changed.
+
+        None stands for "not there". This sees what no watch may: whatever was there between
+        two looks.
+        """
+
+        def tell(change: Change) -> None:
+            gone = change.type is ChangeType.DELETED
+            before = change.previous.obj if change.previous is not None else None
+            listener(before, None if gone else change.record.obj)
+
+        self._backend.storage.on_change(tell)
+
+    def trim_history(self) -> None:
+        """Forget all history: watches and pages that need it get 410 Gone."""
+        self._backend.storage.trim_history()
+
+    @property
+    def resource_version(self) -> str:
+        """The number of the latest write."""
+        return str(self._backend.storage.revision)
+
+    def _understand(self, request: Request, user: User) -> Call | None:
+        """Parse and authorize a request to a resource; None for other paths."""
+        address = parse_path(request.path)
+        if address is None:
+            return None
+        if not self._authorizer.trusts(user):
+            self._authorizer.check(user, attributes_of(request, address))
+        return parse_call(request, user, self._backend.registry, address, self._backend.clock)
+
+    def _answer_path(self, request: Request, user: User) -> Response:
+        self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
+        return self._paths.answer(request)
+
+
+class _Instant:
+    """A clock that stands still."""
+
+    def now(self) -> datetime:
+        """Return the one instant."""
+        return datetime(2000, 1, 1, tzinfo=UTC)
+
+    def monotonic(self) -> float:
+        """Return no time at all."""
+        return 0.0
+
+
+class _First(ApiServer):
+    """A server that notes how it began, and what was written since."""
+
+    def __init__(self) -> None:
+        self.written: list[Written] = []
+        super().__init__(clock=_Instant(), rng=Random(0))
+
+    def _begin(self, writes: Writes) -> None:
+        storage = self._backend.storage
+        storage.on_change(self.background.observe)
+        storage.on_change(lambda change: self.written.append(Written.of(change)))
+        self._begin_anew(writes)
+
+
+@cache
+def _beginning() -> tuple[Written, ...]:
+    """Return the writes that make a new cluster."""
+    return tuple(_First().written)
+
+
+@lru_cache(maxsize=128)
+def _defined(definitions: bytes, manager: str) -> tuple[Written, ...]:
+    """Return the writes that follow when definitions are applied to a new server.
+
+    Raises:
+        ApiError: it refuses one.
+    """
+    server = _First()
+    server.written.clear()
+    options = WriteOptions(field_manager=manager)
+    for definition in orjson.loads(definitions):
+        response = server.handle(apply(CustomResourceDefinition, definition, options))
+        if response.status >= 300:
+            raise ApiError.from_status(response.status, orjson.loads(response.body))
+    return tuple(server.written)

@@ -1,0 +1,1 @@
+"""Storage: objects and their history; lists and watches of it."""

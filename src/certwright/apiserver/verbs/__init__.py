@@ -1,0 +1,1 @@
+"""Verbs: an authorized request goes in; objects are read, written and deleted."""

@@ -1,0 +1,146 @@
+"""Subresources that do something: issue a token, evict a pod, bind it to a node."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from certwright.apiserver.access.tokens import AUDIENCE, Tokens
+from certwright.apiserver.access.users import service_account
+from certwright.apiserver.backend import Backend
+from certwright.apiserver.causes import invalid_value
+from certwright.apiserver.http.bodies import parse_object
+from certwright.apiserver.http.options import delete_options_from, write_options
+from certwright.apiserver.http.request import Call
+from certwright.apiserver.http.responses import document_response
+from certwright.apiserver.lifecycle.deletion import Deletion
+from certwright.apiserver.refusals import invalid
+from certwright.apiserver.storage.storage import Record
+from certwright.client.transport import Response
+from certwright.kube.errors import BadRequest, Cause, Conflict, TooManyRequests
+from certwright.kube.objects import JsonObject
+from certwright.kube.selectors import LabelSelector
+from certwright.kube.timestamps import format_time
+
+_SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_HOUR_SECONDS: Final = 3600
+_SHORTEST_SECONDS: Final = 600
+_LONGEST_SECONDS: Final = 1 << 32
+
+
+class Actions:
+    """Carries out requests that create something under an object without storing it."""
+
+    def __init__(self, backend: Backend, deletion: Deletion, tokens: Tokens) -> None:
+        self._backend = backend
+        self._deletion = deletion
+        self._tokens = tokens
+
+    def answer(self, call: Call) -> Response:
+        """Answer a POST to a subresource."""
+        body = parse_object(call.request.body, call.headers.get("content-type", ""))
+        name = (body.get("metadata") or {}).get("name")
+        if call.subresource == "eviction" and name != call.name:
+            raise BadRequest("name in URL does not match name in Eviction object")
+        record = self._backend.get(call.kind, call.namespace, call.name)
+        match call.subresource:
+            case "token":
+                return document_response(call, self._token(call, record, body), 201)
+            case "eviction":
+                return document_response(call, self._evict(record, body), 201)
+            case "binding":
+                return document_response(call, self._bind(record, body), 201)
+        raise BadRequest(f"{call.subresource} cannot be created")
+
+    def _token(self, call: Call, record: Record, body: JsonObject) -> JsonObject:
+        options = write_options(call, "CreateOptions")
+        spec = {"audiences": [AUDIENCE], "expirationSeconds": _HOUR_SECONDS} | {
+            field: value for field, value in (body.get("spec") or {}).items() if value
+        }
+        _check_token_request(record, body, spec["expirationSeconds"])
+        lifetime = timedelta(seconds=spec["expirationSeconds"])
+        user = service_account(record.namespace, record.name, record.uid)
+        given = {*(body.get("spec") or {}), "expirationSeconds"}
+        named: JsonObject = {f"f:{field}": {} for field in sorted(given)}
+        return {
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {
+                "name": record.name,
+                "namespace": record.namespace,
+                "uid": record.uid,
+                "creationTimestamp": self._backend.now(),
+                "managedFields": [
+                    {
+                        "manager": options.field_manager,
+                        "operation": "Update",
+                        "apiVersion": "authentication.k8s.io/v1",
+                        "time": self._backend.now(),
+                        "fieldsType": "FieldsV1",
+                        "fieldsV1": {"f:spec": named},
+                        "subresource": "token",
+                    }
+                ],
+            },
+            "spec": {"boundObjectRef": None, **spec},
+            "status": {
+                "token": self._tokens.issue(user, lifetime, spec["audiences"]),
+                "expirationTimestamp": format_time(self._backend.clock.now() + lifetime),
+            },
+        }
+
+    def _evict(self, record: Record, body: JsonObject) -> JsonObject:
+        phase = (record.obj.get("status") or {}).get("phase")
+        if phase == "Running" and not record.metadata.get("deletionTimestamp"):
+            self._check_budgets(record)
+        self._deletion.delete(record, delete_options_from(body.get("deleteOptions") or {}))
+        return {**_SUCCESS, "code": 201}
+
+    def _check_budgets(self, record: Record) -> None:
+        for budget in self._backend.storage.collection("policy", "poddisruptionbudgets").records(
+            f"{record.namespace}/"
+        ):
+            selector = LabelSelector.from_spec((budget.obj.get("spec") or {}).get("selector"))
+            allowed = (budget.obj.get("status") or {}).get("disruptionsAllowed", 0)
+            if selector.matches(record.metadata.get("labels") or {}) and not allowed:
+                why = f"The disruption budget {budget.name} needs more healthy pods"
+                raise TooManyRequests(
+                    "Cannot evict pod as it would violate the pod's disruption budget.",
+                    causes=[Cause("DisruptionBudget", why)],
+                )
+
+    def _bind(self, record: Record, body: JsonObject) -> JsonObject:
+        node = (body.get("target") or {}).get("name") or ""
+        obj = record.copy()
+        spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
+        if spec.get("nodeName"):
+            why = f'pod {record.name} is already assigned to node "{spec["nodeName"]}"'
+            raise Conflict(
+                f'Operation cannot be fulfilled on pods/binding "{record.name}": {why}',
+                details={"name": record.name, "kind": "pods/binding"},
+            )
+        spec["nodeName"] = node
+        conditions = [
+            each for each in status.get("conditions") or () if each["type"] != "PodScheduled"
+        ]
+        scheduled = {
+            "type": "PodScheduled", "status": "True", "lastProbeTime": None,
+            "lastTransitionTime": self._backend.now(),
+        }  # fmt: skip
+        status["conditions"] = [*conditions, scheduled]
+        collection = self._backend.registry.collection_of(record)
+        self._backend.storage.put(collection, record.key, record.kind, obj)
+        return {**_SUCCESS, "code": 201}
+
+
+def _check_token_request(record: Record, body: JsonObject, seconds: Any) -> None:
+    kind = ("TokenRequest", "authentication.k8s.io")
+    name = (body.get("metadata") or {}).get("name") or record.name
+    if name != record.name:
+        why = "must match the service account name if specified"
+        raise invalid(*kind, record.name, [invalid_value("metadata.name", name, why)])
+    why = ""
+    if not isinstance(seconds, int) or seconds < _SHORTEST_SECONDS:
+        why = "may not specify a duration less than 10 minutes"
+    elif seconds > _LONGEST_SECONDS:
+        why = "may not specify a duration larger than 2^32 seconds"
+    if why:
+        raise invalid(*kind, "", [invalid_value("spec.expirationSeconds", seconds, why)])

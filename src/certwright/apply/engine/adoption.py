@@ -1,0 +1,114 @@
+"""Whose an object is: whether we may write to it, and how it becomes ours."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from certwright.apply.cluster import Live
+from certwright.apply.engine.wanted import Adopt, Owner, Rules
+from certwright.kube import FieldSet, JsonObject
+
+
+class Right(StrEnum):
+    """What we may do with an object that exists."""
+
+    WRITE = "write"
+    LEAVE = "leave"
+    """It is somebody else's, and that is fine."""
+    REFUSE = "refuse"
+    """It is somebody else's, and that is a conflict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What we may do with an object, and why not more."""
+
+    right: Right
+    reason: str = ""
+
+
+_MINE = Claim(Right.WRITE)
+
+
+def claim(
+    live: Live, owner: Owner | None, rules: Rules, field_manager: str, *, inherits: bool = False
+) -> Claim:
+    """Decide whether an object that exists may be written to.
+
+    *inherits* says that whose it is certainly does not exist any more.
+    """
+    if owner is None or rules.take_over:
+        return _MINE
+    marked = live.annotations.get(owner.annotation)
+    if marked and (inherits or owner.owns(marked)):
+        return _MINE
+    if marked:
+        reason = f"it belongs to {marked}"
+        if rules.fall_back:
+            return Claim(Right.LEAVE, reason)
+        return Claim(
+            Right.REFUSE, f"{reason}; remove it there first, or ask for it to be taken over"
+        )
+    if live.own(field_manager) is not None:
+        return _MINE  # somebody removed the mark of what we applied
+    return _adoption(live, rules)
+
+
+def _adoption(live: Live, rules: Rules) -> Claim:
+    """Decide about an object that belongs to nobody."""
+    if rules.fall_back:
+        return Claim(Right.LEAVE, "somebody else provides it")
+    labelled = rules.adopt_labels.items() <= live.labels.items()
+    if rules.adopt is Adopt.ALWAYS or (rules.adopt is Adopt.IF_LABELLED and labelled):
+        return _MINE
+    if rules.adopt is Adopt.NEVER:
+        return Claim(
+            Right.REFUSE, "it exists already and is not ours; delete it, or allow adoption"
+        )
+    labels = ", ".join(f"{name}={value}" for name, value in sorted(rules.adopt_labels.items()))
+    return Claim(Right.REFUSE, f"it exists already and is not ours; label it {labels} to adopt it")
+
+
+def has_legacy(live: Live, field_manager: str, managers: Collection[str]) -> bool:
+    """Say whether some of an object's fields belong to a manager we take over from."""
+    return any(_is_legacy(entry, field_manager, managers) for entry in live.managed)
+
+
+def taken_over(
+    managed: Sequence[JsonObject], field_manager: str, managers: Collection[str]
+) -> list[JsonObject]:
+    """Return managedFields in which the fields of some managers are ours by apply.
+
+    Then a field they set and we do not want disappears with our next apply. Only what they
+    wrote by update counts; what they applied they may still care for. Who has our name but for
+    what follows a colon is another installation of ours: what is ours now it does not care for.
+    """
+    legacy = [entry for entry in managed if _is_legacy(entry, field_manager, managers)]
+    mine = next((entry for entry in managed if _is_mine(entry, field_manager)), None)
+    fields = FieldSet()
+    for entry in [*legacy, *([mine] if mine else ())]:
+        fields |= FieldSet.parse(entry.get("fieldsV1") or {})
+    latest: JsonObject = {**(mine or legacy[-1])}
+    rest = [entry for entry in managed if entry is not mine and entry not in legacy]
+    own: dict[str, Any] = {
+        **latest,
+        "manager": field_manager,
+        "operation": "Apply",
+        "fieldsV1": fields.to_json(),
+    }
+    return [own, *rest]
+
+
+def _is_legacy(entry: JsonObject, field_manager: str, managers: Collection[str]) -> bool:
+    manager = str(entry.get("manager") or "")
+    if entry.get("subresource") or manager == field_manager:
+        return False
+    if entry.get("operation") == "Update":
+        return manager in managers
+    return manager.partition(":")[0] == field_manager.partition(":")[0]
+
+
+def _is_mine(entry: JsonObject, field_manager: str) -> bool:
+    by_apply = entry.get("operation") == "Apply" and not entry.get("subresource")
+    return by_apply and entry.get("manager") == field_manager

@@ -1,0 +1,153 @@
+"""Deleting one object: look, decide, delete exactly that, say what is left of it."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from certwright.apply.changeset import Action, Entry
+from certwright.apply.cluster import Cluster, Live, UnknownKind
+from certwright.apply.engine.blockers import blockers, events_text
+from certwright.apply.engine.deleterules import (
+    DeleteRules,
+    claims_selector,
+    is_overdue,
+    propagation_for,
+    reason_to_keep,
+)
+from certwright.apply.engine.findings import Finding
+from certwright.apply.engine.memory import Memory
+from certwright.apply.engine.wanted import Owner
+from certwright.apply.refs import ObjectRef
+from certwright.client import TransportError
+from certwright.clock import Clock
+from certwright.kube import ApiError, Conflict, NotFound, Resource
+from certwright.kube.kinds import CoreEvent, PersistentVolumeClaim
+
+ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What all objects of one deletion share."""
+
+    cluster: Cluster
+    memory: Memory
+    clock: Clock
+    owner: Owner | None
+    rules: DeleteRules
+    dry_run: bool
+
+
+async def delete_one(run: Removal, ref: ObjectRef) -> Finding:
+    """Remove one object from the cluster; failures are part of the answer."""
+    try:
+        resource = await run.cluster.resource(ref.gvk, any_version=True)
+        return await _patiently(run, ref, resource)
+    except UnknownKind:
+        return _gone(ref)  # its objects went with it
+    except (ApiError, TransportError, ValueError) as error:
+        return Finding(Entry(ref, Action.FAILED, str(error)))
+
+
+async def _patiently(run: Removal, ref: ObjectRef, resource: Resource) -> Finding:
+    for attempt in range(ATTEMPTS):
+        live = await _look(run, ref, resource, fresh=attempt > 0)
+        if live is None:
+            run.memory.forget(resource, ref.key)
+            return _gone(ref)
+        try:
+            return await _delete(run, ref, resource, live)
+        except Conflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+            await asyncio.sleep(0.01 * 2**attempt)
+    raise AssertionError("unreachable")
+
+
+async def _look(run: Removal, ref: ObjectRef, resource: Resource, *, fresh: bool) -> Live | None:
+    live = await run.cluster.read(resource, ref.key, fresh=fresh)
+    certain = fresh or run.cluster.sees_all or run.memory.was_deleted(resource, ref.key)
+    if live is None and not certain:
+        live = await run.cluster.read(resource, ref.key, fresh=True)
+    return live
+
+
+async def _delete(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> Finding:
+    if why := reason_to_keep(ref, live, run.owner, run.rules):
+        if not run.dry_run:
+            run.memory.forget(resource, ref.key)
+        return Finding(Entry(ref, Action.KEPT, why), live)
+    if live.deleting:
+        return await _await_end(run, ref, resource, live)
+    if run.rules.claims:
+        await _delete_claims(run, ref, live)
+    left = await run.cluster.delete(
+        resource, live, propagation=propagation_for(ref), dry_run=run.dry_run
+    )
+    if run.dry_run:
+        return Finding(Entry(ref, Action.DELETED), live)
+    if left is None:
+        run.memory.forget(resource, ref.key)
+        return Finding(Entry(ref, Action.DELETED))
+    run.memory.note_deleted(resource, ref.key)
+    return await _blocked(run, ref, left)
+
+
+async def _await_end(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> Finding:
+    """Report an object that is going already, and clear its finalizers when that took too long."""
+    if run.dry_run:
+        return await _blocked(run, ref, live)
+    run.memory.note_deleted(resource, ref.key)
+    try:
+        overdue = is_overdue(live, run.rules, run.clock.now())
+    except ValueError as error:
+        return await _blocked(run, ref, live, str(error))
+    if not overdue:
+        return await _blocked(run, ref, live)
+    left = await run.cluster.finalize(resource, live)
+    if left is not None:
+        return await _blocked(run, ref, left)
+    reason = f"its finalizers were cleared: {', '.join(live.finalizers)}"
+    return Finding(Entry(ref, Action.DELETED, reason))
+
+
+async def _delete_claims(run: Removal, ref: ObjectRef, live: Live) -> None:
+    selector = claims_selector(ref, live)
+    if not selector:
+        return
+    try:
+        kind = PersistentVolumeClaim
+        for claim in await run.cluster.list(kind, ref.namespace, labels=selector):
+            if not claim.deleting:
+                await run.cluster.delete(kind, claim, dry_run=run.dry_run)
+    except NotFound:
+        return
+    except ApiError as error:
+        raise type(error)(
+            f"failed cleaning up PersistentVolumeClaims of StatefulSet: {error.message}"
+        ) from error
+
+
+async def _blocked(run: Removal, ref: ObjectRef, live: Live, problem: str = "") -> Finding:
+    reason = "; ".join(filter(None, [problem, blockers(live, run.clock.now())]))
+    if (ref.api_version, ref.kind) == ("v1", "Service"):
+        reason += await warnings_about(run.cluster, ref, run.clock)
+    return Finding(Entry(ref, Action.BLOCKED, reason), live)
+
+
+async def warnings_about(cluster: Cluster, ref: ObjectRef, clock: Clock) -> str:
+    """Return the latest warnings about an object as a block to append to a message.
+
+    Empty when there is none, or nobody may read events.
+    """
+    about = f"involvedObject.kind={ref.kind},involvedObject.name={ref.name},type=Warning"
+    try:
+        events = await cluster.list(CoreEvent, ref.namespace, fields=about)
+    except (ApiError, TransportError):
+        return ""
+    text = events_text((event.obj for event in events), clock.now())
+    return f"\n\n{text}" if text else ""
+
+
+def _gone(ref: ObjectRef) -> Finding:
+    return Finding(Entry(ref, Action.UNCHANGED, "it is gone already"))

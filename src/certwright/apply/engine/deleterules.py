@@ -1,0 +1,78 @@
+"""How objects are deleted: what is kept, what goes along, when finalizers are cleared."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from certwright.apply.cluster import Live
+from certwright.apply.engine.wanted import Owner
+from certwright.apply.refs import ObjectRef
+from certwright.client import Propagation
+from certwright.kube import LabelSelector
+
+_FOREGROUND_GROUPS: Final = frozenset({"apps", "extensions", "batch"})
+
+
+def _keep_none(_ref: ObjectRef, _live: Live) -> str:
+    return ""
+
+
+def _never(_live: Live) -> timedelta | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRules:
+    """What to do about objects that are no longer wanted."""
+
+    keep: Callable[[ObjectRef, Live], str] = _keep_none
+    """Return why an object stays; an empty text lets it go."""
+    finalize_after: Callable[[Live], timedelta | None] = _never
+    """Return after how much waiting finalizers are cleared; `ValueError` if that is unclear."""
+    claims: bool = False
+    """Delete the PersistentVolumeClaims of StatefulSets along with them."""
+
+
+KEEP_NOTHING = DeleteRules()
+"""Everything goes, at the pace of its finalizers."""
+
+
+def reason_to_keep(ref: ObjectRef, live: Live, owner: Owner | None, rules: DeleteRules) -> str:
+    """Return why an object is not deleted; empty if it is.
+
+    What carries the mark of another owner is theirs, also if that one is gone: it may have left
+    the object on purpose. What carries none was ours: marks can be removed, and earlier versions
+    set none.
+    """
+    marked = live.annotations.get(owner.annotation) if owner is not None else None
+    if owner is not None and marked and not owner.owns(marked):
+        return f"it belongs to {marked} now"
+    return rules.keep(ref, live)
+
+
+def propagation_for(ref: ObjectRef) -> Propagation | None:
+    """Return how dependents go: before workloads, so that these are gone when they are gone."""
+    return Propagation.FOREGROUND if ref.group in _FOREGROUND_GROUPS else None
+
+
+def is_overdue(live: Live, rules: DeleteRules, now: datetime) -> bool:
+    """Say whether an object has been waiting for its finalizers for too long.
+
+    Raises:
+        ValueError: the object says how long that is, in words nobody understands.
+    """
+    since = live.deleted_at
+    patience = rules.finalize_after(live) if since is not None and live.finalizers else None
+    return since is not None and patience is not None and now - since >= patience
+
+
+def claims_selector(ref: ObjectRef, live: Live) -> str:
+    """Return the selector of the claims that go along with a StatefulSet; empty if none do."""
+    if ref.kind != "StatefulSet" or ref.group not in {"apps", "extensions"}:
+        return ""
+    spec: dict[str, Any] = live.obj.get("spec") or {}
+    labels = (spec.get("selector") or {}).get("matchLabels")
+    if not spec.get("volumeClaimTemplates") or not labels:
+        return ""
+    return str(LabelSelector.from_labels(labels))

@@ -1,0 +1,64 @@
+"""What server-side apply leaves on an object and should go: what others put there."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from certwright.apply.cluster import Live
+from certwright.apply.engine.wanted import Rules
+from certwright.kube import JsonObject
+
+_KEPT_LABELS: Final = ("kubernetes.io/metadata.name",)
+_KEPT_ANNOTATIONS: Final = (
+    "deployment.kubernetes.io/",
+    "deprecated.daemonset.template.generation",
+    "batch.kubernetes.io/",
+    "pv.kubernetes.io/",
+    "volume.kubernetes.io/",
+    "volume.beta.kubernetes.io/",
+    "control-plane.alpha.kubernetes.io/",
+    "autoscaling.alpha.kubernetes.io/",
+)
+"""What the cluster itself notes on objects, and would write again at once."""
+_KEPT_ON_SERVICES: Final = "loadbalancer.openstack.org"
+"""Notes of a cloud's controller about the load balancer it made."""
+
+
+def leftovers(desired: JsonObject, live: Live, rules: Rules) -> JsonObject | None:
+    """Return the merge patch that removes what should not be there; None if nothing is."""
+    wanted: Mapping[str, Any] = desired.get("metadata") or {}
+    labels = _foreign_labels(wanted.get("labels") or {}, live) if rules.exact_labels else ()
+    annotations = _surplus_annotations(desired, wanted.get("annotations") or {}, live, rules)
+    change: dict[str, Any] = {}
+    if labels:
+        change["labels"] = dict.fromkeys(labels)
+    if annotations:
+        change["annotations"] = dict.fromkeys(annotations)
+    if rules.exact_owners:
+        uids = {ref.get("uid") for ref in wanted.get("ownerReferences") or ()}
+        owners = live.metadata.get("ownerReferences") or []
+        kept = [ref for ref in owners if ref.get("uid") in uids]
+        if len(kept) < len(owners):
+            change["ownerReferences"] = kept or None
+    if not change:
+        return None
+    return {"metadata": {"uid": live.uid, "resourceVersion": live.resource_version, **change}}
+
+
+def _foreign_labels(wanted: Mapping[str, str], live: Live) -> list[str]:
+    return [name for name in live.labels if name not in wanted and name not in _KEPT_LABELS]
+
+
+def _surplus_annotations(
+    desired: JsonObject, wanted: Mapping[str, str], live: Live, rules: Rules
+) -> list[str]:
+    surplus: Iterable[str] = (name for name in live.annotations if name not in wanted)
+    if not rules.exact_annotations:
+        return [name for name in surplus if name.startswith(rules.drop_annotations)]
+    kept: tuple[str, ...] = _KEPT_ANNOTATIONS
+    if (desired.get("apiVersion"), desired.get("kind")) == ("v1", "Service"):
+        kept += (_KEPT_ON_SERVICES,)
+    return [
+        name
+        for name in surplus
+        if name.startswith(rules.drop_annotations) or not name.startswith(kept)
+    ]

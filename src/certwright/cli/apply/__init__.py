@@ -1,0 +1,1 @@
+"""``certwright apply``, ``diff`` and ``delete``."""

@@ -1,0 +1,73 @@
+"""What became of objects, as a table, JSON or YAML."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from certwright.apply import Action, ChangeSet, Entry
+from certwright.cli.options import Output
+from certwright.cli.terminal.output import (
+    document,
+    fitted,
+    one_line,
+    table,
+    terminal_width,
+    unnamed,
+)
+from certwright.kube import JsonObject
+
+_QUIET: Final = frozenset({Action.UNCHANGED})
+_LONGEST_REASON: Final = 1000
+
+
+def rendered(
+    changes: ChangeSet, output: Output, problems: Sequence[str] = (), *, dry_run: bool = False
+) -> str:
+    """Return all objects with what became of them; programs get the *problems* here, too."""
+    if output is not Output.TABLE:
+        return document(results_document(changes, problems, dry_run=dry_run), output)
+    rows = [_row(entry, planned=dry_run) for entry in changes.entries]
+    remark = " (dry run: nothing was changed)" if dry_run else ""
+    told = table(("KIND", "NAME", "ACTION", "WHY"), rows)
+    return f"{fitted(told, terminal_width())}\n{changes.summary(planned=dry_run)}{remark}"
+
+
+def results_document(
+    changes: ChangeSet, problems: Sequence[str] = (), *, dry_run: bool = False
+) -> JsonObject:
+    """Return what became of objects for programs."""
+    summary = changes.summary(planned=dry_run)
+    return {**changes.to_json(), "dryRun": dry_run, "summary": summary, "problems": [*problems]}
+
+
+def differences(changes: ChangeSet, output: Output, problems: Sequence[str] = ()) -> str:
+    """Return the objects that would change, field by field."""
+    if output is not Output.TABLE:
+        return rendered(changes, output, problems, dry_run=True)
+    shown = ChangeSet.of(
+        named_once(entry) for entry in changes.entries if entry.action not in _QUIET
+    )
+    return shown.render(planned=True) or "nothing differs"
+
+
+def named_once(entry: Entry) -> Entry:
+    """Return an entry whose reason does not name the object again."""
+    return replace(entry, reason=unnamed(entry.reason))
+
+
+def code_of_diff(changes: ChangeSet) -> int:
+    """Return the exit code of a comparison: 0 the same, 1 different, 2 not to be found out."""
+    if changes.with_action(Action.FAILED):
+        return 2
+    return 1 if changes.changed or not changes.complete else 0
+
+
+def code_of_apply(changes: ChangeSet) -> int:
+    """Return the exit code of a change: 0 all is as wanted, 2 something failed or waits."""
+    return 0 if changes.complete else 2
+
+
+def _row(entry: Entry, *, planned: bool) -> tuple[str, str, str, str]:
+    writer = f" (last written by {entry.writer})" if entry.writer else ""
+    why = one_line(f"{named_once(entry).reason}{writer}", _LONGEST_REASON)
+    return entry.ref.kind, str(entry.ref.key), entry.action.told(planned=planned), why

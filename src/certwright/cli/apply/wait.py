@@ -1,0 +1,156 @@
+"""``--wait``: until objects do what they should, or are gone. The server tells; nobody polls."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
+from typing import Final
+
+from certwright.apply import Action, ChangeSet, Entry, Live, ObjectRef, OnEntry, follow
+from certwright.cli.errors import UsageError
+from certwright.cli.terminal.health import judge
+from certwright.cli.terminal.progress import Progress
+from certwright.client import Client, Selection
+from certwright.kube import JsonObject, Key, NotFound
+
+AGAIN_SECONDS: Final = 5.0
+"""How often a deletion is tried again though nothing has gone: not all that holds is an object."""
+_NAMED: Final = 10
+_LINGERING: Final = (Action.BLOCKED, Action.FAILED)
+_SETTLED: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
+
+
+async def until_healthy(
+    client: Client,
+    states: Mapping[ObjectRef, Live | None],
+    seconds: float,
+    progress: Progress,
+    *,
+    look_with: str,
+) -> None:
+    """Return when all objects are healthy and rolled out; *states* is how they are now.
+
+    *look_with* is the command that shows more.
+
+    Raises:
+        UsageError: they are not within so many seconds; says which, and why.
+    """
+    verdicts = {ref: judge(ref, live.obj if live else None) for ref, live in states.items()}
+    waiting = {ref: verdict for ref, verdict in verdicts.items() if not verdict}
+    healthy = asyncio.Event()
+
+    def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
+        for ref in refs:
+            verdict = judge(ref, objects.get(ref.key))
+            if verdict:
+                waiting.pop(ref, None)
+            else:
+                waiting[ref] = verdict
+        if not waiting:
+            healthy.set()
+            return
+        first = next(iter(waiting.values()))
+        progress.say(f"waiting for {len(waiting)} of {len(states)}: {first.message}")
+
+    if waiting and not await _told(client, [*waiting], look, healthy, seconds):
+        told = _some([verdict.message for verdict in waiting.values()])
+        raise UsageError(f"not healthy after {seconds:g} s: {told}; look closer with: {look_with}")
+
+
+async def until_gone(
+    client: Client,
+    delete: Callable[[OnEntry], Awaitable[ChangeSet]],
+    seconds: float,
+    progress: Progress,
+) -> ChangeSet:
+    """Delete, and again when something has gone, until nothing waits or so many seconds are over.
+
+    Returns what became of all; what is left then waits still, or failed.
+    """
+    now = asyncio.get_running_loop().time
+    end = now() + seconds
+    known: dict[ObjectRef, Entry] = {}
+
+    def note(entry: Entry, live: Live | None) -> None:
+        before = known.get(entry.ref)
+        known[entry.ref] = entry = _since(before, entry)
+        if entry != before and entry.action is not Action.BLOCKED:
+            progress(entry, live)
+
+    while not (done := await delete(note)).complete and (rest := end - now()) > 0:
+        waiting = _in_the_way(done)
+        refs = {entry.ref for entry in done.with_action(*_LINGERING)}
+        progress.say(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}", topic=refs)
+        await _one_gone(client, done, min(rest, AGAIN_SECONDS))
+    return ChangeSet.of(known.values())
+
+
+def not_gone(changes: ChangeSet, seconds: float) -> str:
+    """Say what is left after so many seconds, and why."""
+    return f"not gone after {seconds:g} s: {_some(_in_the_way(changes))}"
+
+
+def _since(before: Entry | None, now: Entry) -> Entry:
+    """Return what became of an object after a further round: what went meanwhile was deleted."""
+    if now.action is not Action.UNCHANGED or before is None:
+        return now
+    return before if before.action in _SETTLED else Entry(now.ref, Action.DELETED)
+
+
+def _in_the_way(changes: ChangeSet) -> list[str]:
+    return [f"{entry.ref}: {entry.reason}" for entry in changes.with_action(*_LINGERING)]
+
+
+def _some(told: Sequence[str]) -> str:
+    """Return the first of several sentences, and how many there are besides."""
+    more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
+    return "; ".join([*told[:_NAMED], *more])
+
+
+def _objects(number: int) -> str:
+    return f"{number} object{'' if number == 1 else 's'}"
+
+
+async def _one_gone(client: Client, done: ChangeSet, seconds: float) -> None:
+    """Return when something that was in the way is gone, after so many seconds at the latest."""
+    gone = asyncio.Event()
+
+    def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
+        if any(ref.key not in objects for ref in refs):
+            gone.set()
+
+    blocked = [entry.ref for entry in done.with_action(Action.BLOCKED)]
+    await _told(client, blocked, look, gone, seconds)
+
+
+async def _told(
+    client: Client,
+    refs: Sequence[ObjectRef],
+    look: Callable[[Collection[ObjectRef], Mapping[Key, JsonObject]], None],
+    enough: asyncio.Event,
+    seconds: float,
+) -> bool:
+    """Let *look* see objects, and again after each change; say whether it was *enough* in time."""
+
+    async def watch(some: Sequence[ObjectRef]) -> None:
+        alone = f"metadata.name={some[0].name}" if len(some) == 1 else ""
+        selection = Selection(some[0].namespace, fields=alone)
+        try:
+            resource = await client.discovery.resource_for(some[0].gvk)
+            async with aclosing(follow(client, resource, selection)) as changes:
+                async for objects in changes:
+                    look(some, objects)
+        except NotFound:  # the kind is gone, and its objects with it
+            look(some, {})
+
+    together: dict[tuple[object, str], list[ObjectRef]] = {}
+    for ref in refs:
+        together.setdefault((ref.gvk, ref.namespace), []).append(ref)
+    try:
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+            watches = [group.create_task(watch(some)) for some in together.values()]
+            await enough.wait()
+            for one in watches:
+                one.cancel()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,157 @@
+"""What was found, for people: the chain drawn, then every certificate in a few lines."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+
+from certwright import pki
+from certwright.cli.cert.facts import Facts, facts_of, names_of, plain
+from certwright.cli.cert.findings import Finding
+from certwright.cli.cert.material import Material
+
+_WIDTH = 14
+
+
+def table(material: Material, findings: Sequence[Finding], now: datetime) -> str:
+    """Return everything as text."""
+    return "\n".join(_lines(material, findings, now)) + "\n"
+
+
+def _lines(material: Material, findings: Sequence[Finding], now: datetime) -> Iterator[str]:
+    yield material.source
+    if material.certificates:
+        yield ""
+        yield from drawn(material, now)
+    for number, certificate in enumerate(material.certificates, 1):
+        yield ""
+        yield from _certificate(number, facts_of(certificate), material, now)
+    if material.request is not None and not material.certificates:
+        yield ""
+        yield from _request(material.request)
+    elif material.key is not None and not material.certificates:
+        yield _row("private key", str(pki.key_spec(material.key)))
+    if material.conditions:
+        yield ""
+        yield from (f"  {plain(condition)}" for condition in material.conditions)
+    yield ""
+    if not findings:
+        yield "no findings"
+    for finding in findings:
+        about = f"certificate {finding.certificate}: " if finding.certificate else ""
+        yield f"{finding.severity.upper():8} {finding.name}  {about}{plain(finding.message)}"
+
+
+def drawn(material: Material, now: datetime) -> Iterator[str]:
+    """Yield the certificates as a tree, the roots on top; what is missing is named."""
+    certificates = [*material.certificates, *material.trusted]
+    certificates = list(dict.fromkeys(certificates))
+    parents = {one: _parent(one, certificates) for one in certificates}
+    children: dict[x509.Certificate | None, list[x509.Certificate]] = {}
+    for one, parent in parents.items():
+        children.setdefault(parent, []).append(one)
+
+    def below(one: x509.Certificate, indent: str, branch: str) -> Iterator[str]:
+        own = f"{indent}{branch}{_subject(one)}"
+        note = "  trusted" if one in material.trusted else ""
+        yield f"  {own:<54} {_left(pki.Validity.of(one), now)}{note}"
+        deeper = indent + "   " if branch else indent
+        for child in children.get(one, []):
+            yield from below(child, deeper, "└─ ")
+
+    for top in children.get(None, []):
+        if top.subject == top.issuer:
+            yield from below(top, "", "")
+        else:
+            yield f"  {plain(pki.format_name(top.issuer)):<54} not included"
+            yield from below(top, "", "└─ ")
+
+
+def _parent(one: x509.Certificate, among: Sequence[x509.Certificate]) -> x509.Certificate | None:
+    if one.subject == one.issuer:
+        return None
+    for other in among:
+        if other is one or other.subject != one.issuer:
+            continue
+        try:
+            one.verify_directly_issued_by(other)
+        except (InvalidSignature, ValueError, TypeError):
+            continue
+        return other
+    return None
+
+
+def _certificate(number: int, facts: Facts, material: Material, now: datetime) -> Iterator[str]:
+    yield f"certificate {number}: {facts.subject or '(no subject)'}"
+    yield _row("issuer", facts.issuer)
+    yield _row("serial", facts.serial)
+    yield _row("valid", f"{_instant(facts.not_before)} to {_instant(facts.not_after)}")
+    if not facts.is_authority:
+        when = "due" if now >= facts.renewal else "from"
+        yield _row("renewal", f"{when} {_instant(facts.renewal)}")
+    for kind, names in facts.names.items():
+        yield _row(f"{kind} names" if kind != "ip" else "addresses", ", ".join(names))
+    yield _row("usages", ", ".join([*facts.usages, *facts.extended_usages]) or "any")
+    if facts.is_authority:
+        limit = "any" if facts.path_length is None else facts.path_length
+        yield _row("authority", f"path length {limit}")
+    matches = ""
+    if material.key is not None and number == 1:
+        matches = f", private key {'matches' if _matches(material) else 'DOES NOT MATCH'}"
+    yield _row("key", facts.key + matches)
+    yield _row("signature", facts.signature)
+    for label, urls in (
+        ("CRL", facts.revocation_lists),
+        ("OCSP", facts.ocsp),
+        ("issued by", facts.issuing_certificates),
+    ):
+        if urls:
+            yield _row(label, ", ".join(urls))
+    yield _row("SHA-256", facts.fingerprint)
+
+
+def _request(request: pki.SigningRequest) -> Iterator[str]:
+    subject = plain(pki.format_name(request.subject))
+    yield f"signing request: {subject or '(no subject)'}"
+    for kind, names in names_of(request.names).items():
+        yield _row(f"{kind} names" if kind != "ip" else "addresses", ", ".join(names))
+    if request.usages is not None:
+        usages = [*request.usages.key_words(), *request.usages.extended_words()]
+        yield _row("usages", ", ".join(usages))
+    if request.is_ca:
+        yield _row("authority", "yes")
+    yield _row("key", str(pki.key_spec(request.public_key)))
+
+
+def _matches(material: Material) -> bool:
+    assert material.key is not None
+    try:
+        pki.check_key_pair(material.certificates[0], material.key)
+    except pki.CertificateRefused:
+        return False
+    return True
+
+
+def _row(label: str, value: str) -> str:
+    return f"  {label:<{_WIDTH}} {value}"
+
+
+def _subject(certificate: x509.Certificate) -> str:
+    names = pki.alternative_names(certificate)
+    first = next(iter([*names.dns, *map(str, names.ips), *names.uris]), "(no subject)")
+    return plain(pki.format_name(certificate.subject) or first)
+
+
+def _left(validity: pki.Validity, now: datetime) -> str:
+    until = f"until {validity.not_after:%Y-%m-%d}"
+    if not validity.covers(now):
+        return f"{until}  {'EXPIRED' if now > validity.not_after else 'NOT YET VALID'}"
+    left = validity.not_after - now
+    if left > timedelta(days=2):
+        return f"{until}  {left.days} days left"
+    return f"{until}  {left // timedelta(hours=1)} hours left"
+
+
+def _instant(instant: datetime) -> str:
+    return f"{instant:%Y-%m-%d %H:%M} UTC"

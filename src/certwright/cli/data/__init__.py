@@ -1,0 +1,1 @@
+"""``certwright gc`` and ``certwright unique``."""

@@ -1,0 +1,163 @@
+"""The words of ``certwright mr``; what they do is in `certwright.cli.mr.actions`."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certwright.cli.options import (
+    AllNamespaces,
+    Context,
+    Kubeconfig,
+    Namespace,
+    Output,
+    OutputFormat,
+    Yes,
+    examples,
+    seconds_of,
+)
+
+commands = typer.Typer(
+    name="mr",
+    help="Look at ManagedResources: their state, and what the next pass would change.",
+    short_help="Look at ManagedResources.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the ManagedResource.")]
+
+
+@commands.command(
+    "list",
+    short_help="List them; those that need attention come first.",
+    epilog=examples(
+        "certwright mr list -n garden                # those that need attention come first",
+        "certwright mr list -A -o json",
+    ),
+)
+def list_(
+    namespace: Namespace = None,
+    everywhere: AllNamespaces = False,
+    output: OutputFormat = Output.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """List ManagedResources with their messages; those that need attention come first."""
+    from certwright.cli.connection import run_once
+    from certwright.cli.mr.actions import Where, show_list
+
+    where = Where(kubeconfig, context, namespace)
+    run_once(show_list(where, output, everywhere=everywhere))
+
+
+@commands.command(
+    short_help="Explain the state of one.",
+    epilog=examples("certwright mr explain my-app -n garden      # why is it not healthy?"),
+)
+def explain(
+    name: Name,
+    namespace: Namespace = None,
+    output: OutputFormat = Output.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Explain one: conditions, objects in trouble and who wrote them last, its Secrets."""
+    from certwright.cli.connection import run_once
+    from certwright.cli.mr.actions import Where
+    from certwright.cli.mr.actions import explain as told
+
+    run_once(told(Where(kubeconfig, context, namespace), name, output))
+
+
+@commands.command(
+    short_help="Show what the next pass would change.",
+    epilog=examples(
+        "certwright mr diff my-app -n garden         # 0: nothing, 1: something, 2: an error",
+        "certwright mr diff my-app -n shoot--x --target-kubeconfig ./shoot.yaml",
+        "certwright mr diff my-app -n garden --config ./resource-manager.yaml",
+    ),
+)
+def diff(
+    name: Name,
+    namespace: Namespace = None,
+    output: OutputFormat = Output.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    target_kubeconfig: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the objects are. Default: the same cluster."),
+    ] = None,
+    target_context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Context of the target's kubeconfig.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Configuration of the resource manager. Default: its own default, and what"
+            " the objects it keeps tell.",
+        ),
+    ] = None,
+    cluster_id: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Id of the source cluster. Default: as on its objects."),
+    ] = None,
+) -> None:
+    """Show what the next pass would change in the target, field by field; change nothing.
+
+    What a resource manager does about objects that are no longer wanted depends on how it is
+    configured (guard against large deletions, garbage collector): name its file with --config.
+
+    Ends with 0 if nothing differs, 1 if something does, 2 for an error. Values of Secrets are
+    not shown.
+    """
+    from certwright.cli.connection import run_once
+    from certwright.cli.mr.actions import Keeper, Where
+    from certwright.cli.mr.actions import diff as shown
+
+    target = (
+        target_kubeconfig or kubeconfig if target_context else target_kubeconfig,
+        target_context,
+    )
+    keeper = Keeper(target, config, cluster_id)
+    run_once(shown(Where(kubeconfig, context, namespace), name, output, keeper))
+
+
+@commands.command(
+    "force-delete",
+    short_help="Delete one whose objects do not go away.",
+    epilog=examples(
+        "certwright mr explain stuck -n garden       # first: what holds it?",
+        "certwright mr force-delete stuck -n garden --dry-run",
+        "certwright mr force-delete stuck -n garden",
+    ),
+)
+def force_delete(
+    name: Name,
+    namespace: Namespace = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
+    ] = False,
+    yes: Yes = False,
+    timeout: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long to wait until it is gone.")
+    ] = "5m",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Delete a ManagedResource whose objects do not go away, by clearing their finalizers.
+
+    Only objects that belong to it are touched, and only after they had a few seconds to go by
+    themselves. Whatever the finalizers protect (volumes, load balancers, DNS entries) is left
+    behind. The resource manager does it, so it has to be running.
+    """
+    from certwright.cli.connection import run_once
+    from certwright.cli.mr.actions import Where
+    from certwright.cli.mr.actions import force_delete as forced
+
+    patience = timedelta(seconds=seconds_of(timeout, "--timeout"))
+    run_once(
+        forced(Where(kubeconfig, context, namespace), name, patience, yes=yes, dry_run=dry_run)
+    )

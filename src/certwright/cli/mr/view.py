@@ -1,0 +1,233 @@
+"""ManagedResources for people: one line each, or everything about one. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from certwright.apply import human_duration
+from certwright.cli.terminal.output import fitted, one_line, table, unnamed
+from certwright.kube import JsonObject, parse_time
+
+_CONDITIONS: Final = ("ResourcesApplied", "ResourcesHealthy", "ResourcesProgressing")
+_GOOD: Final = {
+    "ResourcesApplied": "True",
+    "ResourcesHealthy": "True",
+    "ResourcesProgressing": "False",
+    "Ready": "True",
+}
+_LONGEST_SAYING: Final = 300
+_NAMED: Final = 20
+"""How many objects are named where somebody is asked."""
+_SHOWN: Final = 50
+"""How many are where everything is told."""
+_HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS")
+_IGNORE: Final = "resources.gardener.cloud/ignore"
+_NOTEWORTHY: Final = (
+    (_IGNORE, "it is ignored while it has this annotation"),
+    ("gardener.cloud/operation", "an operation was asked for"),
+    ("resources.certwright.dev/confirm-prune", "a large deletion was confirmed"),
+    ("resources.certwright.dev/force-delete", "finalizers are cleared when it is deleted"),
+    ("resources.certwright.dev/forget-inventory", "a lost part of its inventory was given up"),
+    ("resources.certwright.dev/take-over", "it takes objects from other ManagedResources"),
+)
+
+
+def list_table(
+    resources: Iterable[JsonObject], now: datetime, *, namespaces: bool, width: int = 0
+) -> str:
+    """Return a line for each, those first that need attention; see `fitted` for *width*."""
+    rows = sorted((_is_good(one), _place(one), one) for one in resources)
+    heads = (("NAMESPACE",) if namespaces else ()) + _HEADS
+    lines = table(heads, (_row(one, now, namespaces=namespaces) for _, _, one in rows))
+    return fitted(lines, width)
+
+
+def explanation(resource: JsonObject, secrets: Sequence[str], now: datetime) -> str:
+    """Return everything worth knowing; *secrets* has a line about each Secret it refers to."""
+    spec, status = _part(resource, "spec"), _part(resource, "status")
+    lines = [f"ManagedResource {'/'.join(_place(resource))}"]
+    lines += [f"  {line}" for line in _facts(resource, spec, status, now)]
+    lines += _section("Conditions", _conditions(status, now))
+    lines += _section("Not as it should be", _troubles(status))
+    lines += _section("Secrets", secrets)
+    lines += _section("Objects", _inventory(status))
+    return "\n".join(lines)
+
+
+def consequences(resource: JsonObject) -> str:
+    """Say what a forced deletion would do, and to which objects."""
+    spec, status = _part(resource, "spec"), _part(resource, "status")
+    kept = f"ManagedResource {'/'.join(_place(resource))} keeps {counted(_total(status))}"
+    if spec.get("keepObjects"):
+        return f"{kept}, which stay (spec.keepObjects). It would be deleted."
+    listed = "".join(f"\n  {line}" for line in _inventory(status, _NAMED))
+    return (
+        f"{kept}{':' if listed else '.'}{listed}\n"
+        "It would be deleted with them. Those that do not go by themselves within seconds lose"
+        " their finalizers: whatever these protect is left behind."
+    )
+
+
+def counted(number: int) -> str:
+    """Return so many objects, in words."""
+    return f"{number} object{'' if number == 1 else 's'}"
+
+
+def _row(resource: JsonObject, now: datetime, *, namespaces: bool) -> list[str]:
+    namespace, name = _place(resource)
+    spec, status = _part(resource, "spec"), _part(resource, "status")
+    found = {type_: _condition(status, type_) for type_ in (*_CONDITIONS, "Ready")}
+    says = "" if _is_good(resource) else one_line(_worst(resource, found), _LONGEST_SAYING)
+    return [
+        *([namespace] if namespaces else []),
+        name,
+        str(spec.get("class") or ""),
+        *(str(found[type_].get("status") or "") for type_ in _CONDITIONS),
+        _counts(status),
+        _age(_part(resource, "metadata").get("creationTimestamp"), now),
+        says,
+    ]
+
+
+def _is_good(resource: JsonObject) -> bool:
+    metadata, status = _part(resource, "metadata"), _part(resource, "status")
+    if metadata.get("deletionTimestamp"):
+        return False
+    if (metadata.get("generation") or 0) != (status.get("observedGeneration") or 0):
+        return False
+    return all(_condition(status, t).get("status") == _GOOD[t] for t in _CONDITIONS)
+
+
+def _worst(resource: JsonObject, found: dict[str, JsonObject]) -> str:
+    """Say in one line what is wrong: the summary if there is one, else the first bad condition."""
+    for type_ in ("Ready", *_CONDITIONS):
+        condition = found[type_]
+        if condition and condition.get("status") != _GOOD[type_]:
+            return f"{condition.get('reason')}: {condition.get('message')}"
+    if _IGNORE in _part(_part(resource, "metadata"), "annotations"):
+        return f"it is ignored while it has the annotation {_IGNORE}"
+    if not any(found.values()):
+        kind = _part(resource, "spec").get("class") or "resources"
+        return f"nobody of class {kind} looked at it yet"
+    return "its latest change was not looked at yet"
+
+
+def _counts(status: JsonObject) -> str:
+    """Say how many objects are healthy, of how many; only how many while that is not known."""
+    summary, total = _part(status, "summary"), _total(status)
+    judged = _condition(status, "ResourcesHealthy").get("status") in {"True", "False"}
+    return f"{summary.get('healthy') or 0}/{total}" if summary and judged else str(total)
+
+
+def _total(status: JsonObject) -> int:
+    total = _part(status, "summary").get("total")
+    return total if isinstance(total, int) else len(_list(status, "resources"))
+
+
+def _facts(
+    resource: JsonObject, spec: JsonObject, status: JsonObject, now: datetime
+) -> Iterator[str]:
+    metadata = _part(resource, "metadata")
+    age = _age(metadata.get("creationTimestamp"), now)
+    yield f"class {spec.get('class') or 'resources'}, {age} old"
+    generation, observed = metadata.get("generation") or 0, status.get("observedGeneration") or 0
+    if generation != observed:
+        yield f"generation {generation} of its spec is not applied yet, {observed} was the last"
+    if deleted := metadata.get("deletionTimestamp"):
+        held = ", ".join(metadata.get("finalizers") or ()) or "nothing"
+        yield f"it has been asked to go {_age(deleted, now)} ago, and waits for {held}"
+    if spec.get("suspend"):
+        yield "it is suspended: nothing is written; set spec.suspend to false to go on"
+    if spec.get("keepObjects"):
+        yield "its objects stay when it is deleted (spec.keepObjects)"
+    if depends := [str(one.get("name")) for one in _list(spec, "dependsOn")]:
+        yield f"it waits for {', '.join(depends)} to be healthy before it writes anything"
+    annotations = metadata.get("annotations") or {}
+    for key, meaning in _NOTEWORTHY:
+        if key in annotations:
+            yield f"{key}={annotations[key]}: {meaning}"
+
+
+def _conditions(status: JsonObject, now: datetime) -> Iterator[str]:
+    found = _list(status, "conditions")
+    if not found:
+        yield "none yet: is a resource manager of its class running?"
+        return
+    told: list[str] = []
+    for one in found:
+        sign = _sign(str(one.get("type")), str(one.get("status")))
+        since = _age(one.get("lastTransitionTime"), now)
+        yield f"{sign} {one.get('type')} {one.get('status')} for {since} ({one.get('reason')})"
+        if sign != "✓":
+            message = _without(str(one.get("message") or ""), told)
+            yield from (f"    {line}" for line in message.splitlines()[:20])
+            told.append(message.removesuffix("."))
+
+
+def _without(message: str, told: Iterable[str]) -> str:
+    """Return what a message adds to those above it; the last one sums up the others."""
+    for before in filter(None, told):
+        message = message.replace(before, "")
+    return message.strip(" .\n") and message.lstrip(" .\n")
+
+
+def _sign(type_: str, status: str) -> str:
+    """Return how a condition looks at first sight: good, bad, or not decided yet."""
+    if status == _GOOD.get(type_):
+        return "✓"
+    return "✗" if status == "False" else "…"
+
+
+def _troubles(status: JsonObject) -> Iterator[str]:
+    for one in _list(status, "objects"):
+        state = one.get("action") or one.get("health") or ""
+        why = str(one.get("message") or one.get("reason") or "")
+        yield f"{_named(one)} {state}: {one_line(unnamed(why), 300)}"
+        if writer := one.get("lastWriter"):
+            yield f"    last written by {writer}"
+
+
+def _inventory(status: JsonObject, most: int = _SHOWN) -> Iterator[str]:
+    entries = _list(status, "resources")
+    yield from (_named(one) for one in entries[:most])
+    if len(entries) > most:
+        yield f"and {len(entries) - most} more"
+    for one in _list(status, "inventoryRefs"):
+        yield f"and those listed in ConfigMap {one.get('name')}"
+
+
+def _section(head: str, lines: Iterable[str]) -> list[str]:
+    found = [f"  {line}" for line in lines]
+    return ["", f"{head}:", *found] if found else []
+
+
+def _named(one: JsonObject) -> str:
+    namespace = f"{one.get('namespace')}/" if one.get("namespace") else ""
+    return f"{one.get('kind')} {namespace}{one.get('name')}"
+
+
+def _age(timestamp: Any, now: datetime) -> str:
+    try:
+        passed = now - parse_time(str(timestamp))
+    except ValueError:
+        return ""
+    return human_duration(max(passed, timedelta()))
+
+
+def _condition(status: JsonObject, type_: str) -> JsonObject:
+    return next((c for c in _list(status, "conditions") if c.get("type") == type_), {})
+
+
+def _place(resource: JsonObject) -> tuple[str, str]:
+    metadata = _part(resource, "metadata")
+    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+
+
+def _part(obj: JsonObject, name: str) -> JsonObject:
+    value = obj.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(obj: JsonObject, name: str) -> list[JsonObject]:
+    value = obj.get(name)
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

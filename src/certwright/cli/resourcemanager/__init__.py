@@ -1,0 +1,1 @@
+"""``certwright resource-manager``."""

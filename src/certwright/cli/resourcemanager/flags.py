@@ -1,0 +1,104 @@
+"""The flags of ``certwright resource-manager``, from the table that says what each overrides.
+
+Booleans may be given as ``--always-update``, ``--always-update=false`` or with a space between.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from certwright.operators.managedresource import FLAGS, Flag
+
+_SWITCHES: Final = frozenset(
+    {
+        "--always-update", "--health-controller", "--leader-election",
+        "--managed-resource-controller", "--target-disable-cache", "--token-requestor",
+    }
+)  # fmt: skip
+_REPEATED: Final = frozenset({"--namespace", "--extra-target-namespace"})
+_TRUE: Final = frozenset({"1", "t", "true"})
+_FALSE: Final = frozenset({"0", "f", "false"})
+
+_DESCRIPTION: Final = """\
+Keep objects as ManagedResources describe them, judge their health, collect
+garbage and renew tokens: one process, one replica at a time, configured by a
+file of kind ResourceManagerConfiguration, by flags, or both. Flags win.
+"""
+_EXAMPLES: Final = """\
+Examples:
+  certwright resource-manager --print-crds | kubectl apply -f -
+  certwright resource-manager --config config.yaml
+  certwright resource-manager --leader-election=false --token-requestor   # on a laptop
+  certwright resource-manager --namespace shoot--x --target-kubeconfig ./shoot.yaml \\
+      --resource-class seed --sync-period 1h --garbage-collector-sync-period 12h
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was typed."""
+
+    config: Path | None = None
+    flags: dict[str, Any] = field(default_factory=dict)
+    """Those that were given, by name."""
+    print_crds: bool = False
+    version: bool = False
+    dump: Path | None = None
+
+
+def parse(words: Sequence[str]) -> Given:
+    """Read the command line; ends the process with a message if it makes no sense."""
+    parser = _parser()
+    typed = vars(parser.parse_args(list(words)))
+    flags = {flag.name: typed[_key(flag)] for flag in FLAGS if typed[_key(flag)] is not None}
+    return Given(typed["config"], flags, typed["print_crds"], typed["version"], typed["dump"])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="certwright resource-manager",
+        usage="certwright resource-manager [--config FILE] [FLAGS]",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="Configuration file.")
+    parser.add_argument(
+        "--print-crds", action="store_true", help="Print the CustomResourceDefinition, and end."
+    )
+    parser.add_argument("--version", action="store_true", help="Print the version, and end.")
+    parser.add_argument(
+        "--dump", type=Path, metavar="FILE", help="Where SIGUSR1 writes the internal state."
+    )
+    for flag in FLAGS:
+        parser.add_argument(flag.name, **_shape(flag), help=flag.help)
+    return parser
+
+
+def _shape(flag: Flag) -> dict[str, Any]:
+    if flag.name in _SWITCHES:
+        return {"nargs": "?", "const": True, "type": _switch, "metavar": "true|false"}
+    if flag.name in _REPEATED:
+        return {"action": "append", "metavar": "NAME"}
+    if flag.name.endswith("-workers"):
+        return {"type": int, "metavar": "NUMBER"}
+    if flag.name.endswith(("-period", "-lifetime", "-duration", "-deadline")):
+        return {"metavar": "DURATION"}
+    if flag.name.endswith("-address"):
+        return {"metavar": "ADDRESS"}
+    return {"metavar": "FILE" if flag.name.endswith("kubeconfig") else "NAME"}
+
+
+def _switch(text: str) -> bool:
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+
+
+def _key(flag: Flag) -> str:
+    return flag.name.removeprefix("--").replace("-", "_")

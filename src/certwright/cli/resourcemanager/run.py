@@ -1,0 +1,221 @@
+"""``certwright resource-manager``: everything that keeps ManagedResources, as one process."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import structlog
+import yaml
+
+from certwright.api.managedresources import ManagedResource
+from certwright.cli.errors import UsageError, told
+from certwright.cli.loops import run_to_end
+from certwright.cli.resourcemanager.flags import Given
+from certwright.client import Client, Config, HttpTransport, load_config
+from certwright.kube import ApiError, crd_manifest
+from certwright.operators.garbagecollector import GarbageMetrics, Settings, garbage_collector
+from certwright.operators.managedresource import (
+    Configuration,
+    ConfigurationError,
+    Loaded,
+    cluster_id,
+    load_with_flags,
+    read_file,
+    resource_operator,
+)
+from certwright.operators.managedresource import LeaderElection as ElectionSettings
+from certwright.operators.tokenrequestor import token_requestor
+from certwright.runtime import (
+    Address,
+    Declared,
+    LeaderElection,
+    Manager,
+    Metrics,
+    Probes,
+    Settling,
+    configure_logs,
+    on_signals,
+)
+
+_log = structlog.get_logger()
+
+
+def run_resource_manager(given: Given) -> None:
+    """Run until a signal ends it, or print what was asked for.
+
+    Raises:
+        ExceptionGroup: of a `UsageError` for each mistake in file and flags.
+    """
+    if given.print_crds:
+        print(yaml.safe_dump(crd_manifest(ManagedResource), sort_keys=False), end="")
+        return
+    loaded = load(given, os.environ)
+    configuration = loaded.configuration
+    as_json = configuration.log_format == "json" if given.config else None
+    configure_logs(level=configuration.log_level, as_json=as_json)
+    for warning in loaded.warnings:
+        _log.warning("configuration", path=warning.path, problem=warning.message)
+    run_to_end(_run(_Clusters.of(configuration), configuration, given.dump))
+
+
+def load(given: Given, environment: Mapping[str, str]) -> Loaded:
+    """Return the configuration of file, flags and environment.
+
+    Raises:
+        UsageError: the file cannot be read.
+        ExceptionGroup: of a `UsageError` for each mistake in it.
+    """
+    try:
+        content = given.config.read_bytes() if given.config else b""
+        document = read_file(content, str(given.config)) if given.config else {}
+        return load_with_flags(document, given.flags, environment)
+    except OSError as error:
+        raise UsageError(f"--config {given.config}: {error.strerror}") from error
+    except ConfigurationError as error:
+        wrong = [UsageError(str(problem)) for problem in error.problems]
+        raise ExceptionGroup("the configuration cannot be used", wrong) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Clusters:
+    """Where ManagedResources are, and where their objects go; None: to the same place."""
+
+    source: Config
+    target: Config | None
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> "_Clusters":
+        source = configuration.source_client_connection.kubeconfig
+        target = configuration.target_client_connection.kubeconfig
+        if source == os.environ.get("KUBECONFIG"):
+            source = ""  # it may be several files, and is read as everywhere else
+        return cls(load_config(source or None), load_config(target) if target else None)
+
+
+async def _run(clusters: _Clusters, configuration: Configuration, dump_to: Path | None) -> None:
+    metrics = Metrics(urlsplit(clusters.source.server).netloc)
+    async with AsyncExitStack() as stack:
+        source = await stack.enter_async_context(_client(clusters.source, metrics))
+        target = None
+        if clusters.target is not None:
+            target = await stack.enter_async_context(_client(clusters.target, metrics))
+        try:
+            identity = await cluster_id(configuration, source)
+        except (ValueError, ApiError) as error:
+            raise UsageError(f"controllers.clusterID: {error}") from error
+        parts = declared(configuration, clusters, target, identity, metrics)
+        addresses = addresses_of(configuration)
+        manager = Manager(
+            source,
+            list(parts),
+            leader_election=election_of(configuration.leader_election, clusters.source.namespace),
+            metrics=metrics,
+        )
+        for address in addresses:
+            manager.add(_Serving(manager, address))
+        manager.add(Settling(manager))
+        _log.info("starting", server=clusters.source.server, addresses=[a.port for a in addresses])
+        with on_signals(manager.stop, manager.dump, dump_to):
+            await manager.run()
+
+
+def declared(
+    configuration: Configuration,
+    clusters: _Clusters,
+    target: Client | None,
+    identity: str,
+    metrics: Metrics,
+) -> Iterator[Declared]:
+    """Yield what is switched on."""
+    controllers = configuration.controllers
+    if controllers.managed_resource.enabled or controllers.health.enabled:
+        yield resource_operator(configuration, target=target, identity=identity)
+    garbage = controllers.garbage_collector
+    if garbage.runs:
+        settings = Settings(
+            enabled=True,
+            period=garbage.sync_period,
+            minimum_lifetime=garbage.minimum_object_lifetime,
+            namespaces=configuration.target_client_connection.namespaces,
+            dry_run=garbage.dry_run,
+        )
+        yield garbage_collector(
+            settings,
+            target=target,
+            sources=configuration.source_client_connection.namespaces,
+            metrics=GarbageMetrics(metrics),
+        )
+    if controllers.token_requestor.enabled:
+        yield token_requestor(
+            target,
+            namespaces=configuration.source_client_connection.namespaces,
+            workers=controllers.token_requestor.concurrent_syncs,
+            ca_bundle=_authority(clusters.target or clusters.source),
+        )
+
+
+def election_of(settings: ElectionSettings, own_namespace: str) -> LeaderElection | None:
+    """Return the election, in the namespace that is configured, or else our own."""
+    if not settings.leader_elect:
+        return None
+    return LeaderElection(
+        name=settings.resource_name,
+        namespace=settings.resource_namespace or own_namespace,
+        lease_duration=settings.lease_duration,
+        renew_deadline=settings.renew_deadline,
+        retry_period=settings.retry_period,
+    )
+
+
+def addresses_of(configuration: Configuration) -> list[Address]:
+    """Return where to listen: for probes and for metrics, once if that is the same place.
+
+    Port 0 switches one off. Each address answers both, which does no harm.
+    """
+    server = configuration.server
+    found = [
+        Address(part.port, part.bind_address or "0.0.0.0")  # noqa: S104 - kubelets come from there
+        for part in (server.health_probes, server.metrics)
+        if part.port
+    ]
+    return list(dict.fromkeys(found))
+
+
+class _Serving:
+    """Probes and metrics at an address, beside the controllers."""
+
+    def __init__(self, manager: Manager, address: Address) -> None:
+        self._manager = manager
+        self._address = address
+
+    async def run(self) -> None:
+        """Serve until cancelled.
+
+        Raises:
+            UsageError: the address is taken.
+        """
+        try:
+            async with Probes(self._manager, self._address):
+                await asyncio.Event().wait()
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {self._address.host}:{self._address.port}: {told(error)}; choose"
+                " another with --health-bind-address and --metrics-bind-address, port 0 for none"
+            ) from error
+
+
+def _client(config: Config, metrics: Metrics) -> Client:
+    return Client(HttpTransport(config), observers=[metrics])
+
+
+def _authority(config: Config) -> Callable[[], bytes]:
+    """Return what reads the authority of a cluster, again each time: files are replaced."""
+
+    def read() -> bytes:
+        return config.ca.data or (Path(config.ca.path).read_bytes() if config.ca.path else b"")
+
+    return read

@@ -1,0 +1,1 @@
+"""Behaviours: what an issuer must do besides signing."""

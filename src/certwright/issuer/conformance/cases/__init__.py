@@ -1,0 +1,1 @@
+"""Cases: which certificates are asked for, as data, and the objects that ask."""

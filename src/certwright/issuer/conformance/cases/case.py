@@ -1,0 +1,59 @@
+"""What is asked of an issuer: cases as plain data."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal, TypeAlias
+
+from certwright import pki
+from certwright.issuer.conformance.cases.features import Feature
+
+Suite: TypeAlias = Literal["CertificateRequest", "CertificateSigningRequest"]
+
+RSA = pki.KeySpec(pki.KeyAlgorithm.RSA)
+ECDSA = pki.KeySpec(pki.KeyAlgorithm.ECDSA)
+ED25519 = pki.KeySpec(pki.KeyAlgorithm.ED25519)
+
+USUAL_LIFETIME = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One request that must be answered with a certificate that fits it.
+
+    The key is RSA, the usages are cert-manager's two usual ones and the lifetime is
+    90 days unless the case says otherwise.
+    """
+
+    suite: Suite
+    name: str
+    needs: frozenset[Feature] = frozenset()
+    key: pki.KeySpec = RSA
+    common_name: str = ""
+    subject: str = ""
+    """The whole subject, as RFC 4514 text; replaces the common name."""
+    names: pki.AlternativeNames = field(default_factory=pki.AlternativeNames)
+    usages: tuple[str, ...] = ()
+    lifetime: timedelta | None = None
+    expiration_seconds: int | None = None
+    """The other way to ask a Kubernetes CSR for a lifetime."""
+    is_ca: bool = False
+
+    @property
+    def slug(self) -> str:
+        """The name, fit for an object and for a test's id."""
+        return slug(self.name)
+
+    @property
+    def asked_lifetime(self) -> timedelta:
+        """How long the certificate should be valid; an annotation wins over the seconds."""
+        if self.lifetime is not None:
+            return self.lifetime
+        if self.expiration_seconds is not None:
+            return timedelta(seconds=self.expiration_seconds)
+        return USUAL_LIFETIME
+
+
+def slug(text: str) -> str:
+    """Return text as lower-case words joined by dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,139 @@
+"""Does the answer fit what was asked? Pure: every complaint is a named violation.
+
+To the names of `pki.certificate_violations` and `pki.chain_violations` come: ``NotAnswered``,
+``NotIssued``, ``Unparsable``, ``MissingCA``, ``CANotRoot``, ``Untrusted``,
+``LiteralSubjectMismatch``.
+"""
+
+import base64
+import binascii
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from certwright import pki
+from certwright.issuer.conformance.cases.features import Feature
+from certwright.issuer.conformance.cases.objects import Asked
+from certwright.kube import JsonObject, conditions_of, find_condition
+from certwright.pki import Violation
+
+
+def answer_violations(
+    asked: Asked, answer: JsonObject, unsupported: Collection[Feature], now: datetime
+) -> list[Violation]:
+    """Return every way in which an answered request falls short; empty is good.
+
+    *answer* is the request as it was found at last. What an authority declared not to
+    support is forgiven.
+    """
+    forgiven = frozenset(name for feature in unsupported for name in feature.forgives)
+    if found := unanswered(answer):
+        return [found]
+    delivered = certificate_of(answer)
+    try:
+        chain = pki.read_certificates(delivered)
+    except pki.PkiError as error:
+        return [Violation("Unparsable", f"the certificate cannot be read: {error}")]
+    found_all = [
+        *pki.certificate_violations(chain[0], asked.request, asked.terms, now),
+        *_literal_violations(asked, chain[0]),
+        *pki.chain_violations(chain),
+        *_repetitions(delivered, chain),
+    ]
+    if asked.case.suite == "CertificateRequest":
+        found_all += _trust_violations(chain, _bytes_of(answer, "ca"), now)
+    return [
+        one
+        for one in found_all
+        if one.name not in forgiven and not _is_excused(one, asked, chain[0])
+    ]
+
+
+def unanswered(answer: JsonObject) -> Violation | None:
+    """Say why a request has no certificate, if it has none."""
+    state = [
+        f"{one.type}={one.status} {one.reason}: {one.message}" for one in conditions_of(answer)
+    ]
+    said = "; ".join(state) or "nothing was said about it"
+    if is_refused(answer):
+        return Violation("NotIssued", f"the request was refused: {said}")
+    if is_issued(answer):
+        return None
+    return Violation("NotAnswered", f"there is no answer: {said}")
+
+
+def is_issued(request: JsonObject) -> bool:
+    """Whether a request has its certificate; a CertificateRequest has to say so besides."""
+    if not certificate_of(request):
+        return False
+    if request["kind"] == "CertificateSigningRequest":
+        return True
+    ready = find_condition(conditions_of(request), "Ready")
+    return ready is not None and ready.status == "True"
+
+
+def is_refused(request: JsonObject) -> bool:
+    """Whether a request will never have a certificate."""
+    conditions = conditions_of(request)
+    if request["kind"] == "CertificateSigningRequest":
+        return find_condition(conditions, "Failed") is not None
+    ready = find_condition(conditions, "Ready")
+    return ready is not None and ready.status == "False" and ready.reason in {"Failed", "Denied"}
+
+
+def certificate_of(request: JsonObject) -> bytes:
+    """Return the certificate a request was answered with, or nothing."""
+    return _bytes_of(request, "certificate")
+
+
+def _bytes_of(request: JsonObject, name: str) -> bytes:
+    status: dict[str, Any] = request.get("status") or {}
+    try:
+        return base64.b64decode(status.get(name) or "", validate=True)
+    except binascii.Error:  # a server that stores this does not type its fields
+        return b"not base64"
+
+
+def _literal_violations(asked: Asked, leaf: Any) -> list[Violation]:
+    """Compare a literal subject to the byte: order and repetitions are what it is about."""
+    if not asked.case.subject:
+        return []
+    if leaf.subject.public_bytes() == asked.request.subject.public_bytes():
+        return []
+    said = f"the subject {pki.format_name(leaf.subject)!r} is not {asked.case.subject!r} as asked"
+    return [Violation("LiteralSubjectMismatch", said)]
+
+
+def _repetitions(delivered: bytes, chain: list[Any]) -> list[Violation]:
+    """Reading drops what is repeated; whoever stores the chain as it is does not."""
+    if delivered.count(b"-----BEGIN CERTIFICATE-----") == len(chain):
+        return []
+    return [Violation("RepeatedCertificate", "the chain holds a certificate twice")]
+
+
+def _trust_violations(chain: list[Any], authority: bytes, now: datetime) -> list[Violation]:
+    if not authority:
+        return [Violation("MissingCA", "the certificate of the authority was not returned")]
+    try:
+        trusted = pki.read_certificates(authority)
+    except pki.PkiError as error:
+        return [Violation("Unparsable", f"the authority's certificate cannot be read: {error}")]
+    found = []
+    if not all(pki.is_self_signed(one) for one in trusted):
+        said = "the authority that was returned is not self-signed"
+        found.append(Violation("CANotRoot", said))
+    try:
+        pki.verify_path(chain[0], roots=trusted, intermediates=chain[1:], now=now)
+    except pki.PathRefused as error:
+        said = f"the certificate does not lead to the authority that was returned: {error}"
+        found.append(Violation("Untrusted", said))
+    return found
+
+
+def _is_excused(violation: Violation, asked: Asked, leaf: Any) -> bool:
+    """Whether it is about a common name that nobody asked for and that is one of the names."""
+    if violation.name != "SubjectMismatch" or asked.request.subject.rdns:
+        return False
+    given = pki.common_name(leaf.subject)
+    values = {name.partition(":")[2] for name in asked.request.names.as_set()}
+    return len(leaf.subject.rdns) == 1 and given.lower() in values

@@ -1,0 +1,3 @@
+"""Requests: CertificateRequests and CertificateSigningRequests go in; one status write each
+comes out.
+"""

@@ -1,0 +1,1 @@
+"""An issuer as a process: its controllers, its command, and what a cluster needs for it."""

@@ -1,0 +1,201 @@
+"""What an exception means: from whatever ``sign`` or ``check`` raised to one verdict. Pure.
+
+Precedence where verbs are nested: `IssuerUnavailable`, then `Pending`, then `Permanent`, then
+the retry window. `WithCondition` adds its condition, unless the issuer is at fault.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, TypeAlias, TypeVar
+
+from certwright import pki
+from certwright.issuer.bundle import Bundle
+from certwright.issuer.sign.httperrors import http_verb
+from certwright.issuer.verbs import (
+    IssuerUnavailable,
+    Pending,
+    Permanent,
+    Retry,
+    SignOutcome,
+    WithCondition,
+)
+from certwright.kube import ConditionStatus
+from certwright.runtime import redact_text
+
+E = TypeVar("E", bound=BaseException)
+
+Classifier: TypeAlias = Callable[[Exception], SignOutcome | None]
+
+TEXT_LIMIT = 16_000
+"""Characters of a message; the API accepts 32,768 bytes."""
+
+
+class Result(StrEnum):
+    """How an attempt to sign ended; also the label of the metric."""
+
+    ISSUED = "issued"
+    PENDING = "pending"
+    RETRY = "retry"
+    FAILED = "failed"
+    ISSUER_ERROR = "issuer_error"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomCondition:
+    """What `WithCondition` asks for."""
+
+    type: str
+    status: ConditionStatus
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of one attempt to sign."""
+
+    result: Result
+    text: str = ""
+    after: timedelta = timedelta()
+    """When to look again, of PENDING; when at the earliest, of RETRY."""
+    state: dict[str, Any] | None = None
+    condition: CustomCondition | None = None
+    bundle: Bundle | None = field(default=None, repr=False)
+    is_permanent: bool = False
+    """Of ISSUER_ERROR: whether the issuer is beyond help until its spec changes."""
+    reason: str = "Failed"
+    """Of FAILED: the reason of the condition, where the kind of request has a choice."""
+    remark: str = ""
+    """Of ISSUED: how its validity differs from what was asked for."""
+
+
+def issued(bundle: Bundle) -> Verdict:
+    """Return the verdict on an attempt that succeeded."""
+    return Verdict(result=Result.ISSUED, bundle=bundle)
+
+
+def classify(
+    error: BaseException,
+    *,
+    is_window_open: bool,
+    forbidden_conditions: frozenset[str] = frozenset(),
+    translate: Classifier | None = None,
+) -> Verdict:
+    """Decide what an exception raised by ``sign`` means.
+
+    *translate* turns exceptions of others into verbs first. A condition of a forbidden type is
+    a mistake of the author, said so in the message and retried like any other error.
+    """
+    error = _translated(error, translate)
+    text = text_of(error)
+    unavailable = find(error, IssuerUnavailable)
+    if unavailable is not None:
+        permanent = find(unavailable, Permanent) is not None
+        reported = text_of(unavailable)
+        return Verdict(result=Result.ISSUER_ERROR, text=reported, is_permanent=permanent)
+    asked = find(error, WithCondition)
+    condition = None
+    if asked is not None and asked.type in forbidden_conditions:
+        text = f"WithCondition must not set the condition {asked.type}: {text}"
+        return _retry_or_fail(text, error, None, is_window_open=is_window_open)
+    if asked is not None:
+        condition = CustomCondition(asked.type, asked.status, asked.reason, text_of(asked))
+    pending = find(error, Pending)
+    if pending is not None:
+        return Verdict(
+            result=Result.PENDING,
+            text=text,
+            after=pending.after,
+            state=pending.state,
+            condition=condition,
+        )
+    if find(error, Permanent) is not None:
+        return Verdict(result=Result.FAILED, text=text, condition=condition)
+    return _retry_or_fail(text, error, condition, is_window_open=is_window_open)
+
+
+def check_failure(error: BaseException, translate: Classifier | None = None) -> tuple[str, bool]:
+    """Return what ``check`` complains about, and whether it is permanent.
+
+    Only its author calls an issuer hopeless: what a server answers may change without a change
+    of the issuer, and nobody would look again.
+    """
+    if isinstance(error, Exception) and translate is not None and find(error, SignOutcome) is None:
+        error = translate(error) or error
+    return text_of(error), find(error, Permanent) is not None
+
+
+def find(error: BaseException, verb: type[E]) -> E | None:
+    """Return the first exception of a type in a chain of causes, outermost first."""
+    return next((one for one in chain(error) if isinstance(one, verb)), None)
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and what caused it: causes, members of groups, wrapped exceptions."""
+    rest, known = [error], set[int]()
+    while rest:
+        one = rest.pop(0)
+        if id(one) in known:
+            continue
+        known.add(id(one))
+        yield one
+        if one.__cause__ is not None:
+            rest.append(one.__cause__)
+        if isinstance(one, BaseExceptionGroup):
+            rest.extend(one.exceptions)
+        rest.extend(arg for arg in one.args if isinstance(arg, BaseException))
+
+
+def text_of(error: BaseException) -> str:
+    """Return an exception as text for a status: one that people can read, and no traceback.
+
+    Secrets are replaced, unprintable characters too; what has no text is called by its name.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        said = f"{error.message}: " + "; ".join(text_of(one) for one in error.exceptions[:8])
+    elif type(error) is KeyError:  # its text is a name and no more
+        said = f"KeyError: {error}"
+    elif isinstance(error, pki.PkiError):
+        said = named(error)
+    else:
+        said = str(error) or type(error).__name__
+    clean = "".join(one if one.isprintable() or one == "\n" else "�" for one in redact_text(said))
+    return clean if len(clean) <= TEXT_LIMIT else clean[: TEXT_LIMIT - 1] + "…"
+
+
+def named(error: pki.PkiError) -> str:
+    """Return a refusal with its name, so that people and machines can look it up."""
+    if isinstance(error, pki.Refused):
+        return "; ".join(map(str, error.violations))
+    return f"{type(error).__name__}: {error}"
+
+
+def _translated(error: BaseException, translate: Classifier | None) -> BaseException:
+    if not isinstance(error, Exception) or find(error, SignOutcome) is not None:
+        return error
+    verb = translate(error) if translate is not None else None
+    if verb is None:
+        verb = http_verb(error) or _pki_verb(error)
+    if verb is None:
+        return error
+    verb.__cause__ = error
+    return verb
+
+
+def _pki_verb(error: Exception) -> SignOutcome | None:
+    """Refuse for good what no repetition makes better: the request itself is at fault."""
+    if isinstance(error, pki.RequestRefused | pki.MalformedRequest | pki.UnknownUsage):
+        return Permanent(named(error))
+    return None
+
+
+def _retry_or_fail(
+    text: str, error: BaseException, condition: CustomCondition | None, *, is_window_open: bool
+) -> Verdict:
+    if not is_window_open:
+        return Verdict(result=Result.FAILED, text=text, condition=condition)
+    retry = find(error, Retry)
+    after = retry.after if retry is not None else timedelta()
+    return Verdict(result=Result.RETRY, text=text, after=after, condition=condition)

@@ -1,0 +1,190 @@
+"""JSON Patch, RFC 6902: a list of operations on places named by JSON pointers."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from certwright.kube.patches.documents import PatchError, check_depth, copy, equal
+
+MAX_OPERATIONS = 10_000
+MAX_COPIED_BYTES = 3 * 1024 * 1024
+"""``copy`` lets a small patch make a huge document; this much, as JSON, may be copied."""
+
+
+def create_json_patch(old: Any, new: Any) -> list[dict[str, Any]]:
+    """Return operations that turn *old* into *new*; none if they are equal.
+
+    Lists are compared item by item between their common beginning and end, which gives
+    short patches for the usual insertion or removal, not the shortest for any shuffle.
+    """
+    return list(_differences(old, new, "", 0))
+
+
+def apply_json_patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
+    """Return *document* with all *operations* performed, in order.
+
+    Raises:
+        PatchError: an operation is malformed, points nowhere, or is a test that fails. The
+            document is never half patched: it is not changed at all.
+    """
+    if len(operations) > MAX_OPERATIONS:
+        raise PatchError(f"the patch has {len(operations)} operations; {MAX_OPERATIONS} may be")
+    patched, copied = copy(document), 0
+    for number, operation in enumerate(operations):
+        try:
+            patched, size = _perform(patched, operation)
+            copied += size
+            if copied > MAX_COPIED_BYTES:
+                raise PatchError(f"more than {MAX_COPIED_BYTES} bytes would be copied")
+        except PatchError as error:
+            raise PatchError(f"operation {number}: {error}") from error
+    return patched
+
+
+def escape(token: str) -> str:
+    """Write the name of a field as part of a JSON pointer."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def _differences(old: Any, new: Any, path: str, depth: int) -> Iterator[dict[str, Any]]:
+    check_depth(depth)
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old.keys() - new.keys():
+            yield {"op": "remove", "path": f"{path}/{escape(key)}"}
+        for key, value in new.items():
+            place = f"{path}/{escape(key)}"
+            if key in old:
+                yield from _differences(old[key], value, place, depth + 1)
+            else:
+                yield {"op": "add", "path": place, "value": copy(value, depth + 1)}
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _list_differences(old, new, path, depth)
+    elif not equal(old, new, depth):
+        yield {"op": "replace", "path": path, "value": copy(new, depth)}
+
+
+def _list_differences(
+    old: list[Any], new: list[Any], path: str, depth: int
+) -> Iterator[dict[str, Any]]:
+    start, end = 0, 0
+    shorter = min(len(old), len(new))
+    while start < shorter and equal(old[start], new[start], depth + 1):
+        start += 1
+    while end < shorter - start and equal(old[-1 - end], new[-1 - end], depth + 1):
+        end += 1
+    common = shorter - end
+    for index in range(start, common):
+        yield from _differences(old[index], new[index], f"{path}/{index}", depth + 1)
+    # From the back, so that every index is still right when its turn comes.
+    for index in reversed(range(common, len(old) - end)):
+        yield {"op": "remove", "path": f"{path}/{index}"}
+    for index in range(common, len(new) - end):
+        yield {"op": "add", "path": f"{path}/{index}", "value": copy(new[index], depth + 1)}
+
+
+def _perform(document: Any, operation: Mapping[str, Any]) -> tuple[Any, int]:
+    """Return the document after one operation, and how many bytes it copied."""
+    if not isinstance(operation, Mapping):
+        raise PatchError("an operation is an object with op and path")
+    path = _pointer(operation, "path")
+    match operation.get("op"):
+        case "add":
+            return _add(document, path, copy(_value(operation))), 0
+        case "remove":
+            return _remove(document, path)[0], 0
+        case "replace":
+            _find(document, path)
+            return _replace(document, path, copy(_value(operation))), 0
+        case "move":
+            return _move(document, _pointer(operation, "from"), path), 0
+        case "copy":
+            value = copy(_find(document, _pointer(operation, "from")))
+            return _add(document, path, value), len(orjson.dumps(value))
+        case "test":
+            if not equal(_find(document, path), _value(operation)):
+                raise PatchError(f"test failed: {operation['path']!r} has another value")
+            return document, 0
+        case unknown:
+            raise PatchError(f"{unknown!r} is not add, remove, replace, move, copy or test")
+
+
+def _move(document: Any, source: list[str], target: list[str]) -> Any:
+    if target[: len(source)] == source and target != source:
+        raise PatchError(f"{_text(source)!r} cannot move into itself")
+    rest, value = _remove(document, source)
+    return _add(rest, target, value)
+
+
+def _add(document: Any, path: list[str], value: Any) -> Any:
+    if not path:
+        return value
+    parent, last = _find(document, path[:-1]), path[-1]
+    if isinstance(parent, dict):
+        parent[last] = value
+    elif isinstance(parent, list):
+        end = len(parent)
+        parent.insert(end if last == "-" else _index(last, end + 1, path), value)
+    else:
+        raise PatchError(f"{_text(path)!r}: only objects and lists have members")
+    return document
+
+
+def _replace(document: Any, path: list[str], value: Any) -> Any:
+    if not path:
+        return value
+    parent = _find(document, path[:-1])
+    parent[path[-1] if isinstance(parent, dict) else int(path[-1])] = value
+    return document
+
+
+def _remove(document: Any, path: list[str]) -> tuple[Any, Any]:
+    """Return what remains, and what was removed; without the whole, null remains."""
+    value = _find(document, path)
+    if not path:
+        return None, value
+    parent = _find(document, path[:-1])
+    del parent[path[-1] if isinstance(parent, dict) else int(path[-1])]
+    return document, value
+
+
+def _find(document: Any, path: list[str]) -> Any:
+    value = document
+    for token in path:
+        if isinstance(value, dict):
+            if token not in value:
+                raise PatchError(f"{_text(path)!r} does not exist")
+            value = value[token]
+        elif isinstance(value, list):
+            value = value[_index(token, len(value), path)]
+        else:
+            raise PatchError(f"{_text(path)!r} does not exist")
+    return value
+
+
+def _index(text: str, length: int, path: list[str]) -> int:
+    if not re.fullmatch(r"0|[1-9][0-9]{0,9}", text):
+        raise PatchError(f"{_text(path)!r}: {text!r} is not an index of a list")
+    if int(text) >= length:
+        raise PatchError(f"{_text(path)!r}: the list is shorter")
+    return int(text)
+
+
+def _value(operation: Mapping[str, Any]) -> Any:
+    if "value" not in operation:
+        raise PatchError(f"{operation['op']} needs a value")
+    return operation["value"]
+
+
+def _pointer(operation: Mapping[str, Any], name: str) -> list[str]:
+    text = operation.get(name)
+    if not isinstance(text, str) or (text and not text.startswith("/")):
+        raise PatchError(f"{name} {text!r} is not a JSON pointer such as /spec/replicas")
+    tokens = text.split("/")[1:]
+    check_depth(len(tokens))
+    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
+
+
+def _text(path: list[str]) -> str:
+    return "".join(f"/{escape(token)}" for token in path)

@@ -1,0 +1,156 @@
+"""The garbage collector as a controller with a single key: the Lease that remembers its passes."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from certwright.client import Client, TransportError
+from certwright.kube import ApiError, Key, kinds
+from certwright.operators.garbagecollector.collect import (
+    Pass,
+    collect,
+    nothing_else,
+)
+from certwright.operators.garbagecollector.decision import Place, Verdict
+from certwright.operators.garbagecollector.inventories import inventories
+from certwright.operators.garbagecollector.metrics import GarbageMetrics
+from certwright.operators.garbagecollector.schedule import (
+    RETRY,
+    ROLE,
+    ROLE_LABEL,
+    due_in,
+    lease_of,
+)
+from certwright.operators.garbagecollector.settings import Settings
+from certwright.operators.garbagecollector.snapshot import COLLECTED, USERS
+from certwright.runtime import (
+    DONE,
+    Context,
+    Controller,
+    EventType,
+    Outcome,
+    Pending,
+    PolicyRule,
+    again,
+    allow,
+    select,
+)
+
+NAME: Final = "garbage-collector"
+DEADLINE: Final = timedelta(minutes=10)
+"""How long a pass may take."""
+_SHOWN: Final = 10
+"""How many objects an event names."""
+
+
+def garbage_collector(
+    settings: Settings,
+    *,
+    target: Client | None = None,
+    sources: tuple[str, ...] = (),
+    metrics: GarbageMetrics | None = None,
+) -> Controller:
+    """Return the controller that collects in the cluster of *target*, or else in its manager's.
+
+    Its Lease is in the manager's cluster. With a target of its own, what the ManagedResources
+    of the manager's cluster keep there stays as well; they are in the namespaces *sources*, or
+    in any.
+    """
+
+    async def start(_ctx: Context) -> AsyncIterator[Key]:
+        yield settings.home
+
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
+        if key != settings.home:
+            return DONE  # of another instance
+        wait = due_in(ctx.get(kinds.Lease, key), ctx.clock.now(), settings.period)
+        if not wait:
+            await ctx.apply(lease_of(key, ctx.clock.now(), settings.period))
+            await _Pass(ctx, settings, target, sources, metrics).run()
+            wait = settings.period
+        return again(wait)
+
+    return Controller(
+        select(kinds.Lease, namespace=settings.home.namespace, labels=f"{ROLE_LABEL}={ROLE}"),
+        reconcile,
+        name=NAME,
+        sources=[start],
+        workers=1,
+        deadline=DEADLINE,
+        rbac=_rules(settings),
+    )
+
+
+def _rules(settings: Settings) -> list[PolicyRule]:
+    return [
+        allow(kinds.Lease, "create", "patch"),
+        *(allow(kind, "list", "patch", "delete") for kind in COLLECTED),
+        allow(kinds.ConfigMap, "get"),  # parts of inventories
+        *(allow(kind, "list") for kind in (*USERS, *settings.further_kinds)),
+    ]
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """One pass, and saying what came of it."""
+
+    ctx: Context
+    settings: Settings
+    target: Client | None
+    sources: tuple[str, ...]
+    metrics: GarbageMetrics | None
+
+    async def run(self) -> None:
+        """Make the pass.
+
+        What could not be deleted waits for the next pass. When nothing could be decided, that
+        one comes sooner.
+        """
+        clock = self.ctx.clock
+        began = clock.now()
+        try:
+            done = await collect(self.target or self.ctx.client, self.settings, clock, self._in_use)
+        except (ApiError, TransportError, ValueError) as error:
+            self._event("Warning", "CollectionFailed", str(error))
+            soon = min(RETRY, self.settings.period)
+            await self.ctx.apply(lease_of(self.settings.home, began, soon))
+            if isinstance(error, ValueError):  # no defect of ours
+                raise Pending(str(error), after=soon) from error
+            raise
+        if self.metrics is not None:
+            self.metrics.passed(done, clock.now())
+        self._tell(done)
+        if done.failures:
+            said = "; ".join(map(str, done.failures[:_SHOWN]))
+            text = "Could not delete all unused resources"
+            self._event("Warning", "CollectionFailed", f"{text}: {said}")
+            raise ExceptionGroup(text, [failure.error for failure in done.failures])
+
+    async def _in_use(self) -> Mapping[Place, str]:
+        if self.target is None or self.target is self.ctx.client:
+            return await nothing_else()  # ManagedResources are looked at with everything else
+        return await inventories(self.ctx.client, self.sources)
+
+    def _tell(self, done: Pass) -> None:
+        """Log the pass, and record an event when something goes, or would."""
+        log = self.ctx.log
+        if self.settings.dry_run:
+            going = [judgement.candidate for judgement in done.report.of(Verdict.COLLECTABLE)]
+            reason, what = "WouldCollect", "would be deleted"
+            for judgement in done.report.judgements:
+                log.info("dry run", judgement=str(judgement))
+        else:
+            going = [*done.deleted]
+            reason, what = "Collected", "deleted"
+            for candidate in going:
+                log.info("collected", object=str(candidate.place), uid=candidate.uid)
+        log.info("pass done", deleted=len(done.deleted), found=str(done.report))
+        if going:
+            named = ", ".join(str(candidate.place) for candidate in going[:_SHOWN])
+            more = f" and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
+            self._event("Normal", reason, f"{what}: {named}{more}")
+
+    def _event(self, type_: EventType, reason: str, note: str) -> None:
+        lease = lease_of(self.settings.home, self.ctx.clock.now(), self.settings.period)
+        self.ctx.event(lease, type_, reason, note)

@@ -1,0 +1,38 @@
+"""Numbers about the garbage collector."""
+
+from datetime import datetime
+from typing import Final
+
+from certwright.operators.garbagecollector.collect import Pass
+from certwright.operators.garbagecollector.decision import Verdict
+from certwright.runtime import Metrics
+
+_PREFIX: Final = "certwright_garbage_collector_"
+
+
+class GarbageMetrics:
+    """What is counted about passes. Made once per process."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._deleted = metrics.counter(
+            f"{_PREFIX}deleted_total", "Objects that were collected", ["kind"]
+        )
+        self._failures = metrics.counter(
+            f"{_PREFIX}failures_total", "Objects that could not be deleted or noted as unused"
+        )
+        objects = metrics.gauge(
+            f"{_PREFIX}objects", "Collectable objects of the last pass by verdict", ["verdict"]
+        )
+        self._objects = {verdict: objects.labels(verdict.value) for verdict in Verdict}
+        self._last = metrics.gauge(
+            f"{_PREFIX}last_pass_timestamp_seconds", "When a pass last came to its end"
+        )
+
+    def passed(self, done: Pass, now: datetime) -> None:
+        """Count a pass that came to its end."""
+        for candidate in done.deleted:
+            self._deleted.labels(candidate.place.kind).inc()
+        self._failures.inc(len(done.failures))
+        for verdict, count in done.report.counts().items():
+            self._objects[verdict].set(count)
+        self._last.set(now.timestamp())

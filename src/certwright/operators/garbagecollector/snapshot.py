@@ -1,0 +1,178 @@
+"""Everything collectable and everything that uses it, as of one moment.
+
+All lists of a look are asked for at the same resourceVersion, which counts through all kinds of
+a cluster. Otherwise a reference could be missed that moves between two objects: from one that
+is listed late and already without it to one that was listed early and did not have it yet.
+
+Nothing is cached between passes. A pass per hour costs a few lists; watching every pod of a
+cluster for that would cost memory and CPU all the time, and what is read from a cache may be
+old, of all things where being right matters. Candidates are read by metadata only, so the
+contents of Secrets are never in memory, and pages are forgotten once their references are noted.
+"""
+
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import msgspec
+import orjson
+
+from certwright.api.managedresources import ManagedResource
+from certwright.client import Client, Selection
+from certwright.kube import Gone, JsonObject, NotFound, Resource, key_of, kinds, parse_time
+from certwright.managed import COLLECTABLE, UNUSED_SINCE, references_in, uses_of
+from certwright.operators.garbagecollector.decision import Candidate, Place
+from certwright.operators.garbagecollector.inventories import kept_by
+from certwright.operators.garbagecollector.settings import Settings
+from certwright.operators.managedresource.keys import KEEP_OBJECT, truthy
+
+PAGE: Final = 250
+"""Objects per page: a few milliseconds of work between two turns of the event loop."""
+
+PROMETHEUS: Final = Resource("monitoring.coreos.com", "v1", "Prometheus", "prometheuses")
+
+COLLECTED: Final = (kinds.Secret, kinds.ConfigMap)
+USERS: Final = (
+    kinds.Pod, kinds.PodTemplate, kinds.ReplicationController, kinds.ServiceAccount,
+    kinds.Deployment, kinds.StatefulSet, kinds.DaemonSet, kinds.ReplicaSet,
+    kinds.ControllerRevision, kinds.Job, kinds.CronJob, kinds.Ingress,
+    PROMETHEUS, ManagedResource.resource,
+)  # fmt: skip
+"""Whose objects use ConfigMaps and Secrets. Old ReplicaSets and ControllerRevisions count: one
+may roll back to them."""
+
+_ALWAYS_SERVED: Final = {"", "apps", "batch"}
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What one look saw."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    users: dict[Place, str] = field(default_factory=dict)
+    """Who uses a candidate: the first that was found."""
+    revision: str = ""
+
+
+async def look(client: Client, settings: Settings, namespaces: tuple[str, ...] = ()) -> Snapshot:
+    """Read candidates and their users, in some namespaces or wherever is collected.
+
+    Starts over once when the server forgets the moment in between.
+
+    Raises:
+        ApiError, TransportError: something could not be read. Kinds the server does not serve
+            have no objects; of those every server serves, this too is an error.
+        ValueError: part of the inventory of a ManagedResource is missing.
+    """
+    try:
+        return await _look(client, settings, namespaces)
+    except Gone:
+        return await _look(client, settings, namespaces)
+
+
+async def _look(client: Client, settings: Settings, namespaces: tuple[str, ...]) -> Snapshot:
+    scope = namespaces or settings.namespaces or ("",)
+    everywhere = settings.namespaces or ("",)
+    snapshot = Snapshot()
+    for resource in COLLECTED:
+        async for item in _items(client, resource, scope, snapshot, f"{COLLECTABLE}=true"):
+            snapshot.candidates.append(candidate_of(resource.kind, item))
+    places = {candidate.place for candidate in snapshot.candidates}
+    if not places:
+        return snapshot
+    for resource in (*USERS, *settings.further_kinds):
+        # The inventory of a ManagedResource reaches beyond its namespace.
+        where = everywhere if resource == ManagedResource.resource else scope
+        try:
+            async for item in _items(client, resource, where, snapshot):
+                obj: JsonObject = orjson.loads(memoryview(item))
+                note_uses(snapshot.users, places, resource, obj)
+                if resource == ManagedResource.resource:
+                    async for place in kept_by(client, obj):
+                        snapshot.users.setdefault(place, user_name(resource, obj))
+        except NotFound:
+            if resource.group in _ALWAYS_SERVED:
+                raise
+    return snapshot
+
+
+async def _items(
+    client: Client,
+    resource: Resource,
+    namespaces: Iterable[str],
+    snapshot: Snapshot,
+    labels: str = "",
+) -> AsyncGenerator[msgspec.Raw, None]:
+    """Yield the objects of a kind at the revision of the snapshot, which the first page sets."""
+    for namespace in namespaces:
+        pages = client.pages(
+            resource,
+            Selection(namespace, labels),
+            limit=PAGE,
+            resource_version=snapshot.revision,
+            match="Exact" if snapshot.revision else "",
+            metadata_only=bool(labels),
+        )
+        async for page in pages:
+            snapshot.revision = snapshot.revision or page.metadata.resource_version
+            for item in page.items:
+                yield item
+
+
+def note_uses(
+    users: dict[Place, str], places: set[Place], resource: Resource, obj: JsonObject
+) -> None:
+    """Note which of the places an object uses."""
+    metadata: JsonObject = obj["metadata"]
+    # Servers leave these two out of the items of a list.
+    typed = {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
+    used = {
+        Place(reference.kind, metadata.get("namespace") or "", reference.name)
+        for reference in references_in(metadata.get("annotations")) | uses_of(typed)
+    }
+    for place in used & places:
+        users.setdefault(place, user_name(resource, obj))
+
+
+def user_name(resource: Resource, obj: JsonObject) -> str:
+    """Return how an object is called in a report."""
+    return f"{resource.kind} {key_of(obj)}"
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str
+    uid: str
+    resource_version: str
+    creation_timestamp: datetime
+    namespace: str = ""
+    deletion_timestamp: str = ""
+    annotations: dict[str, str] = {}
+
+
+class _Item(msgspec.Struct):
+    metadata: _Metadata
+
+
+_DECODER: Final = msgspec.json.Decoder(_Item)
+
+
+def candidate_of(kind: str, item: msgspec.Raw | bytes) -> Candidate:
+    """Return a candidate from the metadata of an object."""
+    metadata = _DECODER.decode(item).metadata
+    return Candidate(
+        place=Place(kind, metadata.namespace, metadata.name),
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+        created=metadata.creation_timestamp,
+        unused_since=_instant(metadata.annotations.get(UNUSED_SINCE)),
+        keep=truthy(metadata.annotations.get(KEEP_OBJECT)),
+        deleting=bool(metadata.deletion_timestamp),
+    )
+
+
+def _instant(text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text else None
+    except ValueError:
+        return None  # written by hand: it is noted anew

@@ -1,0 +1,75 @@
+"""The operator of `ManagedResource`: keeps objects as Secrets describe them.
+
+::
+
+    operator = resource_operator(load(document).configuration)
+    await Manager(client, [operator]).run()
+
+What can be decided without a cluster is decided by pure functions in modules named after the
+subject; what talks to clusters only carries their decisions out.
+
+==================  =============================================================
+`configuration`     the configuration file; `flags` is the same on a command line
+`wiring`            all of it as an operator
+`reconcile`         one pass: `gathering`, `applying`, `pruning`, `deletion`
+`judging`           the health of the objects, from `healthchecks`
+`targets`           the target cluster as a set of stores
+`sources`           the Secrets of the source cluster
+`policy`            from annotations and specs to the rules of the engine
+`claims`            what conditions say, word for word
+`preview`           what the next pass would change
+`garbage`           deletes configuration that nothing uses any more
+==================  =============================================================
+"""
+
+from certwright.operators.managedresource.configuration import (
+    ClientConnection,
+    Configuration,
+    Controllers,
+    GarbageCollectorSettings,
+    HealthSettings,
+    LeaderElection,
+    Loaded,
+    ManagedResourceSettings,
+    PruneGuardSettings,
+    load,
+    read_file,
+)
+from certwright.operators.managedresource.flags import (
+    FLAGS,
+    Flag,
+    load_with_flags,
+)
+from certwright.operators.managedresource.preview import (
+    Preview,
+    preview,
+)
+from certwright.operators.managedresource.strictdecoding import (
+    ConfigurationError,
+)
+from certwright.operators.managedresource.wiring import (
+    cluster_id,
+    resource_operator,
+)
+
+__all__ = [
+    "FLAGS",
+    "ClientConnection",
+    "Configuration",
+    "ConfigurationError",
+    "Controllers",
+    "Flag",
+    "GarbageCollectorSettings",
+    "HealthSettings",
+    "LeaderElection",
+    "Loaded",
+    "ManagedResourceSettings",
+    "Preview",
+    "PruneGuardSettings",
+    "cluster_id",
+    "load",
+    "load_with_flags",
+    "preview",
+    "read_file",
+    "resource_operator",
+]

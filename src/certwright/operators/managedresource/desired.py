@@ -1,0 +1,264 @@
+"""From the data of Secrets to the objects that are wanted.
+
+Two steps. `decode_secret` reads one Secret, which may take a while: its result depends on nothing
+but the Secret, and it may run in a thread. `desired_objects` puts Secrets together, which is quick.
+
+Nothing here gives up at the first mistake: what can be read is wanted, what cannot is named, and
+while anything is in doubt nothing may be pruned.
+"""
+
+import base64
+import binascii
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, TypeAlias, TypeVar
+
+from certwright.apply import Limits, Manifest, ManifestError, ObjectRef, read_secret
+from certwright.kube import GroupVersionKind, JsonObject, Key
+from certwright.operators.managedresource import keys
+from certwright.operators.managedresource.checksum import Content, checksum
+from certwright.operators.managedresource.inventory import object_id, object_key
+
+Scope: TypeAlias = Callable[[GroupVersionKind], bool | None]
+"""Says whether a kind is namespaced; None if the target does not know it (yet)."""
+
+T = TypeVar("T")
+
+_DEFAULT_NAMESPACE: Final = "default"
+
+
+class Mode(StrEnum):
+    """How an object is kept, as its annotation `keys.MODE` says."""
+
+    APPLY = ""
+    """Exactly as written; what everybody wants who says nothing."""
+    IGNORE = "Ignore"
+    """Not at all: it is neither applied nor deleted, and is released if it was ours."""
+    ENSURE_EXISTS = "EnsureExists"
+    """Created when it is missing, and never changed."""
+    KEEP = "Keep"
+    """As written, and left where it is when it is no longer wanted."""
+    FALL_BACK = "FallBack"
+    """As written, unless somebody else provides it."""
+
+
+_MODES: Final = {mode.value: mode for mode in Mode}
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedSecret:
+    """What one Secret holds."""
+
+    key: Key
+    manifests: tuple[Manifest, ...]
+    errors: tuple[ManifestError, ...]
+    remarks: tuple[str, ...]
+    contents: tuple[Content, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredObject:
+    """An object that is wanted, in the namespace where it belongs."""
+
+    ref: ObjectRef
+    obj: JsonObject
+    mode: Mode
+    place: str
+    """Where it was written, for people."""
+
+    @property
+    def create_only(self) -> bool:
+        """Whether it is created exactly as written and never touched again."""
+        return keys.truthy(keys.annotations_of(self.obj).get(keys.IGNORE))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An object that cannot be applied, known before anything is written."""
+
+    ref: ObjectRef
+    problem: str
+
+    def __str__(self) -> str:
+        return apply_error(self.ref, self.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """All objects that a ManagedResource wants, and what is wrong with its input."""
+
+    objects: tuple[DesiredObject, ...]
+    """To be applied, in the order of the inventory."""
+    released: tuple[ObjectRef, ...]
+    """In mode ``Ignore``."""
+    undecodable: tuple[str, ...]
+    """Documents that cannot be read, worded for the condition."""
+    refused: tuple[Refusal, ...]
+    """Objects that can be read and not be applied."""
+    remarks: tuple[str, ...]
+    """What was accepted and is probably a mistake."""
+    checksum: str
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether something that was there before may be missing by mistake: no pruning."""
+        return bool(self.undecodable or self.refused)
+
+
+def apply_error(ref: ObjectRef, problem: str) -> str:
+    """Word that an object could not be applied; clients match the beginning."""
+    return f'error during apply of object "{object_id(ref)}": {problem}'
+
+
+def decode_secret(
+    key: Key, data: Mapping[str, str | bytes], *, limits: Limits | None = None
+) -> DecodedSecret:
+    """Read the ``data`` of a Secret: base64 as the API has it, or bytes."""
+    stored = {name: _stored(value) for name, value in data.items()}
+    manifests = read_secret(stored, limits=limits, allow_duplicates=True)
+    documents = {(m.origin.source, m.origin.index) for m in manifests.objects if not _ignores(m)}
+    counts = Counter(source for source, _ in documents)
+    return DecodedSecret(
+        key,
+        tuple(manifests.objects),
+        tuple(manifests.errors),
+        tuple(f"secret {str(key)!r}: {remark}" for remark in manifests.remarks),
+        tuple(
+            Content(value, counts[name])
+            for name, value in sorted(stored.items())
+            if isinstance(value, bytes)
+        ),
+    )
+
+
+def desired_objects(secrets: Iterable[DecodedSecret], scope: Scope) -> Desired:
+    """Put Secrets together, in the order in which they are referred to."""
+    secrets = list(secrets)
+    collector = _Collector(scope)
+    for secret in secrets:
+        for manifest in secret.manifests:
+            collector.take(manifest, secret.key)
+    wanted = collector.agreed()
+    return Desired(
+        objects=tuple(item for item in wanted if item.mode is not Mode.IGNORE),
+        released=tuple(item.ref for item in wanted if item.mode is Mode.IGNORE),
+        undecodable=_once(_worded(s.key, error) for s in secrets for error in s.errors),
+        refused=_once(collector.refused),
+        remarks=_once([*(r for s in secrets for r in s.remarks), *collector.remarks]),
+        checksum=checksum(content for secret in secrets for content in secret.contents),
+    )
+
+
+class _Collector:
+    """Takes manifests one by one and finds what contradicts itself."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._found: dict[tuple[str, str, str, str], list[DesiredObject]] = {}
+        self.refused: list[Refusal] = []
+        self.remarks: list[str] = []
+
+    def take(self, manifest: Manifest, secret: Key) -> None:
+        place = f"secret {str(secret)!r}, {manifest.origin}"
+        problem = _shape_problem(manifest.obj)
+        if problem:
+            self.refused.append(Refusal(ObjectRef.of(manifest.obj), f"{problem} ({place})"))
+            return
+        obj = _normalised(manifest.obj, self._scope)
+        ref = ObjectRef.of(obj)
+        written = keys.annotations_of(obj).get(keys.MODE, "")
+        if written not in _MODES:
+            self.remarks.append(f"{place}: mode {written!r} is none; it is applied as usual")
+        item = DesiredObject(ref, obj, _MODES.get(written, Mode.APPLY), place)
+        self._found.setdefault(ref.identity, []).append(item)
+
+    def agreed(self) -> list[DesiredObject]:
+        """Return each object once; what is defined differently twice is refused."""
+        agreed = []
+        for same in sorted(self._found.values(), key=lambda items: object_key(items[0].ref)):
+            first, *others = same
+            different = [item for item in others if item.obj != first.obj]
+            if different:
+                places = "; ".join(dict.fromkeys(i.place for i in (first, *different)))
+                problem = f"Conflict: it is defined differently in several documents: {places}"
+                self.refused.append(Refusal(first.ref, problem))
+                continue
+            if others:
+                places = "; ".join(dict.fromkeys(item.place for item in same))
+                self.remarks.append(f"{first.ref} is defined {len(same)} times: {places}")
+            agreed.append(first)
+        return agreed
+
+
+def _normalised(obj: JsonObject, scope: Scope) -> JsonObject:
+    """Return an object in the namespace where the target will have it."""
+    ref = ObjectRef.of(obj)
+    namespaced = scope(ref.gvk)
+    if namespaced is None:
+        namespaced = ref.kind != "Namespace"  # the definition may come along
+    if namespaced == bool(ref.namespace):
+        return obj
+    metadata = {name: part for name, part in obj["metadata"].items() if name != "namespace"}
+    if namespaced:
+        metadata["namespace"] = _DEFAULT_NAMESPACE
+    return {**obj, "metadata": metadata}
+
+
+def _shape_problem(obj: JsonObject) -> str:
+    """Say what keeps an object from being one; what is below its metadata is the server's."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    for name, value in (
+        ("apiVersion", obj.get("apiVersion")),
+        ("kind", obj.get("kind")),
+        ("metadata.name", metadata.get("name")),
+    ):
+        if not isinstance(value, str) or not value:
+            return f"{name} is missing" if value in (None, "") else f"{name} is not a text"
+    try:
+        GroupVersionKind.parse(obj["apiVersion"], obj["kind"])
+    except ValueError:
+        return "apiVersion is not of the form version or group/version"
+    if not isinstance(metadata.get("namespace") or "", str):
+        return "metadata.namespace is not a text"
+    for name in ("labels", "annotations"):
+        if not _is_text_map(metadata.get(name)):
+            return f"metadata.{name} is not a mapping of texts; quote numbers and booleans"
+    return ""
+
+
+def _once(items: Iterable[T]) -> tuple[T, ...]:
+    """Return items without repetitions: a Secret may be referred to twice."""
+    return tuple(dict.fromkeys(items))
+
+
+def _is_text_map(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+
+
+def _ignores(manifest: Manifest) -> bool:
+    return keys.annotations_of(manifest.obj).get(keys.MODE) == Mode.IGNORE.value
+
+
+def _stored(value: str | bytes) -> str | bytes:
+    """Return the bytes of a value; one that is not base64 is left for the reader to report."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        return base64.b64decode(value, validate=True)
+    except binascii.Error:
+        return value
+
+
+def _worded(secret: Key, error: ManifestError) -> str:
+    origin = error.origin
+    item = "" if origin.item is None else f", item {origin.item + 1}"
+    return (
+        f"Could not decode resource at index {origin.index} in {origin.source!r} in secret "
+        f"{str(secret)!r}: line {origin.line}{item}: {error.problem.rstrip('.')}."
+    )

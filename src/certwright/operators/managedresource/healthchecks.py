@@ -1,0 +1,184 @@
+"""Judging how the objects of a ManagedResource are, from what the stores hold.
+
+Objects that do not carry our label are not in the stores: those created once and left alone,
+and those another program put into the inventory. They are read from the server, at most once
+per period.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import orjson
+
+from certwright.apply import Live, ObjectRef, lasting_events_text
+from certwright.apply.health import (
+    Health,
+    Verdict,
+    check_failed,
+    check_health,
+    check_progress,
+    missing,
+)
+from certwright.client import Selection, TransportError, request
+from certwright.clock import Clock
+from certwright.kube import ApiError, JsonObject, LabelSelector, NotFound, Resource
+from certwright.kube.kinds import CoreEvent, Deployment
+from certwright.operators.managedresource.targets import Targets
+from certwright.runtime import Entry
+
+MOST_SERVICES: Final = 5
+"""For how many Services events are asked for."""
+MOST_EVENTS: Final = 100
+"""How many events about one of them are looked at."""
+OBJECTS_PER_TURN: Final = 50
+"""How many objects are judged before the rest of the event loop has a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How all objects of a ManagedResource are, in the order of its inventory."""
+
+    health: tuple[Verdict, ...] = ()
+    progress: tuple[Verdict, ...] = ()
+
+    def counts(self) -> Counter[Health]:
+        """Return how many objects are in which state; the worse of two verdicts counts."""
+        return Counter(
+            progress.health if health else health.health
+            for health, progress in zip(self.health, self.progress, strict=True)
+        )
+
+    def missing(self) -> list[ObjectRef]:
+        """Return the objects that are not there."""
+        return [verdict.ref for verdict in self.health if verdict.health is Health.MISSING]
+
+
+@dataclass(slots=True)
+class Unwatched:
+    """What was last read that no watch tells about."""
+
+    read_at: float
+    lives: dict[ObjectRef, JsonObject | None] = field(default_factory=dict)
+    warnings: dict[ObjectRef, str] = field(default_factory=dict)
+    """Events about Services that are not as they should be."""
+
+
+class HealthChecks:
+    """Judges objects of the target cluster."""
+
+    def __init__(self, targets: Targets, clock: Clock, period_seconds: float) -> None:
+        self._targets = targets
+        self._clock = clock
+        self._period = period_seconds
+
+    async def judge(
+        self,
+        refs: Sequence[ObjectRef],
+        unwatched: Unwatched | None,
+        known: Mapping[ObjectRef, Live] | None = None,
+    ) -> tuple[Judgement, Unwatched | None]:
+        """Judge objects; *known* are states that were just seen and are in no store.
+
+        Returns besides what was read that is not watched, for the next time.
+        """
+        now = self._clock.monotonic()
+        if unwatched is None or now - unwatched.read_at >= self._period:
+            unwatched = Unwatched(now)
+        unwatched.lives |= {ref: live.obj for ref, live in (known or {}).items()}
+        health: list[Verdict] = []
+        progress: list[Verdict] = []
+        for number, ref in enumerate(refs, start=1):
+            verdicts = await self._judge(ref, unwatched)
+            health.append(verdicts[0])
+            progress.append(verdicts[1])
+            if not number % OBJECTS_PER_TURN:
+                await asyncio.sleep(0)
+        if unwatched.lives:
+            judged = set(refs)
+            unwatched.lives = {ref: o for ref, o in unwatched.lives.items() if ref in judged}
+        await self._add_warnings(health, unwatched)
+        kept = unwatched if unwatched.lives or unwatched.warnings else None
+        return Judgement(tuple(health), tuple(progress)), kept
+
+    async def _add_warnings(self, health: list[Verdict], unwatched: Unwatched) -> None:
+        """Append to what is said about Services what others say about them."""
+        ill = [n for n, verdict in enumerate(health) if _is_ill_service(verdict)][:MOST_SERVICES]
+        read, unwatched.warnings = unwatched.warnings, {}
+        for number in ill:
+            verdict = health[number]
+            told = read[verdict.ref] if verdict.ref in read else await self._warnings(verdict.ref)
+            unwatched.warnings[verdict.ref] = told
+            health[number] = replace(verdict, message=verdict.message + told)
+
+    async def _warnings(self, ref: ObjectRef) -> str:
+        """Return the latest warnings about an object as a block to append to a message."""
+        about = f"involvedObject.kind={ref.kind},involvedObject.name={ref.name},type=Warning"
+        where = Selection(ref.namespace, fields=about)
+        try:
+            answer = await self._targets.client.send(
+                request.list_page(CoreEvent, where, limit=MOST_EVENTS)
+            )
+        except (ApiError, TransportError):
+            return ""  # nobody may read them, or not now
+        text = lasting_events_text(orjson.loads(answer.body).get("items") or ())
+        return f"\n\n{text}" if text else ""
+
+    async def _judge(self, ref: ObjectRef, unwatched: Unwatched) -> tuple[Verdict, Verdict]:
+        """Return how an object is and whether it has arrived; what is missing moves nowhere."""
+        done = Verdict(ref, Health.HEALTHY)
+        try:
+            resource = await self._targets.resource(ref.gvk)
+            obj = await self._find(resource, ref, unwatched)
+        except (NotFound, ValueError) as error:
+            return missing(ref, str(error)), done
+        except (ApiError, TransportError) as error:
+            return check_failed(ref, str(error)), done
+        if obj is None:
+            return missing(ref), done
+        try:
+            pods = await self._pods(obj) if resource == Deployment else None
+            return _of(ref, check_health(obj)), _of(ref, check_progress(obj, pods))
+        except (ApiError, TransportError, ValueError) as error:
+            return check_failed(ref, str(error)), done
+
+    async def _find(
+        self, resource: Resource, ref: ObjectRef, unwatched: Unwatched
+    ) -> JsonObject | None:
+        store = await self._targets.open(resource, ref.namespace)
+        entry = store.get(ref.key)
+        if entry is not None:
+            return entry.obj()
+        if ref not in unwatched.lives:
+            unwatched.lives[ref] = await self._read(resource, ref)
+        return unwatched.lives[ref]
+
+    async def _read(self, resource: Resource, ref: ObjectRef) -> JsonObject | None:
+        try:
+            answer = await self._targets.client.send(request.get(resource, ref.key))
+        except NotFound:
+            return None
+        return Live.of(orjson.loads(answer.body)).obj
+
+    async def _pods(self, deployment: JsonObject) -> list[JsonObject]:
+        """Return the pods a Deployment counts, of those that carry our label."""
+        selector = LabelSelector.from_spec((deployment.get("spec") or {}).get("selector"))
+        namespace = deployment["metadata"].get("namespace") or ""
+        pods = await self._targets.pods(namespace)
+        return _objects(pod for pod in pods if selector.matches(pod.meta.labels))
+
+
+def _is_ill_service(verdict: Verdict) -> bool:
+    place = (verdict.ref.api_version, verdict.ref.kind)
+    return verdict.health is Health.UNHEALTHY and place == ("v1", "Service")
+
+
+def _objects(entries: Iterable[Entry]) -> list[JsonObject]:
+    return [entry.obj() for entry in entries]
+
+
+def _of(ref: ObjectRef, verdict: Verdict) -> Verdict:
+    """Return a verdict about the object as the inventory names it."""
+    return Verdict(ref, verdict.health, verdict.reason, verdict.message)

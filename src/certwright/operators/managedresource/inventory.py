@@ -1,0 +1,161 @@
+"""The inventory: which objects belong to a ManagedResource, written before they are.
+
+It stands in ``status.resources``. Before anything new is created, the inventory is extended by
+it, so that a crash at any point leaks nothing. A ManagedResource that has no status yet carries
+its first inventory in an annotation, set together with the finalizer; it counts only until there
+is a status.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import orjson
+
+from certwright.api.managedresources import ManagedResource, ObjectReference
+from certwright.apply import ObjectRef
+from certwright.operators.managedresource import keys
+from certwright.operators.managedresource.equivalences import Equivalences
+
+MOST_INTENDED: Final = 500
+"""How many objects are written ahead in an annotation."""
+_INTENT_BYTES: Final = 128 * 1024
+"""How large that annotation may be; all annotations together end at 256 KiB."""
+
+
+def ref_of(reference: ObjectReference) -> ObjectRef:
+    """Return which object an entry means."""
+    return ObjectRef(reference.api_version, reference.kind, reference.namespace, reference.name)
+
+
+def reference_to(
+    ref: ObjectRef,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> ObjectReference:
+    """Return the entry for an object, with the labels and annotations wanted for it."""
+    return ObjectReference(
+        api_version=ref.api_version,
+        kind=ref.kind,
+        namespace=ref.namespace,
+        name=ref.name,
+        labels=dict(labels or {}),
+        annotations=dict(annotations or {}),
+    )
+
+
+def object_key(ref: ObjectRef) -> str:
+    """Return ``Group/Kind/Namespace/Name``, by which inventories are sorted."""
+    return f"{ref.group}/{ref.kind}/{_shown_namespace(ref)}/{ref.name}"
+
+
+def object_id(ref: ObjectRef) -> str:
+    """Return ``apiVersion/Kind/Namespace/Name``, as messages name objects."""
+    return f"{ref.api_version}/{ref.kind}/{_shown_namespace(ref)}/{ref.name}"
+
+
+def in_order(references: Iterable[ObjectReference]) -> list[ObjectReference]:
+    """Return entries sorted byte by byte, the same wherever they came from."""
+    return sorted(references, key=lambda entry: object_key(ref_of(entry)).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What tells a new inventory from an old one."""
+
+    added: tuple[ObjectReference, ...]
+    """Wanted now, and not known before."""
+    stayed: tuple[tuple[ObjectReference, ObjectReference], ...]
+    """Old and new entry of the same object."""
+    removed: tuple[ObjectReference, ...]
+    """Known before, and not wanted any more."""
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs, not even a label."""
+        return not self.added and not self.removed and all(a == b for a, b in self.stayed)
+
+
+def compare(
+    old: Iterable[ObjectReference], new: Iterable[ObjectReference], equivalences: Equivalences
+) -> Changes:
+    """Compare inventories; an object that moved to an equivalent kind stayed."""
+    before = {equivalences.canonical(ref_of(entry)): entry for entry in old}
+    after = {equivalences.canonical(ref_of(entry)): entry for entry in new}
+    return Changes(
+        added=tuple(entry for place, entry in after.items() if place not in before),
+        stayed=tuple((before[p], entry) for p, entry in after.items() if p in before),
+        removed=tuple(entry for place, entry in before.items() if place not in after),
+    )
+
+
+def write_ahead(changes: Changes) -> list[ObjectReference]:
+    """Return the inventory to write before the first object: old and new together.
+
+    Objects that stay keep the labels and annotations they were last given, for nothing newer
+    has been written yet.
+    """
+    staying = (
+        msgspec.structs.replace(new, labels=old.labels, annotations=old.annotations)
+        for old, new in changes.stayed
+    )
+    return in_order([*changes.added, *staying, *changes.removed])
+
+
+def afterwards(
+    wanted: Iterable[ObjectReference], lingering: Iterable[ObjectReference]
+) -> list[ObjectReference]:
+    """Return the inventory to write in the end: what is wanted, and what is not gone yet."""
+    found = {ref_of(entry).identity: entry for entry in (*lingering, *wanted)}
+    return in_order(found.values())
+
+
+def recorded(
+    resource: ManagedResource, companions: Iterable[ObjectReference] = ()
+) -> list[ObjectReference]:
+    """Return the inventory of a ManagedResource; *companions* is the part kept beside it.
+
+    The intent counts only while the status has neither inventory nor checksum: later it is old.
+    """
+    status = resource.status
+    inventory = [*status.resources, *companions]
+    if not inventory and not status.secrets_data_checksum:
+        intent = resource.metadata.annotations.get(keys.INTENT, "")
+        return decode_intent(intent, resource.metadata.uid)
+    return inventory
+
+
+def encode_intent(references: Sequence[ObjectReference], uid: str) -> str | None:
+    """Return the annotation that holds a first inventory; None if it would be too large.
+
+    *uid* is that of the ManagedResource: annotations are copied and restored, objects are not.
+    """
+    if len(references) > MOST_INTENDED:
+        return None
+    names = [
+        f"{entry.api_version}/{entry.kind}/{entry.namespace}/{entry.name}" for entry in references
+    ]
+    encoded = orjson.dumps([uid, *names])
+    return encoded.decode() if len(encoded) <= _INTENT_BYTES else None
+
+
+def decode_intent(text: str, uid: str) -> list[ObjectReference]:
+    """Read that annotation; what is not an object in it is left out.
+
+    It holds nothing if it is of another ManagedResource, or of another hand.
+    """
+    try:
+        intended, *names = msgspec.json.decode(text, type=list[str])
+    except (msgspec.DecodeError, ValueError):
+        return []
+    if intended != uid:
+        return []
+    split = [name.rsplit("/", 3) for name in names]
+    return [reference_to(ObjectRef(*parts)) for parts in split if len(parts) == 4]
+
+
+def _shown_namespace(ref: ObjectRef) -> str:
+    if ref.namespace or ref.kind == "Namespace":
+        return ref.namespace
+    return "default"  # also for cluster scope: so it has always been written

@@ -1,0 +1,247 @@
+"""From annotations and specs to the rules of the apply engine, which knows neither."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from certwright.api.managedresources import ManagedResource, ManagedResourceSpec, ObjectReference
+from certwright.apply import Adopt, DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
+from certwright.kube import Key, parse_duration, parse_time
+from certwright.managed import COLLECTABLE
+from certwright.operators.managedresource import keys
+from certwright.operators.managedresource.configuration import ManagedResourceSettings
+from certwright.operators.managedresource.desired import Desired, DesiredObject, Mode, Refusal
+from certwright.operators.managedresource.inventory import object_id, ref_of, reference_to
+from certwright.operators.managedresource.labels import inject_labels, labels_for_all
+from certwright.operators.managedresource.origin import Origin
+from certwright.operators.managedresource.scaled import Scaled
+
+FIELD_MANAGER: Final = "certwright"
+"""Who signs the fields of target objects, in the usual installation."""
+PREDECESSOR: Final = "gardener-resource-manager"
+"""The field manager whose objects we take over."""
+FORCE_AFTER: Final = timedelta(seconds=10)
+"""How long a forced deletion waits for finalizers before it clears them."""
+
+_USUAL_LABEL: Final = ManagedResourceSettings().managed_by_label_value
+_PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")
+
+
+def field_manager(managed_by: str) -> str:
+    """Return who signs the fields of target objects in an installation with this label.
+
+    Installations do not see each other's objects, so their names must differ: only then does
+    the server refuse to create what another one has created before.
+    """
+    return FIELD_MANAGER if managed_by == _USUAL_LABEL else f"{FIELD_MANAGER}:{managed_by}"
+
+
+def _is_signature(manager: str) -> bool:
+    return manager == PREDECESSOR or manager.partition(":")[0] == FIELD_MANAGER
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass brings to the cluster."""
+
+    wanted: tuple[Wanted, ...]
+    inventory: tuple[ObjectReference, ...]
+    """One entry for each of them."""
+    refused: tuple[Refusal, ...]
+
+
+def plan(
+    resource: ManagedResource, desired: Desired, origin: Origin, managed_by: str, scaled: Scaled
+) -> Plan:
+    """Return the objects to apply, each with its rules, and those that cannot be applied."""
+    labels = labels_for_all(resource.spec.inject_labels, managed_by)
+    whole = resource.metadata.annotations
+    take_over = keys.literally(whole.get(keys.TAKE_OVER))
+    wanted, inventory, refused = [], [], list(desired.refused)
+    for item in desired.objects:
+        annotations = keys.annotations_of(item.obj)
+        try:
+            rules = rules_for(item, resource.spec, scaled=item.ref in scaled, take_over=take_over)
+            rules = adopting(rules, annotations.get(keys.ADOPT, whole.get(keys.ADOPT)), managed_by)
+        except ValueError as error:
+            refused.append(Refusal(item.ref, str(error)))
+            continue
+        obj = item.obj if item.create_only else _marked(item, labels, origin)
+        wanted.append(Wanted(obj, rules))
+        named = {**keys.labels_of(item.obj), **labels}
+        inventory.append(reference_to(item.ref, named, annotations))
+    return Plan(tuple(wanted), tuple(inventory), tuple(refused))
+
+
+def rules_for(
+    item: DesiredObject, spec: ManagedResourceSpec, *, scaled: bool, take_over: bool
+) -> Rules:
+    """Return how one object is brought to the cluster.
+
+    Raises:
+        ValueError: an annotation has a value that means nothing.
+    """
+    annotations = keys.annotations_of(item.obj)
+    return Rules(
+        create_only=item.create_only or item.mode is Mode.ENSURE_EXISTS,
+        fall_back=item.mode is Mode.FALL_BACK,
+        take_over=take_over or keys.literally(annotations.get(keys.TAKE_OVER)),
+        take_over_from=(PREDECESSOR,),
+        preserve_replicas=scaled or keys.literally(annotations.get(keys.PRESERVE_REPLICAS)),
+        preserve_resources=keys.literally(annotations.get(keys.PRESERVE_RESOURCES)),
+        exact_labels=bool(spec.force_overwrite_labels),
+        exact_annotations=bool(spec.force_overwrite_annotations),
+        exact_owners=True,
+        drop_annotations=(keys.REFERENCE_PREFIX,),
+        recreate=keys.truthy(annotations.get(keys.DELETE_ON_INVALID_UPDATE)),
+        recreate_propagation=recreate_propagation(item.ref, annotations),
+    )
+
+
+def adopting(rules: Rules, policy: str | None, managed_by: str) -> Rules:
+    """Return rules for objects that are there and belong to nobody; all are adopted by default.
+
+    With ``IfLabelled`` it takes our label: who puts it on an object hands it over.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    if policy is None or policy == Adopt.ALWAYS:
+        return rules
+    if policy not in tuple(Adopt):
+        raise ValueError(
+            f'invalid annotation {keys.ADOPT}: "{policy}" is invalid, supported values: '
+            f"[{' '.join(Adopt)}]"
+        )
+    labels = {keys.MANAGED_BY: managed_by} if policy == Adopt.IF_LABELLED else {}
+    return replace(rules, adopt=Adopt(policy), adopt_labels=labels)
+
+
+def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:
+    """Return what happens to dependents of an object that is recreated; empty for the default.
+
+    Raises:
+        ValueError: the annotation names no such thing.
+    """
+    value = annotations.get(keys.DELETION_PROPAGATION, "")
+    if value and value not in _PROPAGATIONS:
+        raise ValueError(
+            f'invalid deletion propagation policy on object "{object_id(ref)}": "{value}" is '
+            f"invalid, supported values: [{' '.join(_PROPAGATIONS)}]"
+        )
+    return value
+
+
+def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
+    """Return whose the objects are.
+
+    Those that carry our name with another cluster id are ours too, for ids change, and what is
+    not an origin is nobody's. Those of a ManagedResource that does not *exist* any more may be
+    taken, and are not deleted before they are.
+    """
+
+    def aliases(value: str) -> bool:
+        other = _parsed(value)
+        return other is None or other.key == origin.key
+
+    async def succeeds(value: str) -> bool:
+        other = _parsed(value)
+        if other is None or other.cluster_id != origin.cluster_id:
+            return False
+        return not await exists(other.key)
+
+    return Owner(keys.ORIGIN, str(origin), aliases, succeeds)
+
+
+def _parsed(value: str) -> Origin | None:
+    try:
+        return Origin.parse(value)
+    except ValueError:
+        return None
+
+
+def delete_rules(
+    resource: ManagedResource,
+    inventory: Iterable[ObjectReference],
+    *,
+    garbage_collected: bool,
+) -> DeleteRules:
+    """Return how objects in the *inventory* of a ManagedResource are deleted.
+
+    *garbage_collected* says that a garbage collector runs, which then decides about
+    immutable ConfigMaps and Secrets.
+    """
+    forced = keys.literally(resource.metadata.annotations.get(keys.FORCE_DELETE))
+    created = resource.metadata.creation_timestamp
+    adopt = resource.metadata.annotations.get(keys.ADOPT)
+    respected = {
+        ref_of(entry).identity
+        for entry in inventory
+        if entry.annotations.get(keys.MODE) == Mode.FALL_BACK.value
+        or entry.annotations.get(keys.ADOPT, adopt) not in {None, Adopt.ALWAYS}
+    }
+
+    def keep(ref: ObjectRef, live: Live) -> str:
+        if is_foreign(live, created, respected=ref.identity in respected):
+            return "it was never ours"
+        return kept_because(ref, live, garbage_collected=garbage_collected)
+
+    def finalize_after(live: Live) -> timedelta | None:
+        return FORCE_AFTER if forced else finalization(live)
+
+    return DeleteRules(
+        keep=keep,
+        finalize_after=finalize_after,
+        claims=bool(resource.spec.delete_persistent_volume_claims),
+    )
+
+
+def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
+    """Say whether an object was never ours, though it was wanted: none of us ever wrote it.
+
+    So it is with one that somebody else provides, and with one that refused to be changed. What
+    appeared *since* we want it may be the work of an earlier version that left no trace, unless
+    objects of others are *respected*: it is a fall-back only, or not to be adopted.
+    """
+    if live.annotations.get(keys.ORIGIN):
+        return False
+    if any(_is_signature(writer.manager) for writer in live.writers()):
+        return False
+    if respected:
+        return True
+    created = str(live.metadata.get("creationTimestamp") or "")
+    return bool(created) and since is not None and parse_time(created) <= since
+
+
+def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:
+    """Say why an object that is no longer wanted stays; empty if it goes."""
+    if keys.truthy(live.annotations.get(keys.KEEP_OBJECT)):
+        return f"its annotation {keys.KEEP_OBJECT} says so"
+    if live.annotations.get(keys.MODE) == Mode.KEEP.value:
+        return f"its mode is {Mode.KEEP}"
+    is_config = ref.api_version == "v1" and ref.kind in {"ConfigMap", "Secret"}
+    if garbage_collected and is_config and keys.truthy(live.labels.get(COLLECTABLE)):
+        return "the garbage collector deletes it once it is unused"
+    return ""
+
+
+def finalization(live: Live) -> timedelta | None:
+    """Return after how long the finalizers of an object are cleared; None for never.
+
+    Raises:
+        ValueError: the annotation is not a duration.
+    """
+    value = live.annotations.get(keys.FINALIZE_DELETION_AFTER)
+    return None if value is None else parse_duration(value)
+
+
+def _marked(item: DesiredObject, labels: Mapping[str, str], origin: Origin) -> dict[str, object]:
+    """Return an object with everything we add to it."""
+    obj = inject_labels(item.obj, labels)
+    annotations = {
+        **keys.annotations_of(obj),
+        keys.DESCRIPTION: keys.DESCRIPTION_TEXT,
+        keys.ORIGIN: str(origin),
+    }
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}

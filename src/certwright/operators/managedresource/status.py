@@ -1,0 +1,195 @@
+"""The status of a ManagedResource: what is written after a pass, or before one.
+
+A status is handled as the API has it, not as a type: fields of other versions stay as they are.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from certwright.api.managedresources import (
+    InventoryReference,
+    ObjectReference,
+    ObjectStatus,
+    ObjectSummary,
+)
+from certwright.apply import Action, ChangeSet, ObjectRef
+from certwright.apply.health import Health, Verdict
+from certwright.kube import JsonObject
+from certwright.operators.managedresource.conditions import Claim, merged
+from certwright.operators.managedresource.inventory import object_key
+
+MOST_OBJECTS: Final = 20
+"""How many objects that are not as they should be are listed."""
+_LONGEST_MESSAGE: Final = 256
+
+_AS_WANTED: Final = frozenset(
+    {Action.CREATED, Action.CONFIGURED, Action.UNCHANGED, Action.RECREATED}
+)
+_NOT_AS_WANTED: Final = (Action.FAILED, Action.BLOCKED)
+_WORST_FIRST: Final = (
+    *(action.value for action in _NOT_AS_WANTED),
+    Health.MISSING.value, Health.ERROR.value, Health.UNHEALTHY.value, Health.PROGRESSING.value,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The objects in numbers, and those that are not as they should be."""
+
+    summary: ObjectSummary
+    objects: tuple[ObjectStatus, ...] = ()
+
+    @classmethod
+    def of(cls, changes: ChangeSet, total: int) -> "Report":
+        """Report what was done about *total* objects, the refused ones among the changes."""
+        actions = [entry.action for entry in changes.entries]
+        objects = [
+            ObjectStatus(
+                api_version=entry.ref.api_version,
+                kind=entry.ref.kind,
+                namespace=entry.ref.namespace,
+                name=entry.ref.name,
+                action=entry.action.value,
+                message=_short(entry.reason),
+                last_writer=entry.writer.manager if entry.writer else "",
+            )
+            for entry in changes.with_action(*_NOT_AS_WANTED)
+        ]
+        summary = ObjectSummary(
+            total=total,
+            applied=sum(action in _AS_WANTED for action in actions),
+            failed=actions.count(Action.FAILED),
+            blocked=actions.count(Action.BLOCKED),
+        )
+        return cls(summary, _worst(objects))
+
+    @classmethod
+    def recorded(cls, status: JsonObject) -> "Report":
+        """Return the report in a status; an empty one if it has none of ours."""
+        try:
+            summary = msgspec.convert(status.get("summary") or {}, ObjectSummary)
+            objects = msgspec.convert(status.get("objects") or [], list[ObjectStatus])
+        except msgspec.ValidationError:
+            return cls(ObjectSummary())
+        return cls(summary, tuple(objects))
+
+    def with_health(self, health: Sequence[Verdict], progress: Sequence[Verdict]) -> "Report":
+        """Add how the objects are; both sequences are about the same objects."""
+        bad = {v.ref.identity: v for v in (*progress, *health) if not v}
+        moving = sum(v.health is Health.PROGRESSING for v in progress)
+        summary = msgspec.structs.replace(
+            self.summary, healthy=sum(map(bool, health)), progressing=moving
+        )
+        known = {_identity(item): item for item in self.objects if item.action}
+        for identity, verdict in bad.items():
+            known[identity] = _judged(known.get(identity), verdict)
+        return Report(summary, _worst(known.values()))
+
+    def with_health_of(self, told: "Report") -> "Report":
+        """Add what an earlier report says about how the objects are."""
+        summary = msgspec.structs.replace(
+            self.summary, healthy=told.summary.healthy, progressing=told.summary.progressing
+        )
+        known = {_identity(item): item for item in told.objects if item.health and not item.action}
+        known |= {_identity(item): item for item in self.objects}
+        return Report(summary, _worst(known.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a pass has to say. None leaves what is there."""
+
+    claims: Sequence[Claim] = ()
+    resources: Sequence[ObjectReference] | None = None
+    companions: Sequence[InventoryReference] | None = None
+    checksum: str | None = None
+    observed_generation: int | None = None
+    report: Report | None = None
+
+
+def objects_before(status: Any, inventory: int) -> int:
+    """Return how many objects there were before anything was removed from the input.
+
+    The *inventory* does not tell, for it also names what is about to be created. The number of
+    the last report does, as it stays while anything is left that is not wanted.
+    """
+    told = Report.recorded(status if isinstance(status, dict) else {}).summary.total
+    return told or inventory
+
+
+def updated(status: Any, update: Update, now: datetime) -> JsonObject:
+    """Return a whole status after an update; an equal one if there is nothing new in it."""
+    new: JsonObject = dict(status) if isinstance(status, dict) else {}
+    if update.claims:
+        new["conditions"] = merged(new.get("conditions"), update.claims, now)
+    if update.resources is not None:
+        _set_list(new, "resources", update.resources, ObjectReference)
+    if update.companions is not None:
+        _set_list(new, "inventoryRefs", update.companions, InventoryReference)
+    if update.checksum is not None:
+        _set(new, "secretsDataChecksum", update.checksum)
+    if update.observed_generation is not None:
+        _set(new, "observedGeneration", update.observed_generation)
+    if update.report is not None:
+        _set(new, "summary", msgspec.to_builtins(update.report.summary))
+        _set(new, "objects", msgspec.to_builtins(update.report.objects))
+    return new
+
+
+def _set(status: JsonObject, name: str, value: Any) -> None:
+    """Set a field, or remove it where absence means the same."""
+    if value:
+        status[name] = list(value) if isinstance(value, tuple) else value
+    else:
+        status.pop(name, None)
+
+
+def _set_list(status: JsonObject, name: str, items: Sequence[Any], kind: type[Any]) -> None:
+    """Set a list, unless the one that is there says the same in other words (nil and empty)."""
+    try:
+        if msgspec.convert(status.get(name) or [], list[kind]) == list(items):  # type: ignore[valid-type]
+            return
+    except msgspec.ValidationError:
+        pass  # of a wrong shape: replaced
+    _set(status, name, msgspec.to_builtins(list(items)))
+
+
+def _judged(item: ObjectStatus | None, verdict: Verdict) -> ObjectStatus:
+    found = ObjectStatus(
+        api_version=verdict.ref.api_version,
+        kind=verdict.ref.kind,
+        namespace=verdict.ref.namespace,
+        name=verdict.ref.name,
+        health=verdict.health.value,
+        reason=verdict.reason,
+        message=_short(verdict.message),
+    )
+    if item is None:
+        return found
+    changed = msgspec.structs.replace(item, health=found.health, reason=found.reason)
+    return changed if item.message else msgspec.structs.replace(changed, message=found.message)
+
+
+def _worst(objects: Iterable[ObjectStatus]) -> tuple[ObjectStatus, ...]:
+    """Return the worst objects, in an order that does not depend on when they were found."""
+    ordered = sorted(
+        objects,
+        key=lambda item: (_WORST_FIRST.index(item.action or item.health), object_key(_ref(item))),
+    )
+    return tuple(ordered[:MOST_OBJECTS])
+
+
+def _identity(item: ObjectStatus) -> tuple[str, str, str, str]:
+    return _ref(item).identity
+
+
+def _ref(item: ObjectStatus) -> ObjectRef:
+    return ObjectRef(item.api_version, item.kind, item.namespace, item.name)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"

@@ -1,0 +1,290 @@
+"""From a configuration to controllers: what `ManagedResource` needs in one process.
+
+::
+
+    operator = resource_operator(configuration)
+    await Manager(client, [operator]).run()
+
+The source cluster is that of the manager. The target is the same one, unless another client is
+given. All state is made anew for each process that runs the operator.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Struct, ValidationError, field
+
+from certwright.api.managedresources import (
+    ManagedResource,
+    ManagedResourceCondition,
+    ManagedResourceSpec,
+    ManagedResourceStatus,
+)
+from certwright.apply import Engine, Memory
+from certwright.client import Client
+from certwright.kube import Key, NotFound, ObjectMeta
+from certwright.kube.kinds import ConfigMap, Secret
+from certwright.operators.managedresource import keys
+from certwright.operators.managedresource.configuration import Configuration
+from certwright.operators.managedresource.dependants import DEPENDENCIES, dependencies_of
+from certwright.operators.managedresource.healthchecks import HealthChecks
+from certwright.operators.managedresource.judging import Judge
+from certwright.operators.managedresource.keeper import Keeper
+from certwright.operators.managedresource.metrics import ResourceMetrics
+from certwright.operators.managedresource.origin import IDENTITY, needs_identity, resolve_cluster_id
+from certwright.operators.managedresource.policy import PREDECESSOR, field_manager
+from certwright.operators.managedresource.reconcile import Reconciler
+from certwright.operators.managedresource.remembered import Memories
+from certwright.operators.managedresource.responsibility import ResourceClass
+from certwright.operators.managedresource.sources import SECRETS, Secrets, referenced_secrets
+from certwright.operators.managedresource.sweeping import Sweep
+from certwright.operators.managedresource.targetcluster import TargetCluster
+from certwright.operators.managedresource.targets import Targets
+from certwright.operators.managedresource.triggers import worth_a_look, worth_a_pass
+from certwright.operators.managedresource.wakeups import Wakeups
+from certwright.operators.managedresource.watchedcompanions import WatchedCompanions
+from certwright.runtime import (
+    Backoff,
+    Cache,
+    Channel,
+    Controller,
+    Entry,
+    Operator,
+    Part,
+    PolicyRule,
+    Predicate,
+    Site,
+    Watched,
+    allow,
+    select,
+)
+
+Wake: TypeAlias = Callable[[Key], None]
+Matters: TypeAlias = Callable[[ManagedResource | None, ManagedResource, ResourceClass], bool]
+
+SOURCE_RULES: Final = (
+    allow(Secret, "get", "list", "watch"),
+    allow(ConfigMap, "get", "list", "watch", "create", "patch", "delete"),
+)
+"""What is needed in the source cluster besides ManagedResources themselves."""
+TARGET_RULES: Final = (PolicyRule("*", "*", ("*",)),)
+"""What is needed in the target cluster: manifests may hold anything."""
+SHORTEST_DEADLINE: Final = timedelta(minutes=1)
+"""A pass may take one period, and no less than this."""
+RETRY_SECONDS: Final = (0.1, 300.0)
+"""How long to wait before a failed pass is repeated: at first, and at most."""
+
+
+async def cluster_id(configuration: Configuration, source: Client) -> str:
+    """Return the id of the source cluster, as configured or as its ConfigMap says.
+
+    Raises:
+        ValueError: it is to come from the ConfigMap, which does not have it.
+        ApiError, TransportError: the ConfigMap cannot be read.
+    """
+    configured = configuration.controllers.cluster_id
+    identity = None
+    if needs_identity(configured):
+        try:
+            identity = await source.get(ConfigMap, IDENTITY)
+        except NotFound:
+            identity = None
+    return resolve_cluster_id(configured, identity)
+
+
+def resource_operator(
+    configuration: Configuration, *, target: Client | None = None, identity: str = ""
+) -> Operator:
+    """Return what keeps ManagedResources; *identity* is the resolved `cluster_id`."""
+
+    def build(site: Site) -> Iterator[Part]:
+        return _Assembly(configuration, site, target or site.client, identity).parts()
+
+    return Operator("resources", build, kinds=[ManagedResource])
+
+
+class _Assembly:
+    """Puts together what one process needs."""
+
+    def __init__(
+        self, configuration: Configuration, site: Site, target: Client, identity: str
+    ) -> None:
+        self._settings = configuration.controllers
+        self._namespaces = configuration.source_client_connection.namespaces or ("",)
+        self._shared = target is site.client
+        self._our_class = ResourceClass(self._settings.resource_class)
+        self._channels = {
+            name: {namespace: Channel() for namespace in self._namespaces}
+            for name in ("apply", "judge")
+        }
+        self._managed_by = self._settings.managed_resource.managed_by_label_value
+        managers = (field_manager(self._managed_by), PREDECESSOR)
+        self._target_cache = Cache(
+            target,
+            cluster="" if self._shared else "target",
+            field_managers=managers,
+            rng=site.rng,
+        )
+        self._secret_cache = (
+            self._target_cache if self._shared else Cache(site.client, rng=site.rng)
+        )
+        self._keeper = self._make_keeper(configuration, site, target, identity)
+
+    def _make_keeper(
+        self, configuration: Configuration, site: Site, target: Client, identity: str
+    ) -> Keeper:
+        targets = Targets(
+            target,
+            self._target_cache,
+            label=f"{keys.MANAGED_BY}={self._managed_by}",
+            namespaces=configuration.target_client_connection.namespaces,
+        )
+        cluster = TargetCluster(targets, field_manager(self._managed_by))
+        memory, memories = Memory(), Memories()
+        wake_judge = self._wake("judge")
+
+        def judge(key: Key) -> None:
+            memories.changed.add(key)
+            wake_judge(key)
+
+        targets.watcher = Wakeups(
+            targets,
+            identity,
+            apply=self._wake("apply"),
+            judge=judge,
+            unsettle=memories.unsettle,
+            follow=memories.follow,
+            waiting=memories.awaiting_kinds,
+        )
+        secrets = Secrets(
+            site.client,
+            self._secret_cache,
+            namespaces=configuration.source_client_connection.namespaces,
+            wake=self._wake("apply"),
+        )
+        health_period = self._settings.health.sync_period.total_seconds()
+        return Keeper(
+            configuration=configuration,
+            cluster_id=identity,
+            our_class=self._our_class,
+            secrets=secrets,
+            companions=self._companions(site, memories),
+            targets=targets,
+            cluster=cluster,
+            engine=Engine(cluster, memory, clock=site.clock),
+            memory=memory,
+            checks=HealthChecks(targets, site.clock, health_period),
+            metrics=ResourceMetrics(site.metrics),
+            backoff=Backoff(*RETRY_SECONDS, rng=site.rng),
+            memories=memories,
+            wake_apply=self._wake("apply"),
+            wake_judge=judge,
+        )
+
+    def _companions(self, site: Site, memories: Memories) -> WatchedCompanions:
+        wake = self._wake("apply")
+
+        def touched(key: Key, companion: str) -> None:
+            memories.touch(key, companion)
+            wake(key)
+
+        return WatchedCompanions(
+            site.client,
+            self._secret_cache,
+            label=f"{keys.INVENTORY}={self._managed_by}",
+            namespaces=[namespace for namespace in self._namespaces if namespace],
+            touched=touched,
+        )
+
+    def _wake(self, name: str) -> Wake:
+        channels = self._channels[name]
+
+        def wake(key: Key) -> None:
+            channel = channels.get("") or channels.get(key.namespace)
+            if channel is not None:
+                channel.send(key)
+
+        return wake
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the caches and controllers."""
+        yield self._target_cache
+        if self._secret_cache is not self._target_cache:
+            yield self._secret_cache
+        for namespace in self._namespaces:
+            if self._settings.managed_resource.enabled:
+                yield self._applying(namespace)
+            if self._settings.health.enabled:
+                yield self._judging(namespace)
+
+    def _applying(self, namespace: str) -> Controller:
+        settings = self._settings.managed_resource
+        sweep = Sweep(self._keeper, namespace, settings.sync_period, self._wake("apply"))
+        return Controller(
+            _resources(namespace),
+            Reconciler(self._keeper).reconcile,
+            name=self._named("managedresource", namespace),
+            channels=[self._channels["apply"][namespace]],
+            sources=[sweep.run],
+            predicate=self._predicate(worth_a_pass),
+            workers=settings.concurrent_syncs,
+            deadline=max(settings.sync_period, SHORTEST_DEADLINE),
+            rbac=[*SOURCE_RULES, *(TARGET_RULES if self._shared else ())],
+        )
+
+    def _judging(self, namespace: str) -> Controller:
+        settings = self._settings.health
+        return Controller(
+            _resources(namespace),
+            Judge(self._keeper).reconcile,
+            name=self._named("health", namespace),
+            channels=[self._channels["judge"][namespace]],
+            predicate=self._predicate(worth_a_look),
+            workers=settings.concurrent_syncs,
+            deadline=max(settings.sync_period, SHORTEST_DEADLINE),
+        )
+
+    def _named(self, name: str, namespace: str) -> str:
+        return name if len(self._namespaces) == 1 else f"{name}-{namespace}"
+
+    def _predicate(self, matters: Matters) -> Predicate:
+        def is_worth_it(old: Entry | None, new: Entry | None) -> bool:
+            if new is None:
+                return True
+            try:
+                return matters(_read(old) if old is not None else None, _read(new), self._our_class)
+            except ValidationError:
+                return True  # the reconcile says what is wrong with it
+
+        return is_worth_it
+
+
+def _resources(namespace: str) -> Watched:
+    indexes = {SECRETS: referenced_secrets, DEPENDENCIES: dependencies_of}
+    return select(ManagedResource, namespace=namespace, indexes=indexes)
+
+
+class _Said(Struct):
+    conditions: list[ManagedResourceCondition] = []
+
+
+class _Seen(Struct):
+    """A ManagedResource without its inventory, which may be long and does not matter here."""
+
+    metadata: ObjectMeta
+    spec: ManagedResourceSpec
+    status: _Said = field(default_factory=_Said)
+
+
+_SEEN: Final = msgspec.json.Decoder(_Seen)
+
+
+@lru_cache(maxsize=64)
+def _read(entry: Entry) -> ManagedResource:
+    """Return a ManagedResource; each change is looked at by several predicates."""
+    seen = _SEEN.decode(entry.raw)
+    status = ManagedResourceStatus(conditions=seen.status.conditions)
+    return ManagedResource(metadata=seen.metadata, spec=seen.spec, status=status)

@@ -1,0 +1,156 @@
+"""The target cluster as the token requestor sees it: what it keeps there, and its tokens."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+import orjson
+
+from certwright.client import Client
+from certwright.kube import Conflict, JsonObject, Key, NotFound, Resource, key_of, parse_time
+from certwright.kube.kinds import Secret, ServiceAccount, TokenReview
+from certwright.operators.tokenrequestor.objects import SELECTOR, requesters
+from certwright.runtime import Cache, Channel, Entry
+
+FIELD_MANAGER: Final = "token-requestor"
+_BY_REQUESTER: Final = "requester"
+_TOKEN_REQUEST: Final = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A fresh token. The repr does not show it."""
+
+    token: str = field(repr=False)
+    expiry: datetime
+
+
+class Target:
+    """Reads from stores, writes through the client, and wakes those whose objects changed.
+
+    Only what carries our label is watched.
+    """
+
+    def __init__(self, client: Client, cache: Cache, wake: Channel) -> None:
+        self._client = client
+        self._cache = cache
+        self._wake = wake
+        self._handles = {
+            kind: cache.store(kind, labels=SELECTOR, indexes={_BY_REQUESTER: _requesters})
+            for kind in (ServiceAccount, Secret)
+        }
+        for handle in self._handles.values():
+            handle.listen(self._on_change)
+
+    async def synced(self) -> None:
+        """Return as soon as everything that is kept is known."""
+        for handle in self._handles.values():
+            await handle.synced()
+
+    def find(self, kind: Resource, key: Key) -> Entry | None:
+        """Return an object that is kept."""
+        return self._handles[kind].store.get(key)
+
+    def kept_for(self, kind: Resource, asker: Key) -> Sequence[Entry]:
+        """Return what is kept for a Secret."""
+        return self._handles[kind].store.by_index(_BY_REQUESTER, asker)
+
+    async def apply(self, kind: Resource, desired: JsonObject) -> None:
+        """Make the target hold this object, and know it from now on.
+
+        Raises:
+            Conflict: the one the store shows is gone; it is not created again by mistake.
+        """
+        key = key_of(desired)
+        seen = self.find(kind, key)
+        if seen is not None:
+            desired = {**desired, "metadata": {**desired["metadata"], "uid": seen.uid}}
+        try:
+            stored = await self._client.apply(desired, field_manager=FIELD_MANAGER)
+        except Conflict:
+            await self._refresh(kind, key)
+            raise
+        self._cache.note_write(kind, orjson.dumps(stored))
+
+    async def delete(self, kind: Resource, entry: Entry) -> None:
+        """Delete exactly what was seen; what is gone already is fine.
+
+        Raises:
+            Conflict: it changed since.
+        """
+        version = entry.meta.resource_version
+        try:
+            left = await self._client.delete(
+                kind, entry.key, uid=entry.uid, resource_version=version
+            )
+        except NotFound:
+            left = {}
+        except Conflict:
+            await self._refresh(kind, entry.key)
+            raise
+        if left.get("kind") == kind.kind and key_of(left) == entry.key:
+            self._cache.note_write(kind, orjson.dumps(left))  # finalizers hold it
+        else:
+            self._cache.note_delete(kind, entry.key, entry.uid)
+
+    async def _refresh(self, kind: Resource, key: Key) -> None:
+        """Put the store right about an object, instead of waiting for an event about it."""
+        try:
+            live = await self._client.get(kind, key)
+        except NotFound:
+            if (entry := self.find(kind, key)) is not None:
+                self._cache.note_delete(kind, key, entry.uid)
+        else:
+            self._cache.note_write(kind, orjson.dumps(live))
+
+    async def request_token(self, account: Key, lifetime: timedelta) -> IssuedToken:
+        """Let the API server issue a token of a ServiceAccount.
+
+        Raises:
+            NotFound: there is no such account, whatever the store says; now it does not either.
+        """
+        spec = {"expirationSeconds": int(lifetime.total_seconds())}
+        try:
+            answer = await self._client.create_subresource(
+                ServiceAccount, account, "token", {**_TOKEN_REQUEST, "spec": spec}
+            )
+        except NotFound:
+            if (entry := self.find(ServiceAccount, account)) is not None:
+                self._cache.note_delete(ServiceAccount, account, entry.uid)
+            raise
+        status = answer["status"]
+        return IssuedToken(status["token"], parse_time(status["expirationTimestamp"]))
+
+    async def accepts(self, token: str, account: Key) -> bool:
+        """Ask the API server whether a token is valid and stands for this ServiceAccount.
+
+        The uid counts, not only the name: a server may take a token for valid for some seconds
+        after its account was deleted, though another of that name is there by now.
+        """
+        review: JsonObject = {
+            "apiVersion": TokenReview.api_version,
+            "kind": TokenReview.kind,
+            "spec": {"token": token},
+        }
+        status = (await self._client.create(review)).get("status") or {}
+        user = status.get("user") or {}
+        wanted = f"system:serviceaccount:{account.namespace}:{account.name}"
+        if not status.get("authenticated") or user.get("username") != wanted:
+            return False
+        if self._uid(account) != user.get("uid"):  # one of the two is of yesterday
+            await self._refresh(ServiceAccount, account)
+        return self._uid(account) == user.get("uid")
+
+    def _uid(self, account: Key) -> str:
+        entry = self.find(ServiceAccount, account)
+        return entry.uid if entry is not None else ""
+
+    def _on_change(self, old: Entry | None, new: Entry | None) -> None:
+        for entry in (old, new):
+            for asker in requesters(entry.annotations) if entry is not None else ():
+                self._wake.send(asker)
+
+
+def _requesters(entry: Entry) -> Iterable[Key]:
+    return requesters(entry.annotations)

@@ -1,0 +1,260 @@
+"""Stores shared by everybody who watches the same thing; kinds come and go while it runs."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from certwright.client import Client, Selection
+from certwright.kube.identity import Key, Resource
+from certwright.kube.objects import Object, resource_of
+from certwright.kube.selectors import FieldSelector, LabelSelector
+from certwright.runtime.cache.decode import Intake, Transform
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.indexes import IndexFunction
+from certwright.runtime.cache.store import Interest, Listener, Store
+from certwright.runtime.cache.watch import Watch
+from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which objects a store holds and how much of each: equal views share one store."""
+
+    resource: Resource
+    selection: Selection
+    metadata_only: bool = False
+    transform: Transform | None = None
+    keep: Interest | None = None
+    cluster: str = ""
+
+    def __str__(self) -> str:
+        parts = [f"{self.cluster}:{self.resource}" if self.cluster else str(self.resource)]
+        parts += [f"namespace={self.selection.namespace}"] if self.selection.namespace else []
+        parts += [text for text in (self.selection.labels, self.selection.fields) if text]
+        parts += ["metadata"] if self.metadata_only else []
+        return " ".join(parts)
+
+
+class StoreHandle:
+    """One user's share in a store, which is watched as long as anybody holds a share."""
+
+    def __init__(self, feed: "Feed", on_release: Callable[["Feed"], None]) -> None:
+        self.store: Store = feed.store
+        self.watch: Watch = feed.watch
+        self._feed = feed
+        self._on_release: Callable[[Feed], None] | None = on_release
+        self._unlisten: list[Callable[[], None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    @property
+    def view(self) -> View:
+        """Which objects the store holds."""
+        return self._feed.view
+
+    def listen(self, listener: Listener) -> None:
+        """Call a listener for what is there and on every change, until the release."""
+        self._unlisten.append(self.store.listen(listener))
+
+    async def synced(self) -> None:
+        """Return as soon as the store holds a complete list."""
+        await self.watch.synced()
+
+    def release(self) -> None:
+        """Give up the share and its listeners; the last one ends the watch. Once is enough."""
+        if self._on_release is None:
+            return
+        for unlisten in self._unlisten:
+            unlisten()
+        self._on_release(self._feed)
+        self._on_release = None
+
+
+class Feed:
+    """A store, the watch that feeds it, and how many want it."""
+
+    def __init__(self, view: View, store: Store, watch: Watch) -> None:
+        self.view = view
+        self.store = store
+        self.watch = watch
+        self.shares = 0
+        self.required = False
+        """Whether a process that lacks it is not ready."""
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Run the watch as a child of a group."""
+        self._task = group.create_task(self.watch.run(), name=f"watch {self.view}")
+
+    def stop(self) -> None:
+        """End the watch."""
+        self.watch.stop()
+        if self._task is not None:
+            self._task.cancel()
+
+
+class Cache:
+    """The stores of one process, and the watches that feed them.
+
+    *field_managers* are those whose field ownership stays visible in entries. *cluster* names
+    the cluster in logs and metrics where a process watches more than one.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        cluster: str = "",
+        field_managers: Iterable[str] = (),
+        rng: Rng | None = None,
+    ) -> None:
+        self._client = client
+        self._cluster = cluster
+        self._field_managers = tuple(field_managers) or (client.field_manager,)
+        self._rng = rng or new_rng()
+        self._feeds: dict[View, Feed] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    def store(  # noqa: PLR0913 - a declaration: each keyword is one part of a view
+        self,
+        kind: type[Object] | Resource,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        metadata_only: bool = False,
+        transform: Transform | None = None,
+        keep: Interest | None = None,
+        indexes: Mapping[str, IndexFunction] | None = None,
+        required: bool = True,
+    ) -> StoreHandle:
+        """Return a share in the store of a kind; who asks for the same shares one watch.
+
+        May be called before and while the cache runs. Transforms are the same when they
+        compare equal; an index of a name taken must be the same function. What *keep* does
+        not want never enters the store, see `Store`. A process is not ready before its stores
+        are, but for those that nobody *required*: users must not make it unready by naming a
+        kind it may not watch.
+
+        Raises:
+            ValueError: a selector cannot be read, or the index name is taken.
+        """
+        selection = Selection(
+            namespace, str(LabelSelector.parse(labels)), str(FieldSelector.parse(fields))
+        )
+        view = View(resource_of(kind), selection, metadata_only, transform, keep, self._cluster)
+        feed = self._feeds.get(view)
+        if feed is None:
+            feed = self._feeds[view] = self._feed(view)
+            if self._group is not None:
+                feed.start(self._group)
+        for name, values in (indexes or {}).items():
+            feed.store.add_index(name, values)
+        feed.shares += 1
+        feed.required = feed.required or required
+        return StoreHandle(feed, self._release)
+
+    def _feed(self, view: View) -> Feed:
+        intake = Intake(
+            view.resource,
+            field_managers=self._field_managers,
+            transform=view.transform,
+            metadata_only=view.metadata_only,
+        )
+        store = Store(intake, admits=_Admission(view.selection), keep=view.keep)
+        backoff = Backoff(base_seconds=0.1, cap_seconds=30.0, rng=self._rng)
+        return Feed(view, store, Watch(self._client, store, view.selection, backoff=backoff))
+
+    def _release(self, feed: Feed) -> None:
+        feed.shares -= 1
+        if not feed.shares:
+            del self._feeds[feed.view]
+            feed.stop()
+
+    async def run(self) -> None:
+        """Run the watches until cancelled; stores asked for meanwhile join in."""
+        if self._group is not None:
+            raise RuntimeError("the cache runs already")
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                for feed in self._feeds.values():
+                    feed.start(group)
+                await asyncio.Event().wait()
+            finally:
+                self._group = None
+
+    async def wait_synced(self, timeout_seconds: float | None = None) -> None:
+        """Return when every store there is holds a complete list.
+
+        Raises:
+            TimeoutError: the message names each kind that is not there yet, and why.
+        """
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                for feed in list(self._feeds.values()):
+                    await feed.watch.synced()
+        except TimeoutError:
+            raise TimeoutError(
+                f"not synced after {timeout_seconds:g} s: {'; '.join(self.unsynced())}"
+            ) from None
+
+    def unsynced(self) -> list[str]:
+        """Return a line for each store that is not complete: what, in which state, and why."""
+        return [
+            f"{feed.view} ({feed.watch.state}{': ' if error else ''}{error})"
+            for feed in self._feeds.values()
+            if not feed.store.synced
+            for error in [feed.watch.last_error]
+        ]
+
+    @property
+    def feeds(self) -> list[Feed]:
+        """Every store and its watch, for probes, metrics and the dump."""
+        return list(self._feeds.values())
+
+    @property
+    def pending(self) -> int:
+        """How many of our own writes and deletions the watches have not reached yet."""
+        return sum(feed.store.pending for feed in self._feeds.values())
+
+    def note_write(self, resource: Resource, raw: bytes) -> None:
+        """Pass the object a write returned, as JSON, to every store it belongs into."""
+        for feed in self._of(resource):
+            feed.store.note_write(raw)
+
+    def note_delete(self, resource: Resource, key: Key, uid: str) -> None:
+        """Tell the stores of a kind that our deletion of an object took effect."""
+        for feed in self._of(resource):
+            feed.store.note_delete(key, uid)
+
+    def _of(self, resource: Resource) -> list[Feed]:
+        return [feed for feed in self._feeds.values() if feed.view.resource == resource]
+
+
+class _Admission:
+    """Tells whether an object we wrote belongs into a store's selection."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._namespace = selection.namespace
+        self._labels = LabelSelector.parse(selection.labels)
+        self._by_fields = bool(selection.fields)
+
+    def __call__(self, entry: Entry) -> bool:
+        # Which fields a server selects by differs per kind: such stores wait for the event.
+        return (
+            not self._by_fields
+            and self._namespace in {"", entry.key.namespace}
+            and self._labels.matches(entry.meta.labels)
+        )

@@ -1,0 +1,256 @@
+"""What of a received object enters a store: from the server's bytes to an `Entry`.
+
+One pass over the bytes reads the metadata and skips the rest; managedFields are cut; a
+transform may drop more. Objects of the wrong shape get in too, as far as they can be named:
+a watch never ends because of one bad object.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+import orjson
+import structlog
+from msgspec import Struct, field
+
+from certwright.kube.identity import Key, Resource
+from certwright.runtime.cache.entry import Entry, Meta, Owner
+from certwright.runtime.cache.managedfields import find, own_entries, rebuild
+
+Transform: TypeAlias = Callable[[bytes], bytes]
+"""Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
+
+Held: TypeAlias = Callable[[Key], Entry | None]
+"""Finds what a store holds."""
+
+_log = structlog.get_logger()
+
+SHARED_STRINGS = 1_000
+"""How many label values are remembered for sharing; the rest is probably unique anyway."""
+SHARED_FIELDS = 100
+"""How many sets of fields are; a controller writes objects of few shapes."""
+
+
+class BrokenJson(ValueError):
+    """Bytes that are no JSON document: the connection garbled or cut them."""
+
+
+class Nameless(ValueError):
+    """A JSON document that is no object of the API: nothing says what it is called."""
+
+
+class Intake:
+    """Turns received objects of one kind into entries.
+
+    *field_managers* are those whose managedFields entries are kept. With *metadata_only* a
+    store keeps nothing but metadata, whether the server sends that or the whole object.
+    """
+
+    def __init__(
+        self,
+        resource: Resource,
+        *,
+        field_managers: Iterable[str] = (),
+        transform: Transform | None = None,
+        metadata_only: bool = False,
+    ) -> None:
+        self.resource = resource
+        self.metadata_only = metadata_only
+        self._managers = frozenset(orjson.dumps(name) for name in field_managers)
+        self._transform = transform
+        self._shared: dict[str, str] = {}
+        self._shared_fields: dict[bytes, bytes] = {}
+        # Lists of built-in kinds leave these two out of their items.
+        kind = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
+        self._type_prefix = kind[:-1] + b","
+
+    def entry(
+        self, raw: bytes, start: int = 0, stop: int | None = None, *, held: Held | None = None
+    ) -> Entry:
+        """Return the entry of the object that stands between *start* and *stop*.
+
+        *held* finds the entry a store has already: the same version is not made twice, and
+        most of what a watch tells us is what we have just written.
+
+        Raises:
+            BrokenJson: the bytes are no JSON document.
+            Nameless: they are, but not one of a named object.
+        """
+        stop = len(raw) if stop is None else stop
+        try:
+            envelope = _ENVELOPE.decode(memoryview(raw)[start:stop])
+        except msgspec.ValidationError:
+            return self._unusual(raw[start:stop])
+        except msgspec.DecodeError as error:
+            raise BrokenJson(f"{self.resource.kind}: {error}") from error
+        found = envelope.metadata
+        if held is not None:
+            known = held(Key(found.namespace, found.name))
+            if known is not None and known.meta.resource_version == found.resource_version:
+                return known
+        return self._finish(raw, found, envelope.kind, (start, stop))
+
+    def departed(self, raw: bytes, start: int, stop: int) -> Entry:
+        """Return what is left of a deleted object: which it was, and its last version.
+
+        Raises:
+            BrokenJson, Nameless: as `entry`.
+        """
+        try:
+            found = _DEPARTED.decode(memoryview(raw)[start:stop]).metadata
+        except msgspec.DecodeError:
+            return self.entry(raw, start, stop)
+        return Entry(Key(found.namespace, found.name), Meta(found.resource_version), b"")
+
+    def _finish(
+        self, raw: bytes, found: "_Metadata", kind: str, span: tuple[int, int], malformed: str = ""
+    ) -> Entry:
+        own_fields = b""
+        managed = found.managed_fields
+        if memoryview(managed):
+            own_fields = self._share_fields(own_entries(managed, self._managers))
+            raw = _cut(raw, managed, *span)
+        else:
+            raw = raw[span[0] : span[1]]
+        if self.metadata_only:
+            if kind != "PartialObjectMetadata":
+                raw = b"".join((_PARTIAL_PREFIX, _PART.decode(raw).metadata, b"}"))
+        elif not kind:
+            raw = self._type_prefix + raw.lstrip()[1:]
+        if self._transform is not None:
+            raw = self._reduced(self._transform, raw, found)
+        meta = Meta(
+            found.resource_version,
+            found.generation,
+            found.deletion_timestamp,
+            self._share(found.labels, found.name),
+            found.finalizers,
+            found.owners,
+        )
+        namespace = self._shared.setdefault(found.namespace, found.namespace)
+        return Entry(Key(namespace, found.name), meta, raw, own_fields, malformed)
+
+    def _reduced(self, transform: Transform, raw: bytes, found: "_Metadata") -> bytes:
+        """Return what a transform makes of an object; all of it if the transform fails."""
+        try:
+            return transform(raw)
+        except Exception as error:  # noqa: BLE001 - somebody else's function
+            _log.warning(
+                "object kept whole, its transform failed",
+                kind=self.resource.kind,
+                key=f"{found.namespace}/{found.name}",
+                error=f"{error!r}",
+            )
+            return raw
+
+    def _share(self, labels: dict[str, str], name: str) -> tuple[str, ...]:
+        """Return labels as pairs, equal values of many objects being one string."""
+        shared = self._shared
+        pairs: list[str] = []
+        for label, value in labels.items():
+            if value == name:
+                pairs += (label, name)
+            elif len(shared) < SHARED_STRINGS:
+                pairs += (label, shared.setdefault(value, value))
+            else:
+                pairs += (label, shared.get(value, value))
+        return tuple(pairs)
+
+    def _share_fields(self, own: bytes) -> bytes:
+        """Return a set of fields, equal ones of many objects being one."""
+        shared = self._shared_fields
+        return shared.get(own, own) if len(shared) >= SHARED_FIELDS else shared.setdefault(own, own)
+
+    def _unusual(self, raw: bytes) -> Entry:
+        """Keep what can be read of an object whose metadata does not have the usual shape."""
+        try:
+            loose = _LOOSE.decode(raw)
+            found, malformed = _read_loosely(loose.metadata)
+        except msgspec.ValidationError as error:
+            raise Nameless(f"{self.resource.kind} without a name: {error}") from error
+        found.managed_fields = _MANAGED.decode(raw).metadata.managed_fields
+        return self._finish(raw, found, str(loose.kind), (0, len(raw)), malformed)
+
+
+def _cut(raw: bytes, managed: msgspec.Raw, start: int, stop: int) -> bytes:
+    """Return the object between *start* and *stop* without managedFields."""
+    span = find(raw, managed, start, stop)
+    if span is None:
+        return rebuild(raw[start:stop])
+    view = memoryview(raw)
+    return b"".join((view[start : span[0]], view[span[1] : stop]))
+
+
+def _read_loosely(metadata: dict[str, Any]) -> tuple["_Metadata", str]:
+    """Return the metadata without its misfits, and what is wrong with the first of those."""
+    given = {name: value for name, value in metadata.items() if value is not None}
+    given.pop("managedFields", None)  # its JSON is wanted, not its value
+    try:
+        return msgspec.convert(given, _Metadata), ""  # nulls were all that was unusual
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        fitting = {name: value for name, value in given.items() if _fits(name, value)}
+        return msgspec.convert(fitting, _Metadata), f"metadata{path.rstrip('`')}: {what}"
+
+
+def _fits(name: str, value: Any) -> bool:
+    try:
+        msgspec.convert({"name": "", name: value}, _Metadata)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+class _Metadata(Struct, gc=False, rename="camel"):
+    """Metadata as the server writes it, as far as it is kept."""
+
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    owners: tuple[Owner, ...] = field(default=(), name="ownerReferences")
+    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
+    """A view of the received bytes; must not outlive them."""
+
+
+class _Envelope(Struct, gc=False):
+    metadata: _Metadata
+    kind: str = ""
+
+
+class _Place(Struct, gc=False, rename="camel"):
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Departed(Struct, gc=False):
+    metadata: _Place
+
+
+class _Loose(Struct):
+    metadata: dict[str, Any]
+    kind: Any = ""
+
+
+class _ManagedFields(Struct, rename="camel"):
+    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
+
+
+class _Managed(Struct):
+    metadata: _ManagedFields
+
+
+class _Part(Struct):
+    metadata: msgspec.Raw
+
+
+_DEPARTED = msgspec.json.Decoder(_Departed)
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_LOOSE = msgspec.json.Decoder(_Loose)
+_MANAGED = msgspec.json.Decoder(_Managed)
+_PART = msgspec.json.Decoder(_Part)
+_PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'

@@ -1,0 +1,142 @@
+"""Entries and the indexes over them: what a store swaps as a whole when it lists anew."""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeAlias
+
+import structlog
+
+from certwright.kube.identity import Key
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.unwanted import ROOM_BYTES, WaitingRoom
+
+IndexFunction: TypeAlias = Callable[[Entry], Iterable[Hashable]]
+"""Names the values an entry is found under. Must be pure: the same entry, the same values."""
+
+_log = structlog.get_logger()
+
+
+class Index:
+    """From a value to the keys of the entries that have it, in order of arrival."""
+
+    def __init__(self, values: IndexFunction) -> None:
+        self.values = values
+        # Most values lead to one key; a dict for each would outweigh the entries themselves.
+        self._keys: dict[Hashable, Key | dict[Key, None]] = {}
+
+    def keys(self, value: Hashable) -> Iterable[Key]:
+        """Return the keys found under a value."""
+        found = self._keys.get(value, ())
+        return (found,) if isinstance(found, Key) else found
+
+    def add(self, entry: Entry) -> None:
+        """Note an entry under each of its values."""
+        self._add(entry.key, self._values_of(entry))
+
+    def discard(self, entry: Entry) -> None:
+        """Forget an entry."""
+        self._discard(entry.key, self._values_of(entry))
+
+    def move(self, old: Entry, new: Entry) -> None:
+        """Note the new version of an entry; most changes concern no index."""
+        before, after = self._values_of(old), self._values_of(new)
+        if before != after:
+            self._discard(old.key, before)
+            self._add(new.key, after)
+
+    def _add(self, key: Key, values: tuple[Hashable, ...]) -> None:
+        for value in values:
+            found = self._keys.get(value)
+            if found is None:
+                self._keys[value] = key
+            elif isinstance(found, dict):
+                found[key] = None
+            else:
+                self._keys[value] = {found: None, key: None}
+
+    def _discard(self, key: Key, values: tuple[Hashable, ...]) -> None:
+        for value in values:
+            found = self._keys.get(value)
+            if isinstance(found, dict):
+                found.pop(key, None)
+            if not found or found == key:
+                self._keys.pop(value, None)
+
+    def _values_of(self, entry: Entry) -> tuple[Hashable, ...]:
+        try:
+            values = tuple(self.values(entry))
+            hash(values)
+        except Exception as error:  # noqa: BLE001 - somebody else's function
+            # An object of a shape the function did not foresee: found under nothing.
+            _log.warning("object left out of an index", key=str(entry.key), error=f"{error!r}")
+            return ()
+        return values
+
+
+class Table:
+    """Entries by key, and every index over them, kept in step.
+
+    Of what was refused, the most recent objects stay at hand, *room* bytes of them.
+    """
+
+    def __init__(self, functions: dict[Hashable, IndexFunction], *, room: int = ROOM_BYTES) -> None:
+        self.entries: dict[Key, Entry] = {}
+        self.refused = WaitingRoom(room)
+        self._indexes = {name: Index(values) for name, values in functions.items()}
+
+    def put(self, entry: Entry) -> None:
+        """Add or replace an entry."""
+        if self._indexes:
+            old = self.entries.get(entry.key)
+            for index in self._indexes.values():
+                if old is None:
+                    index.add(entry)
+                else:
+                    index.move(old, entry)
+        self.entries[entry.key] = entry
+
+    def remove(self, key: Key) -> None:
+        """Drop an entry, if it is there."""
+        self.refused.take(key)
+        old = self.entries.pop(key, None)
+        if old is not None:
+            for index in self._indexes.values():
+                index.discard(old)
+
+    def index(self, name: Hashable, values: IndexFunction) -> Index:
+        """Return an index, building it over the present entries when it is new."""
+        index = self._indexes.get(name)
+        if index is None:
+            index = self._indexes[name] = Index(values)
+            for entry in self.entries.values():
+                index.add(entry)
+        return index
+
+    def empty(self) -> "Table":
+        """Return a table with the same indexes and as much room, and nothing in it."""
+        return Table(self.functions(), room=self.refused.limit)
+
+    def functions(self) -> dict[Hashable, IndexFunction]:
+        """Return what a new table needs to have the same indexes."""
+        return {name: index.values for name, index in self._indexes.items()}
+
+
+def namespace_of(entry: Entry) -> tuple[str]:
+    """Find entries by namespace."""
+    return (entry.key.namespace,)
+
+
+def owners_of(entry: Entry) -> Iterable[str]:
+    """Find entries by the uids of their owners."""
+    return (owner.uid for owner in entry.meta.owners)
+
+
+class LabelValue:
+    """Finds entries by the value of one label."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __call__(self, entry: Entry) -> tuple[str, ...]:
+        """Return the value, if there is one."""
+        value = entry.meta.labels.get(self._label)
+        return () if value is None else (value,)

@@ -1,0 +1,123 @@
+"""Where a watch stands, and what follows from each way it can fail. Pure.
+
+::
+
+    INITIAL ──► STREAMING ──(end-of-list bookmark)──► WATCHING ◄─┐ renewed every 5 to 10 minutes,
+       │            │ refused                            │   └───┘ from the last version
+       └────────► PAGING ──(last page)───────────────────┘
+                                        any failure │
+       BACKING_OFF · MISSING (404) · FORBIDDEN (403) ◄  each waits, longer every time, and goes on:
+                                        from the last version, or, when that is of no use
+                                        any more (410, kind vanished), with a new list
+"""
+
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from certwright.client import TransportError
+from certwright.kube.errors import ApiError, BadRequest, Forbidden, Gone, Invalid, NotFound
+from certwright.kube.identity import Resource
+from certwright.runtime.cache.decode import BrokenJson
+from certwright.runtime.queue.backoff import LONGEST_WAIT_SECONDS
+
+RELIST_AFTER = 3
+"""Failures in a row of the same resumption, after which the version itself is in doubt."""
+
+
+class WatchState(StrEnum):
+    """Where a watch stands; what probes, metrics and the dump show."""
+
+    INITIAL = "initial"
+    """Nothing was asked yet."""
+    STREAMING = "streaming"
+    """A streaming list arrives."""
+    PAGING = "paging"
+    """A list arrives page by page."""
+    WATCHING = "watching"
+    """The store is complete and events arrive."""
+    BACKING_OFF = "backing-off"
+    """The server or the way to it fails; tried again soon."""
+    MISSING = "missing"
+    """The server does not serve the kind: its CRD is not installed."""
+    FORBIDDEN = "forbidden"
+    """This user may not list and watch the kind."""
+    STOPPED = "stopped"
+    """Nobody wants the store any more."""
+
+
+class Stalled(Exception):
+    """The connection is open and silent for longer than any server would be."""
+
+
+class Unlisted(Exception):
+    """A streaming list ended without its end-of-list bookmark."""
+
+
+class Unstreamed(Exception):
+    """The server ignored the request to stream the list and just watches."""
+
+
+WatchFailure: TypeAlias = ApiError | TransportError | BrokenJson | Stalled | Unlisted | Unstreamed
+"""Everything that can go wrong between a server and a store."""
+
+FAILURES = (ApiError, TransportError, BrokenJson, Stalled, Unlisted, Unstreamed)
+
+
+class Remedy(NamedTuple):
+    """What a watch does about a failure."""
+
+    state: WatchState
+    message: str
+    relist: bool = False
+    """The version is of no use: list anew."""
+    use_pages: bool = False
+    """This server does not stream lists: never ask again."""
+    verify: bool = False
+    """Ask how far the server is before going on from the version."""
+    wait_seconds: float = 0.0
+    """What the server asked for; the back-off applies besides."""
+
+
+def judge(error: WatchFailure, resource: Resource, *, streaming: bool, failures: int) -> Remedy:
+    """Decide what follows from a failure.
+
+    *streaming* tells whether a streaming list was under way, *failures* how many attempts
+    in a row have failed, this one included.
+    """
+    message = str(error) or type(error).__name__
+    doubtful = failures >= RELIST_AFTER
+    match error:
+        case NotFound():
+            text = f"the server does not serve {resource.qualified} in {resource.api_version}"
+            hint = "install its CustomResourceDefinition; watched as soon as it appears"
+            return Remedy(WatchState.MISSING, f"{text}; {hint}", relist=True)
+        case Forbidden():
+            hint = f"grant this user list and watch on {resource.qualified}"
+            return Remedy(WatchState.FORBIDDEN, f"{message}; {hint}")
+        case Gone():
+            return Remedy(WatchState.BACKING_OFF, message, relist=True)
+        case BadRequest() | Invalid():
+            return Remedy(WatchState.BACKING_OFF, message, relist=True, use_pages=streaming)
+        case Unstreamed():
+            return Remedy(WatchState.BACKING_OFF, message, use_pages=True)
+        case Stalled() if not streaming:
+            # Either the connection is dead, or the server was restored to before our version:
+            # it neither refuses such a watch nor says anything until it gets there.
+            return Remedy(WatchState.BACKING_OFF, message, verify=True)
+        case Stalled() | Unlisted():
+            return Remedy(WatchState.BACKING_OFF, message, use_pages=streaming and doubtful)
+        case ApiError() if is_too_large(error):
+            # A replica that lags catches up; if none does, history was restored to before.
+            return Remedy(WatchState.BACKING_OFF, message, relist=doubtful)
+        case ApiError():
+            wait = min(error.retry_after or 0.0, LONGEST_WAIT_SECONDS)
+            return Remedy(WatchState.BACKING_OFF, message, wait_seconds=wait)
+        case _:
+            return Remedy(
+                WatchState.BACKING_OFF, message, relist=isinstance(error, BrokenJson) and doubtful
+            )
+
+
+def is_too_large(error: ApiError) -> bool:
+    """Tell whether a server says it does not know our version yet."""
+    return any(cause.reason == "ResourceVersionTooLarge" for cause in error.causes)

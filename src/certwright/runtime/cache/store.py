@@ -1,0 +1,393 @@
+"""The local copy of one kind: what reconciles read instead of the API.
+
+A watch feeds it, listeners hear of every change, readers get entries by key or by index.
+It never goes back: an event or a list older than what the store already holds of an object,
+from the watch or from our own writes, changes nothing.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+import structlog
+
+from certwright.kube.identity import Key, Resource
+from certwright.runtime.cache.decode import BrokenJson, Intake, Nameless, Transform
+from certwright.runtime.cache.entry import Entry, Meta, Owner
+from certwright.runtime.cache.indexes import (
+    Index,
+    IndexFunction,
+    LabelValue,
+    Table,
+    namespace_of,
+    owners_of,
+)
+from certwright.runtime.cache.unwanted import WaitingRoom
+
+__all__ = [
+    "Difference",
+    "Entry",
+    "IndexFunction",
+    "Intake",
+    "Listener",
+    "Meta",
+    "Owner",
+    "Store",
+    "Transform",
+]
+
+Listener: TypeAlias = Callable[[Entry | None, Entry | None], None]
+"""Called with the old and the new entry of every change; None stands for "not there".
+
+A plain function that enqueues keys. It must not raise and must not change the store.
+"""
+
+Interest: TypeAlias = Callable[[Entry], bool]
+"""Says whether a store is to hold an object it does not hold yet. Must not raise."""
+
+_log = structlog.get_logger()
+
+
+class Difference(NamedTuple):
+    """One difference between two states of a store."""
+
+    old: Entry | None
+    new: Entry | None
+
+
+class _Tombstone(NamedTuple):
+    """An object we deleted: its events, late ones included, are not to bring it back."""
+
+    uid: str
+    marked: bool = False
+    """A bookmark has arrived since."""
+
+
+class Store:
+    """Entries of one kind (or a selection of it), indexed, kept current by a watch.
+
+    Read-your-own-writes: whoever writes through the client passes the answer to
+    `note_write`; from then on no reader gets an older version, however late the watch is.
+    Versions are compared as integers; where a server uses opaque ones, the event decides.
+    *admits* tells whether an object we wrote belongs into the store's selection. What *keep*
+    does not want is not taken in, as if it did not exist, but see `admit`; what is in stays
+    until it is deleted or discarded.
+    """
+
+    def __init__(
+        self,
+        intake: Intake,
+        *,
+        indexes: Mapping[str, IndexFunction] | None = None,
+        admits: Callable[[Entry], bool] = lambda _: True,
+        keep: Interest | None = None,
+    ) -> None:
+        self.intake = intake
+        self._admits = admits
+        self._keep = keep
+        self.synced = False
+        """True once a complete list has arrived and every listener has heard of it."""
+        self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
+        self._listeners: list[Listener] = []
+        self._ahead: dict[Key, int] = {}  # own writes the watch has not reached
+        self._gone: dict[Key, _Tombstone] = {}  # objects we deleted and may still hear of
+        self._purged = 0  # every deletion up to this version has been heard of
+
+    # Reading
+
+    @property
+    def resource(self) -> Resource:
+        """The kind of the entries."""
+        return self.intake.resource
+
+    def __len__(self) -> int:
+        return len(self._table.entries)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._table.entries
+
+    def get(self, key: Key) -> Entry | None:
+        """Return the entry at a key."""
+        return self._table.entries.get(key)
+
+    def keys(self) -> list[Key]:
+        """Return all keys, oldest arrival first."""
+        return list(self._table.entries)
+
+    def items(self) -> list[Entry]:
+        """Return all entries, oldest arrival first."""
+        return list(self._table.entries.values())
+
+    def by_namespace(self, namespace: str) -> list[Entry]:
+        """Return the entries of one namespace. Takes time in proportion to the result."""
+        return self._find("namespace", namespace_of, namespace)
+
+    def by_owner(self, uid: str) -> list[Entry]:
+        """Return the entries that name this uid as an owner."""
+        return self._find("owner", owners_of, uid)
+
+    def by_label(self, label: str, value: str) -> list[Entry]:
+        """Return the entries that carry this label; each label asked for gets an index."""
+        return self._find(("label", label), LabelValue(label), value)
+
+    def by_index(self, name: str, value: Hashable) -> list[Entry]:
+        """Return the entries a user's index function puts under this value."""
+        functions = self._table.functions()
+        if ("user", name) not in functions:
+            known = ", ".join(sorted(n[1] for n in functions if isinstance(n, tuple)))
+            raise KeyError(f"{self.resource.kind} store has no index {name!r}; it has: {known}")
+        return self._find(("user", name), functions[("user", name)], value)
+
+    def add_index(self, name: str, values: IndexFunction) -> None:
+        """Add a user's index, over what is there and what comes.
+
+        Raises:
+            ValueError: the name is taken by another function.
+        """
+        if self._table.index(("user", name), values).values is not values:
+            raise ValueError(
+                f"{self.resource.kind} store has another index {name!r} already; "
+                "whoever shares a store shares its index functions, or picks another name"
+            )
+
+    @property
+    def malformed(self) -> dict[Key, str]:
+        """The entries whose metadata came in the wrong shape, and what is wrong."""
+        return {e.key: e.malformed for e in self._table.entries.values() if e.malformed}
+
+    @property
+    def pending(self) -> int:
+        """How many of our own writes and deletions the watch has not reached yet."""
+        return len(self._ahead) + len(self._gone)
+
+    def _find(self, name: Hashable, values: IndexFunction, value: Hashable) -> list[Entry]:
+        index: Index = self._table.index(name, values)
+        entries = self._table.entries
+        return [entries[key] for key in index.keys(value)]
+
+    # Listening
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call a listener on every change, starting with what is there; return how to stop."""
+        self._listeners.append(listener)
+        for entry in self.items():
+            listener(None, entry)
+        return lambda: self._listeners.remove(listener)
+
+    def notify(self, changes: Iterable[Difference]) -> None:
+        """Tell the listeners of changes that `swap` made.
+
+        A list shows of an object deleted and created again only the successor: the two are
+        told apart here, because a predicate that compares them would compare strangers.
+        """
+        for old, new in changes:
+            replaced = old is not None and new is not None and old.uid != new.uid
+            for change in ((old, None), (None, new)) if replaced else ((old, new),):
+                for listener in self._listeners:
+                    listener(*change)
+
+    # Changing
+
+    def upsert(self, entry: Entry) -> bool:
+        """Take in an object as the watch delivered it; False when it is nothing new."""
+        key = entry.key
+        if self._gone and self._is_echo_of_deleted(entry):
+            return False
+        old = self._table.entries.get(key)
+        if old is not None and not _is_newer(entry, old):
+            return False
+        if old is None and self._keep is not None and not self._keep(entry):
+            self._table.refused.put(entry)
+            return False
+        self._table.put(entry)
+        for listener in self._listeners:
+            listener(old, entry)
+        return True
+
+    def delete(self, entry: Entry) -> bool:
+        """Drop an object the watch reported as deleted; False when a newer one is there."""
+        self._gone.pop(entry.key, None)
+        self._purged = max(self._purged, version_number(entry.meta.resource_version) or 0)
+        old = self._table.entries.get(entry.key)
+        if old is None:
+            self._table.refused.take(entry.key)
+            return False
+        if _is_older(entry, old):
+            return False
+        self._table.remove(entry.key)
+        for listener in self._listeners:
+            listener(old, None)
+        return True
+
+    def stage(self) -> "Table":
+        """Return an empty table with this store's indexes, to be filled by a list."""
+        return self._table.empty()
+
+    def swap(
+        self, staged: "Table", version: int | None, *, restored: bool = False
+    ) -> list[Difference]:
+        """Put a complete list in place of everything, at once; return what changed.
+
+        *version* is that of the list. Own writes the list does not know yet stay, unless
+        the server's history was *restored* to an earlier state, which undoes them.
+        The caller passes the changes to `notify`.
+        """
+        if restored:
+            self._ahead.clear()
+            self._gone.clear()
+        self._purged = version or 0
+        before = self._table.entries
+        for key, floor in self._ahead.items():
+            known = before.get(key)
+            if known is not None and (version is None or floor > version):
+                staged.put(known)
+        for key, tombstone in list(self._gone.items()):
+            listed = staged.entries.get(key)
+            if listed is not None and listed.uid == tombstone.uid:
+                staged.remove(key)
+            else:
+                del self._gone[key]
+        for key in before if self._keep is not None else ():
+            if (admitted := staged.refused.take(key)) is not None:  # since it was listed
+                staged.put(admitted)
+        for name, values in self._table.functions().items():
+            staged.index(name, values)  # asked for since the list began
+        self._table = staged
+        changes = [
+            Difference(old, new)
+            for key, new in staged.entries.items()
+            if (old := before.get(key)) is not new
+        ]
+        changes += [
+            Difference(old, None) for key, old in before.items() if key not in staged.entries
+        ]
+        return changes
+
+    def replace(self, entries: Iterable[Entry], version: int | None = None) -> None:
+        """Take in a complete list in one step: stage, swap, notify."""
+        staged = self.stage()
+        for entry in entries:
+            self.put_into(staged, entry)
+        self.notify(self.swap(staged, version))
+        if version is not None:
+            self.reached(version)
+
+    def put_into(self, staged: "Table", entry: Entry) -> None:
+        """Put an object of a list under way into its table, unless it is not wanted."""
+        known = self._known(entry)
+        held = entry.key in self._table.entries
+        if held or self._keep is None or self._keep(known):
+            staged.put(known)
+        else:
+            staged.refused.put(known)
+
+    def _known(self, entry: Entry) -> Entry:
+        """Return the entry already held for the very same version, else the one given.
+
+        The bytes are compared too: a server restored from a backup gives versions out again.
+        """
+        old = self._table.entries.get(entry.key)
+        if (
+            old is not None
+            and old.meta.resource_version == entry.meta.resource_version
+            and old.raw == entry.raw
+        ):
+            return old
+        return entry
+
+    def reached(self, version: int) -> None:
+        """Note that the watch has delivered everything up to this version."""
+        if self._ahead:
+            self._ahead = {key: floor for key, floor in self._ahead.items() if floor > version}
+
+    def marked(self) -> None:
+        """Note a bookmark: what happened before it was sent has been delivered.
+
+        The first one after a deletion may have been sent before it, the second was not. An
+        event that has not come by then was lost, and nobody waits for it any longer.
+        """
+        if self._gone:
+            self._gone = {
+                key: _Tombstone(tombstone.uid, marked=True)
+                for key, tombstone in self._gone.items()
+                if not tombstone.marked
+            }
+
+    def admit(self, key: Key) -> Entry | None:
+        """Take in what *keep* refused and wants by now, if it is still at hand; tell nobody."""
+        entry = self._table.refused.take(key)
+        if entry is not None and key not in self._table.entries:
+            self._table.put(entry)
+        return self._table.entries.get(key)
+
+    def is_at_hand(self, key: Key) -> bool:
+        """Say whether `admit` would find what *keep* refused."""
+        return key in self._table.refused
+
+    def refuse_for_good(self) -> None:
+        """Keep nothing at hand of what *keep* refuses: nobody is going to `admit` it."""
+        self._table.refused = WaitingRoom(0)
+
+    def discard(self, key: Key) -> None:
+        """Drop an object that *keep* no longer wants, without telling anybody."""
+        self._ahead.pop(key, None)
+        entry = self._table.entries.get(key)
+        if entry is not None:
+            self._table.remove(key)
+            self._table.refused.put(entry)
+
+    # Own writes
+
+    def note_write(self, raw: bytes) -> None:
+        """Take in the object a write returned, so that no reader gets an older one.
+
+        A version that cannot be compared, an object that cannot be read, and one that does
+        not (or no longer) belong into this store are left to the watch. So is an object that
+        is not here although the watch is past its version: it was deleted before the answer
+        arrived, and no event will come to say so again.
+        """
+        try:
+            entry = self.intake.entry(raw, held=self.get)
+        except (BrokenJson, Nameless) as error:
+            _log.warning("answer to a write cannot be read", error=str(error))
+            return
+        floor = version_number(entry.meta.resource_version)
+        if floor is None or (floor <= self._purged and entry.key not in self._table.entries):
+            return
+        if self._admits(entry) and self.upsert(entry):
+            self._ahead[entry.key] = floor
+
+    def note_delete(self, key: Key, uid: str) -> None:
+        """Note that our deletion of an object took effect: no reader gets it any more."""
+        old = self._table.entries.get(key)
+        if old is None or old.uid != uid:
+            return
+        self._ahead.pop(key, None)
+        self._gone[key] = _Tombstone(uid)
+        self._table.remove(key)
+        for listener in self._listeners:
+            listener(old, None)
+
+    def _is_echo_of_deleted(self, entry: Entry) -> bool:
+        tombstone = self._gone.get(entry.key)
+        if tombstone is not None and tombstone.uid != entry.uid:
+            del self._gone[entry.key]  # a new object took the name
+        return tombstone is not None and tombstone.uid == entry.uid
+
+
+def version_number(resource_version: str) -> int | None:
+    """Return a resourceVersion as a number, or None when this server's cannot be compared."""
+    return int(resource_version) if resource_version.isdecimal() else None
+
+
+def _is_newer(entry: Entry, old: Entry) -> bool:
+    given, held = entry.meta.resource_version, old.meta.resource_version
+    if given == held:
+        return False
+    if given.isdecimal() and held.isdecimal():
+        return int(given) > int(held)
+    return True
+
+
+def _is_older(entry: Entry, old: Entry) -> bool:
+    given, held = entry.meta.resource_version, old.meta.resource_version
+    return given.isdecimal() and held.isdecimal() and int(given) < int(held)

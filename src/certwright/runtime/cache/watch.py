@@ -1,0 +1,355 @@
+"""Keeping one store current: list, watch, and every way both can fail.
+
+A `Watch` never gives up and never raises for anything a server or network does; what it
+does instead is its `state`, for everybody to see. `certwright.runtime.cache.state` draws the
+states and decides what follows from a failure.
+
+Versions: a list asks for the most recent state, never for "any"; a watch goes on from the
+last version seen; a list that comes back older than what was seen means that the server's
+history was restored from a backup, and replaces everything. After silence the server is asked
+how far it is, because a watch from a version it has not reached is not refused but silent.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import AsyncExitStack, aclosing, suppress
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+import structlog
+
+from certwright.client import Client, ConnectFailed, Selection, TransportError, WatchOptions
+from certwright.kube.errors import Unauthorized
+from certwright.runtime.cache.decode import BrokenJson, Nameless
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.events import Bookmark, ObjectEvent, read_event
+from certwright.runtime.cache.indexes import Table
+from certwright.runtime.cache.state import (
+    FAILURES,
+    Stalled,
+    Unlisted,
+    Unstreamed,
+    WatchFailure,
+    WatchState,
+    judge,
+)
+from certwright.runtime.cache.store import Difference, Store, version_number
+from certwright.runtime.queue.backoff import Backoff, spread
+
+STALL_SECONDS = 75.0
+"""Servers send a bookmark about every minute; longer silence is a dead connection."""
+HEALTHY_SECONDS = 10.0
+"""A connection that was alive this long ends the count of failures: its end is no trouble."""
+RENEWAL_SECONDS = (300.0, 600.0)
+"""When we ask the server to end a watch: spread, so that not all are renewed at once."""
+UNREACHED_SECONDS = 5.0
+"""The longest pause while nothing reaches the server: attempts cost it nothing, and when it is
+back everybody waits for us."""
+TURN_BYTES = 400_000
+"""How much is taken in before the rest of the event loop has a turn: about 2 ms."""
+EVENT_BYTES = 2_000
+"""What an event costs besides its length, in the same currency."""
+CHANGES_PER_TURN = 200
+
+_log = structlog.get_logger()
+T = TypeVar("T")
+
+
+class WatchStatus(NamedTuple):
+    """What is known about a watch at one moment."""
+
+    state: WatchState
+    synced: bool
+    objects: int
+    resource_version: str
+    silent_seconds: float | None
+    """How long ago the server last said anything; None before it ever did."""
+    last_error: str
+    failures: int
+    lists: int
+    restores: int
+    """How often the server's history went backwards."""
+    skipped: int
+    """How many objects could not even be named."""
+
+
+class Watch:
+    """Feeds one store from one selection of one kind, as long as `run` runs."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: Store,
+        selection: Selection,
+        *,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.store = store
+        self.selection = selection
+        self.state = WatchState.INITIAL
+        self.last_error = ""
+        self._client = client
+        self._backoff = backoff or Backoff(base_seconds=0.1, cap_seconds=30.0)
+        cap = min(self._backoff.cap_seconds, UNREACHED_SECONDS)
+        self._unreached = replace(self._backoff, cap_seconds=cap)
+        self._version = ""  # where to go on; empty when a list is due
+        self._highest = 0  # the highest version ever seen, lists or not
+        self._in_doubt = False  # whether the server has reached that version at all
+        self._pages_only = False
+        self._staged: Table | None = None  # the list under way
+        self._failures = 0
+        self._heard: float | None = None
+        self._watching_since: float | None = None
+        self._synced = asyncio.Event()
+        self._poked = asyncio.Event()
+        self._turn = 0
+        self._lists = self._restores = self._skipped = 0
+
+    def status(self) -> WatchStatus:
+        """Return what is known about the watch now. Needs the running loop."""
+        now = asyncio.get_running_loop().time()
+        return WatchStatus(
+            state=self.state,
+            synced=self.store.synced,
+            objects=len(self.store),
+            resource_version=self._version,
+            silent_seconds=None if self._heard is None else now - self._heard,
+            last_error=self.last_error,
+            failures=self._failures,
+            lists=self._lists,
+            restores=self._restores,
+            skipped=self._skipped,
+        )
+
+    def poke(self) -> None:
+        """Try again now, if the watch waits: what it waited for may have appeared."""
+        self._poked.set()
+
+    def stop(self) -> None:
+        """Note that nobody wants the store any more; whoever waits for it is let go."""
+        self.state = WatchState.STOPPED
+        self._synced.set()
+
+    async def synced(self) -> None:
+        """Return as soon as the store holds a complete list, or the watch was stopped."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Keep the store current until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._poked.clear()  # from here on a poke means: once more
+            self._watching_since = None
+            failure: WatchFailure | None = None
+            try:
+                await self._connect()
+            except FAILURES as error:
+                failure = error
+            healthy = self._was_healthy(loop.time(), failure)
+            if healthy:
+                self._failures = 0
+            if failure is not None or not healthy:
+                self._failures += 1
+            wait = 0.0 if failure is None else self._settle(failure)
+            self._staged = None
+            backoff = self._unreached if isinstance(failure, ConnectFailed) else self._backoff
+            await self._pause(max(wait, backoff.delay(max(1, self._failures))))
+
+    def _was_healthy(self, now: float, failure: WatchFailure | None) -> bool:
+        """Tell whether the connection that just ended watched for a while.
+
+        How long the list before it took does not count: a list that is outdated as soon as
+        it is complete must not be repeated without pause. An idle connection was well until
+        it was cut; one that fell silent, until its last byte.
+        """
+        if self._watching_since is None:
+            return False
+        ended = self._heard if isinstance(failure, Stalled) and self._heard is not None else now
+        return ended - self._watching_since >= HEALTHY_SECONDS
+
+    def _settle(self, failure: WatchFailure) -> float:
+        """Take in what follows from a failure; return the seconds the server asked for."""
+        resource = self.store.resource
+        streaming = self._staged is not None
+        remedy = judge(failure, resource, streaming=streaming, failures=self._failures)
+        if remedy.relist:
+            self._version = ""
+        self._in_doubt = self._in_doubt or remedy.verify
+        self._pages_only = self._pages_only or remedy.use_pages
+        if (remedy.state, remedy.message) != (self.state, self.last_error):
+            human = remedy.state in {WatchState.MISSING, WatchState.FORBIDDEN}
+            hopeless = isinstance(failure, TransportError | Unauthorized) and not self.store.synced
+            log = _log.warning if human or hopeless else _log.info
+            log("watch interrupted", kind=str(resource), state=remedy.state, error=remedy.message)
+        self.state, self.last_error = remedy.state, remedy.message
+        return remedy.wait_seconds
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._poked.wait()
+
+    async def _connect(self) -> None:
+        """List if need be, then watch until the server ends the connection."""
+        if self._in_doubt and self._version:
+            await self._verify()
+        if not self._version and self._pages_only:
+            await self._list_pages()
+        listing = not self._version
+        self._staged = self.store.stage() if listing else None
+        options = WatchOptions(
+            resource_version=self._version,
+            initial_events=listing,
+            timeout_seconds=int(spread(*RENEWAL_SECONDS, self._backoff.rng)),
+            metadata_only=self.store.intake.metadata_only,
+        )
+        async with AsyncExitStack() as stack:
+            watch = self._client.watch(self.store.resource, self.selection, options)
+            lines = await _in_time(stack.enter_async_context(watch))
+            self._enter(WatchState.STREAMING if listing else WatchState.WATCHING)
+            while (batch := await _in_time(anext(lines, None))) is not None:
+                self._hear()
+                await self._take_batch(batch)
+        if self._staged is not None:
+            raise Unlisted("the streaming list ended before it was complete")
+
+    async def _verify(self) -> None:
+        """Have the list be made anew if the server is not even where our version is."""
+        pages = self._client.pages(self.store.resource, self.selection, limit=1, metadata_only=True)
+        async with aclosing(pages):
+            page = await _in_time(anext(pages))
+        current = version_number(page.metadata.resource_version)
+        if current is not None and current < self._highest:
+            self._version = ""
+        self._in_doubt = False
+
+    def _enter(self, state: WatchState) -> None:
+        self.state, self.last_error = state, ""
+        self._hear()
+        if state is WatchState.WATCHING:
+            self._watching_since = self._heard
+
+    def _hear(self) -> None:
+        self._heard = asyncio.get_running_loop().time()
+
+    async def _list_pages(self) -> None:
+        staged = self.store.stage()
+        version = ""
+        pages = self._client.pages(
+            self.store.resource, self.selection, metadata_only=self.store.intake.metadata_only
+        )
+        while (page := await _in_time(anext(pages, None))) is not None:
+            self._enter(WatchState.PAGING)
+            for item in page.items:
+                raw = bytes(item)
+                try:
+                    self.store.put_into(staged, self.store.intake.entry(raw))
+                except Nameless as error:
+                    self._skip(error)
+                if self._ends_turn(raw):
+                    await asyncio.sleep(0)
+            version = page.metadata.resource_version
+        await self._complete(staged, version)
+
+    async def _take_batch(self, lines: list[bytes]) -> None:
+        for line in lines:
+            event = self._read_event(line)
+            if isinstance(event, ObjectEvent):
+                if self._staged is None:
+                    self._apply(event.entry, deleted=event.deleted)
+                else:
+                    self._stage(self._staged, event.entry, deleted=event.deleted)
+            elif event is not None:
+                if self._staged is None:
+                    self._advance(event.resource_version)
+                    self.store.marked()
+                elif event.ends_list:
+                    await self._complete(self._staged, event.resource_version)
+                    self._enter(WatchState.WATCHING)
+                else:
+                    raise Unstreamed("the server watches without streaming the list first")
+            if self._ends_turn(line):
+                await asyncio.sleep(0)
+        if self._staged is None and self._version.isdecimal():
+            self.store.reached(self._highest)
+
+    def _read_event(self, line: bytes) -> ObjectEvent | Bookmark | None:
+        try:
+            return read_event(line, self.store.intake, self.store.get)
+        except Nameless as error:
+            self._skip(error)
+            return None
+
+    def _stage(self, staged: Table, entry: Entry, *, deleted: bool) -> None:
+        if deleted:
+            staged.remove(entry.key)
+        else:
+            self.store.put_into(staged, entry)
+
+    def _apply(self, entry: Entry, *, deleted: bool) -> None:
+        if deleted:
+            self.store.delete(entry)
+        else:
+            self.store.upsert(entry)
+        self._advance(entry.meta.resource_version)
+
+    def _advance(self, version: str) -> None:
+        """Move on to a version; a late or repeated event does not move back."""
+        number = version_number(version)
+        if number is None:
+            self._version = version or self._version
+        elif number > self._highest or not self._version.isdecimal():
+            self._highest = number
+            self._version = version
+
+    async def _complete(self, staged: Table, version: str) -> None:
+        """Put a complete list in place, tell the listeners, open the barrier."""
+        if not version:
+            raise BrokenJson(f"the list of {self.store.resource.kind} has no resourceVersion")
+        number = version_number(version)
+        restored = number is not None and number < self._highest
+        if restored:
+            self._restores += 1
+            _log.warning(
+                "the server's history was restored to an earlier state; everything listed anew",
+                kind=str(self.store.resource),
+                seen=self._highest,
+                listed=number,
+            )
+        changes = self.store.swap(staged, number, restored=restored)
+        self._staged = None
+        self._version = version
+        self._highest = number or 0
+        self._lists += 1
+        self.store.reached(self._highest)
+        await self._tell(changes)
+        self.store.synced = True
+        self._synced.set()
+
+    async def _tell(self, changes: list[Difference]) -> None:
+        for first in range(0, len(changes), CHANGES_PER_TURN):
+            self.store.notify(changes[first : first + CHANGES_PER_TURN])
+            await asyncio.sleep(0)
+
+    def _ends_turn(self, taken: bytes) -> bool:
+        """Tell whether enough was taken in for the rest of the loop to have its turn."""
+        self._turn += len(taken) + EVENT_BYTES
+        if self._turn < TURN_BYTES:
+            return False
+        self._turn = 0
+        return True
+
+    def _skip(self, error: Nameless) -> None:
+        self._skipped += 1
+        _log.warning("object skipped", error=str(error))
+
+
+async def _in_time(answer: Awaitable[T]) -> T:
+    """Wait for something from the server, but not for ever."""
+    try:
+        async with asyncio.timeout(STALL_SECONDS):
+            return await answer
+    except TimeoutError:
+        raise Stalled(
+            f"no bytes for {STALL_SECONDS:.0f} s; the connection is dead, opening another"
+        ) from None

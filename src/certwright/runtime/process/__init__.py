@@ -1,0 +1,1 @@
+"""The process itself: event loop, threads, signals, memory and stalls."""

@@ -1,0 +1,379 @@
+"""One controller at work: changes become keys, keys become calls of its reconcile function.
+
+This module is the boundary to other people's code. Whatever a reconcile, mapper, predicate or
+source does — raise anything, never return, ignore its cancellation, block — the process lives
+on, the other keys are worked on, and the damage is visible in logs, metrics and events.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from enum import StrEnum
+from types import TracebackType
+
+import structlog
+
+from certwright.kube import Key
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.store import Listener
+from certwright.runtime.context import Context, Surroundings
+from certwright.runtime.controller import Controller
+from certwright.runtime.errors import DeadlineExceeded
+from certwright.runtime.outcome import Outcome
+from certwright.runtime.process import stalls
+from certwright.runtime.process.stalls import StallMonitor
+from certwright.runtime.queue.backoff import Backoff
+from certwright.runtime.queue.inflight import Flight, Stop
+from certwright.runtime.queue.queue import Priority, Queue, QueueShutDown
+from certwright.runtime.queue.settlement import Fault, Next, Verdict, settle
+from certwright.runtime.serve.metrics import ControllerMetrics
+from certwright.runtime.triggers import Source, Trigger
+
+PATIENCE_SECONDS = 10.0
+"""How long a cancelled reconcile may take to end before its worker is given up."""
+
+CUT_OFF_SECONDS = 1.0
+"""How long a reconcile cancelled by a shutdown may take to end."""
+
+CRASHES = (Exception, SystemExit, BaseExceptionGroup)
+"""What somebody else's code may raise without taking the process down."""
+
+KEYS_PER_TURN = 1000
+"""How many keys a resync queues before the rest of the event loop has a turn."""
+
+
+class Workers:
+    """Runs one controller. Paused until `resume`; one instance runs once."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        surroundings: Surroundings,
+        queue: Queue[Key],
+        metrics: ControllerMetrics,
+        monitor: StallMonitor,
+    ) -> None:
+        self.controller = controller
+        self.queue = queue
+        self.flights: dict[Key, Flight] = {}
+        self._around = surroundings
+        self._metrics = metrics
+        self._monitor = monitor
+        self._primary = surroundings.stores[controller.resource]
+        self._deadline = controller.deadline.total_seconds()
+        self._open = asyncio.Event()
+        self._everybody = asyncio.Event()  # every object is to be looked at
+        self._conflicts: dict[Key, int] = {}
+        self._crashes: dict[Key, str] = {}  # a traceback is worth its lines once
+        self._replacements = 0
+        self._group: asyncio.TaskGroup | None = None
+        self._log = structlog.get_logger().bind(controller=controller.name)
+        self._verbose = structlog.is_configured() and self._log.is_enabled_for(logging.DEBUG)
+        metrics.workers.set(controller.workers)
+
+    @property
+    def paused(self) -> bool:
+        """True while no keys are handed out."""
+        return not self._open.is_set()
+
+    @property
+    def lost(self) -> int:
+        """How many workers are held by a reconcile that ignores its cancellation."""
+        return sum(flight.lost for flight in self.flights.values())
+
+    @property
+    def dead(self) -> bool:
+        """True when all workers and all their replacements are lost."""
+        return self.lost >= 2 * self.controller.workers
+
+    # Life
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            for source in self.controller.sources:
+                group.create_task(self._pump(source))
+            period = self.controller.resync
+            group.create_task(self._resync(period.total_seconds() if period else None))
+            for _ in range(self.controller.workers):
+                group.create_task(self._work())
+
+    def resume(self) -> None:
+        """Start handing out keys."""
+        self._open.set()
+
+    def pause(self) -> None:
+        """Hand out no more keys and cancel what is under way; its keys stay queued."""
+        self._open.clear()
+        for flight in self.flights.values():
+            flight.stop(Stop.PAUSE)
+
+    async def drain(self, grace_seconds: float) -> bool:
+        """Start nothing new, let what is under way end within a grace period, then cancel it.
+
+        Returns whether it has ended: a reconcile that ignores its cancellation has not.
+        """
+        self.queue.shut_down()
+        if not await self._have_ended(grace_seconds):
+            for key in self.flights:
+                self._log.warning("reconcile cut off by shutdown", key=str(key))
+            self.pause()
+        return await self._have_ended(CUT_OFF_SECONDS)
+
+    async def _have_ended(self, within_seconds: float) -> bool:
+        tasks = {flight.task for flight in self.flights.values() if flight.task is not None}
+        if not tasks:
+            return True
+        _, late = await asyncio.wait(tasks, timeout=within_seconds)
+        return not late
+
+    # Changes become keys
+
+    def listener(self, trigger: Trigger) -> Listener:
+        """Return the function that turns changes of a store into queued keys."""
+        store = self._around.stores[trigger.watched.resource]
+        add = self.queue.add
+
+        def on_change(old: Entry | None, new: Entry | None) -> None:
+            priority = Priority.FRESH if store.synced else Priority.RESYNC
+            try:
+                for key in trigger.keys(old, new):
+                    add(key, priority)
+            except CRASHES as error:  # somebody else's mapper or predicate
+                self._mapper_failed(trigger, new or old, error)
+
+        return on_change
+
+    def _mapper_failed(self, trigger: Trigger, changed: Entry | None, error: BaseException) -> None:
+        """Lose nothing: whom the change concerns is unknown, so it concerns everybody."""
+        self._metrics.mapper_errors.inc()
+        self._log.error(
+            "mapper failed, every object is looked at instead",
+            kind=trigger.watched.resource.kind,
+            changed=str(changed.key) if changed else "",
+            exc_info=error,
+        )
+        self._everybody.set()  # once for all changes of a burst
+
+    async def _resync(self, period_seconds: float | None) -> None:
+        """Look at everything: when asked to, and every now and then if there is a period."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(period_seconds):
+                    await self._everybody.wait()
+            self._everybody.clear()
+            for number, entry in enumerate(self._primary.items(), start=1):
+                self.queue.add(entry.key, Priority.RESYNC)
+                if not number % KEYS_PER_TURN:
+                    await asyncio.sleep(0)
+
+    async def _pump(self, source: Source) -> None:
+        """Queue what a source yields; start it again, later each time, when it fails."""
+        backoff, failures = Backoff(1.0, 300.0, rng=self._around.rng), 0
+        while True:
+            try:
+                async for key in source(Context(self._around)):
+                    self.queue.add(key)
+                    failures = 0
+                return
+            except (*CRASHES, asyncio.CancelledError) as error:
+                if _is_cancelled():
+                    raise
+                failures += 1
+                self._metrics.mapper_errors.inc()
+                self._log.error("source failed, starting it again", exc_info=error)
+            await asyncio.sleep(backoff.delay(failures))
+
+    # Keys become reconciles
+
+    async def _work(self) -> None:
+        while not self.queue.is_shut_down:
+            await self._open.wait()
+            try:
+                key = await self.queue.get()
+            except QueueShutDown:
+                return
+            try:
+                if not self._open.is_set():
+                    self.queue.add(key)  # leadership was lost while this worker waited
+                elif await self._fly(key) is _Worker.REPLACED:
+                    return
+            finally:
+                self.queue.done(key)
+
+    async def _fly(self, key: Key) -> "_Worker":
+        """Reconcile one key and settle how it ended."""
+        loop, clock = asyncio.get_running_loop(), self._around.clock
+        flight = self.flights[key] = Flight(self.controller.name, key, clock.monotonic())
+        timer = loop.call_later(self._deadline, self._overdue, flight)
+        try:
+            ended = await self._call(flight)
+        finally:
+            timer.cancel()
+            del self.flights[key]
+        if ended is None:
+            self.queue.add(key)
+        else:
+            self._settle(key, ended, clock.monotonic() - flight.started)
+        if flight.lost:
+            self._metrics.stuck.dec()
+        if not flight.replaced:
+            return _Worker.KEPT
+        self._replacements -= 1
+        return _Worker.REPLACED
+
+    async def _call(self, flight: Flight) -> Outcome | BaseException | None:
+        """Call the reconcile function; return how it ended, None if it was paused.
+
+        Raises:
+            CancelledError: the worker itself is to end.
+        """
+        try:
+            body = self.controller.reconcile(Context(self._around, flight.key), flight.key)
+            if not asyncio.iscoroutine(body):
+                raise TypeError(f"reconcile must be an async function; it returned {body!r}")
+            ended = await self._monitor.drive(flight, body)
+            if not isinstance(ended, Outcome):
+                raise TypeError(
+                    f"reconcile returned {ended!r}; it must return DONE, WAIT or again(after=…)"
+                )
+            flight.land()
+            return ended
+        except asyncio.CancelledError as error:
+            if flight.stopped is None:
+                if flight.task is not None and flight.task.cancelling():
+                    raise
+                return error  # raised by the reconcile itself: nobody cancelled this worker
+            flight.land()
+            if flight.task is not None and flight.task.cancelling():
+                raise
+            if flight.stopped is Stop.PAUSE:
+                return None
+            return DeadlineExceeded(f"no result within {self._deadline:g} s")
+        except CRASHES as error:
+            flight.land()
+            return error
+
+    def _overdue(self, flight: Flight) -> None:
+        flight.stop(Stop.DEADLINE)
+        asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._give_up, flight)
+
+    def _give_up(self, flight: Flight) -> None:
+        """Replace the worker of a reconcile that ignores its cancellation.
+
+        The key stays with the old worker, so it is never reconciled twice at a time. There
+        are at most as many replacements as workers: a defect does not become a leak.
+        """
+        if self.flights.get(flight.key) is not flight or self._group is None:
+            return
+        flight.lost = True
+        flight.replaced = self._replacements < self.controller.workers
+        self._metrics.stuck.inc()
+        self._log.error(
+            "reconcile ignores its cancellation",
+            key=str(flight.key),
+            seconds=round(self._around.clock.monotonic() - flight.started, 1),
+            where=[str(frame) for frame in flight.task.get_stack()] if flight.task else [],
+            worker="replaced" if flight.replaced else "lost",
+        )
+        if flight.replaced:
+            self._replacements += 1
+            self._group.create_task(self._work())
+
+    # Endings become what happens next
+
+    def _settle(self, key: Key, ended: Outcome | BaseException, seconds: float) -> None:
+        failures = self.queue.failures(key) + self._conflicts.get(key, 0)
+        verdict = settle(ended, failures)
+        match verdict.next:
+            case Next.REST | Next.LATER:
+                self.queue.forget(key)
+                self._conflicts.pop(key, None)
+                self._crashes.pop(key, None)
+                if verdict.next is Next.LATER:
+                    self.queue.add_after(key, verdict.after)
+                elif key not in self._primary:
+                    self.queue.call_off(key)  # what was there may have been asked to come back
+            case Next.NOW:
+                self._conflicts[key] = self._conflicts.get(key, 0) + 1
+                self.queue.add(key)
+            case Next.BACKOFF:
+                self.queue.add_rate_limited(key, at_least=verdict.after)
+        self._metrics.results[verdict.result].inc()
+        self._metrics.seconds.observe(seconds)
+        if isinstance(ended, Outcome):
+            if self._verbose:
+                self._log.debug(
+                    "reconciled", key=str(key), outcome=ended.name, seconds=round(seconds, 4)
+                )
+        else:
+            self._report(key, ended, verdict, seconds)
+
+    def _report(self, key: Key, error: BaseException, verdict: Verdict, seconds: float) -> None:
+        """Make a failure visible: once in the log, in the metrics, and on the object."""
+        log = self._log.bind(key=str(key), seconds=round(seconds, 4), next=verdict.next)
+        text = describe(error)
+        if verdict.fault is Fault.PENDING or verdict.next is Next.NOW:
+            log.debug("reconcile to be repeated", reason=text)
+            return
+        self._metrics.errors.inc()
+        match verdict.fault:
+            case Fault.CONFLICT:  # the watch is late; it will come
+                log.info("reconcile waits for the cache", error=text)
+            case Fault.TERMINAL:
+                self._metrics.terminal.inc()
+                log.warning("reconcile failed for good", error=text)
+                self._event(key, "ReconcileFailed", text)
+            case Fault.DEADLINE:
+                self._metrics.timeouts.inc()
+                log.warning("reconcile took too long", error=text)
+                self._event(key, "ReconcileTimedOut", text)
+            case Fault.CRASH:
+                self._metrics.panics.inc()
+                new = self._crashes.get(key) != text
+                self._crashes[key] = text
+                log.error("reconcile crashed", error=text, exc_info=new and _their_part(error))
+                self._event(key, "ReconcileCrashed", text)
+            case _:
+                log.warning("reconcile failed", error=text)
+
+    def _event(self, key: Key, reason: str, note: str) -> None:
+        entry = self._primary.get(key)
+        if entry is not None:
+            kind = self.controller.resource
+            metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.uid}
+            obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+            self._around.events.record(obj, "Warning", reason, note)
+
+
+def _is_cancelled() -> bool:
+    """Tell whether somebody cancelled the running task; its code may just claim so."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+class _Worker(StrEnum):
+    """What becomes of a worker after a reconcile."""
+
+    KEPT = "kept"
+    REPLACED = "replaced"
+
+
+def _their_part(
+    error: BaseException,
+) -> tuple[type[BaseException], BaseException, TracebackType | None]:
+    """Return what a logger needs for a traceback that begins where other people's code does."""
+    ours = {__file__, stalls.__file__}
+    lines = error.__traceback__
+    while lines is not None and lines.tb_frame.f_code.co_filename in ours:
+        lines = lines.tb_next
+    return type(error), error, lines
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as one line; of a group, what is inside."""
+    if isinstance(error, BaseExceptionGroup):
+        return f"{error.message}: " + "; ".join(describe(part) for part in error.exceptions[:8])
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,69 @@
+"""HTTP for kubelets and Prometheus: /livez, /readyz and /metrics.
+
+``?verbose`` shows every check; a failing probe shows them anyway. Answers go to whoever can
+reach the address, so they say what is watched and how old it is, and nothing of what is in it.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from certwright.runtime.serve.health import Check
+
+
+class Address(NamedTuple):
+    """Where to listen. Only this machine by default: kubelets need ``0.0.0.0`` or ``::``."""
+
+    port: int
+    host: str = "127.0.0.1"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read ``host:port``, ``[v6]:port`` or ``:port`` (every interface)."""
+        host, _, port = text.rpartition(":")
+        if not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"{text!r} is not an address such as :8081 or 127.0.0.1:8081")
+        return cls(int(port), host.strip("[]") or "0.0.0.0")  # noqa: S104 - asked for
+
+
+class Inspected(Protocol):
+    """What the probes look at; `Manager` is one."""
+
+    def liveness(self) -> Iterator[Check]:
+        """Yield what only a restart can cure."""
+        ...
+
+    def readiness(self) -> Iterator[Check]:
+        """Yield what must be well before anybody relies on this replica."""
+        ...
+
+    async def exposition(self) -> bytes:
+        """Return the metrics in Prometheus' text format."""
+        ...
+
+
+class Probes:
+    """Serves the probes for the time of a context."""
+
+    def __init__(self, inspected: Inspected, address: Address) -> None:
+        self._inspected = inspected
+        self._address = address
+        self._end: Callable[[], Awaitable[None]] | None = None
+        self.port = address.port
+        """The port in use, also when any free one was asked for."""
+
+    async def __aenter__(self) -> Self:
+        # Here, because a web server is several MiB that a process without probes does not need.
+        from certwright.runtime.serve.probeserver import serve  # noqa: PLC0415
+
+        self.port, self._end = await serve(self._inspected, self._address)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._end is not None:
+            await self._end()

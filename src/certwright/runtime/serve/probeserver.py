@@ -1,0 +1,71 @@
+"""The web server behind the probes; `serve.probes` loads it when it is wanted."""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from aiohttp import web
+
+from certwright.runtime.serve.health import Check
+from certwright.runtime.serve.metrics import CONTENT_TYPE
+from certwright.runtime.serve.probes import Address, Inspected
+
+IDLE_SECONDS = 10.0
+"""How long a connection may take to send a request, and may stay open after one."""
+MAX_HEADER_BYTES = 4096
+MAX_BODY_BYTES = 1024
+
+
+async def serve(
+    inspected: Inspected, address: Address
+) -> tuple[int, Callable[[], Awaitable[None]]]:
+    """Listen; return the port in use and what ends it."""
+    runner = web.AppRunner(
+        _application(inspected),
+        access_log=None,
+        keepalive_timeout=IDLE_SECONDS,
+        lingering_time=1.0,
+        max_line_size=MAX_HEADER_BYTES,
+        max_field_size=MAX_HEADER_BYTES,
+        shutdown_timeout=1.0,
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, address.host, address.port).start()
+    except BaseException:
+        await runner.cleanup()
+        raise
+    port: int = runner.addresses[0][1]
+    return port, runner.cleanup
+
+
+def _application(inspected: Inspected) -> web.Application:
+    async def livez(request: web.Request) -> web.Response:
+        return _answer("livez", inspected.liveness(), verbose="verbose" in request.query)
+
+    async def readyz(request: web.Request) -> web.Response:
+        return _answer("readyz", inspected.readiness(), verbose="verbose" in request.query)
+
+    async def metrics(_request: web.Request) -> web.Response:
+        body = await inspected.exposition()
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
+
+    app = web.Application(client_max_size=MAX_BODY_BYTES)
+    app.router.add_get("/livez", livez)
+    app.router.add_get("/healthz", livez)
+    app.router.add_get("/readyz", readyz)
+    app.router.add_get("/metrics", metrics)
+    return app
+
+
+def _answer(probe: str, checks: Iterable[Check], *, verbose: bool) -> web.Response:
+    found = list(checks)
+    failed = any(check.problem for check in found)
+    if not (verbose or failed):
+        return web.Response(text="ok")
+    lines = [
+        f"[-] {check.name}: {check.problem} ({check.detail})"
+        if check.problem
+        else f"[+] {check.name}: ok ({check.detail})"
+        for check in found
+    ]
+    lines.append(f"{probe} check {'failed' if failed else 'passed'}")
+    return web.Response(text="\n".join(lines) + "\n", status=503 if failed else 200)

@@ -1,7 +1,0 @@
-"""The built-in kinds of kube-apiserver 1.36: shapes, defaults, rules and printed columns."""
-
-from certwright.testkit.apiserver.builtins.catalog import definition_name, served_kinds
-from certwright.testkit.apiserver.builtins.notation import definitions
-from certwright.testkit.apiserver.builtins.services import ServiceAllocator
-
-__all__ = ["ServiceAllocator", "definition_name", "definitions", "served_kinds"]

@@ -1,5 +1,0 @@
-"""CEL rules of custom resources (``x-kubernetes-validations``)."""
-
-from certwright.testkit.apiserver.cel.rules import CompiledRules, compile_rules, rule_errors
-
-__all__ = ["CompiledRules", "compile_rules", "rule_errors"]
