@@ -7,8 +7,8 @@ from pathlib import Path
 from bench.httpworkload import CONNECTIONS, IN_FLIGHT
 from bench.processes import Program, Run, measure, median
 from bench.result import Figures, Result, at_most
-from certwright.testkit.certs import TestAuthority
-from certwright.testkit.kubeconfig import kubeconfig_with_certificate
+from certwright.apiserver.http.certs import TestAuthority
+from certwright.apiserver.http.kubeconfig import kubeconfig_with_certificate
 
 REQUESTS = 10_000
 SUBJECTS = {"certwright": "certwright_http", "aiohttp": "aiohttp_http"}

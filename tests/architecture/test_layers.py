@@ -17,9 +17,10 @@ ALLOWED = {
     "issuer": {"runtime", "client", "api", "pki", "kube", "clock"},
     "issuers": {"issuer", "runtime", "client", "api", "pki", "kube", "clock"},
     "operators": {"managed", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
-    "testkit": {"apply", "runtime", "client", "api", "pki", "kube", "clock"},
+    "apiserver": {"client", "kube", "pki", "clock"},
+    "testkit": {"apiserver", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
     "cli": {
-        "testkit", "operators", "issuers", "issuer", "managed", "apply", "runtime", "client",
+        "testkit", "apiserver", "operators", "issuers", "issuer", "managed", "apply", "runtime", "client",
         "api", "pki", "kube", "clock",
     },
 }  # fmt: skip
@@ -62,6 +63,7 @@ THIRD_PARTY = {
         "certwright.client.config.kubeconfig",
         "certwright.issuer.run.command",
         "certwright.operators.tokenrequestor.kubeconfig",
+        "certwright.apiserver.http.",
         "certwright.cli.",
         "certwright.testkit.",
     },

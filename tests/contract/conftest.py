@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
-from transcript import Conversation
+from tests.support.contract.transcript import Conversation
 
 from certwright.apiserver import ApiServer
 from certwright.client import connect

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -14,7 +14,7 @@ from samples import (
     install_gadgets,
     obj,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 Json = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """What ``kubectl get`` prints about built-in kinds."""
 
-from manifests import ACCESS, CONFIG, OTHERS, PODS, SERVICES, WORKLOADS
-from transcript import Conversation, contract
+from tests.support.contract.manifests import ACCESS, CONFIG, OTHERS, PODS, SERVICES, WORKLOADS
+from tests.support.contract.transcript import Conversation, contract
 
 from certwright.kube.kinds import BUILT_IN
 

@@ -3,9 +3,18 @@
 from typing import Any
 
 import pytest
-from samples import CRDS
-from things import Things, answering, definition, group_of, install, is_, remove, version
-from transcript import Conversation, contract
+from tests.support.contract.samples import CRDS
+from tests.support.contract.things import (
+    Things,
+    answering,
+    definition,
+    group_of,
+    install,
+    is_,
+    remove,
+    version,
+)
+from tests.support.contract.transcript import Conversation, contract
 
 Json = dict[str, Any]
 

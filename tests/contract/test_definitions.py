@@ -1,7 +1,7 @@
 """CustomResourceDefinitions and the objects they allow."""
 
 import pytest
-from definitions import (
+from tests.support.contract.definitions import (
     RULED,
     RULED_BEFORE,
     RULED_CHANGES,
@@ -15,7 +15,7 @@ from definitions import (
     crd,
     with_spec,
 )
-from transcript import Answer, Conversation, contract
+from tests.support.contract.transcript import Answer, Conversation, contract
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

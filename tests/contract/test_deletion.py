@@ -1,7 +1,7 @@
 """Deletion: finalizers, preconditions, propagation, grace, collections."""
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -17,7 +17,7 @@ from samples import (
     pod,
     secret,
 )
-from transcript import Answer, Conversation, contract
+from tests.support.contract.transcript import Answer, Conversation, contract
 
 NO_UID = "00000000-0000-0000-0000-000000000000"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 import pytest
-from samples import DEFINITION, install_gadgets
-from transcript import Conversation, contract
+from tests.support.contract.samples import DEFINITION, install_gadgets
+from tests.support.contract.transcript import Conversation, contract
 
 from certwright.apiserver import ApiServer
 from certwright.client import Request

@@ -1,6 +1,6 @@
 """Dry runs: everything happens except that anything is kept."""
 
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -9,7 +9,7 @@ from samples import (
     gadget,
     install_gadgets,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 DRY = "?dryRun=All"
 

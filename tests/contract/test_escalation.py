@@ -1,7 +1,7 @@
 """Nobody gives away more than they have, unless they may."""
 
-from transcript import Conversation, contract
-from users import (
+from tests.support.contract.transcript import Conversation, contract
+from tests.support.contract.users import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     RBAC,

@@ -3,14 +3,14 @@
 The real collector looks for new kinds every half minute only, so that owners here are built in.
 """
 
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     SECRETS,
     config_map,
     owner,
     secret,
 )
-from transcript import Answer, Conversation, contract
+from tests.support.contract.transcript import Answer, Conversation, contract
 
 NO_UID = "00000000-0000-0000-0000-000000000000"
 

@@ -4,8 +4,16 @@ import copy
 from typing import Any
 
 import pytest
-from manifests import ACCESS, CHANGES, CONFIG, OTHERS, PODS, SERVICES, WORKLOADS
-from transcript import Answer, Conversation, contract
+from tests.support.contract.manifests import (
+    ACCESS,
+    CHANGES,
+    CONFIG,
+    OTHERS,
+    PODS,
+    SERVICES,
+    WORKLOADS,
+)
+from tests.support.contract.transcript import Answer, Conversation, contract
 
 from certwright.kube.kinds import BUILT_IN
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from samples import CONFIG_MAPS, PODS, config_map, pod
-from transcript import Conversation, difference
+from tests.support.contract.samples import CONFIG_MAPS, PODS, config_map, pod
+from tests.support.contract.transcript import Conversation, difference
 
 TABLE = Path(__file__).parents[2] / "docs" / "reference" / "embedded-server.md"
 

@@ -1,7 +1,7 @@
 """Collections: selectors, pages, and which moment in history they show."""
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -13,7 +13,7 @@ from samples import (
     pod,
     secret,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 

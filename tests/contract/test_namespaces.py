@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from samples import CONFIG_MAPS, SECRETS, config_map, obj, secret
-from transcript import Answer, Conversation, contract
+from tests.support.contract.samples import CONFIG_MAPS, SECRETS, config_map, obj, secret
+from tests.support.contract.transcript import Answer, Conversation, contract
 
 NAMESPACE = "/api/v1/namespaces/{ns}"
 WITHIN = "/api/v1/namespaces/{ns}-b"

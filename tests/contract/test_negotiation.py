@@ -1,7 +1,7 @@
 """In which form clients want answers: objects, metadata, tables."""
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -16,7 +16,7 @@ from samples import (
     pod,
     secret,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"

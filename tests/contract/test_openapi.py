@@ -1,8 +1,8 @@
 """The shapes we declare by hand are those of the real server."""
 
 import pytest
-from openapi_compare import differences
-from transcript import Conversation
+from tests.support.contract.openapi_compare import differences
+from tests.support.contract.transcript import Conversation
 
 
 @pytest.mark.real

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -16,7 +16,7 @@ from samples import (
     obj,
     pod,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 JSON_PATCHES: dict[str, Any] = {
     "add": [{"op": "add", "path": "/data/y", "value": "2"}],

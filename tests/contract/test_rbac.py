@@ -1,7 +1,7 @@
 """Who may do what, and how it is refused. Users are impersonated by an administrator."""
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -14,8 +14,8 @@ from samples import (
     install_gadgets,
     secret,
 )
-from transcript import Conversation, contract
-from users import (
+from tests.support.contract.transcript import Conversation, contract
+from tests.support.contract.users import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     ROLE_BINDINGS,

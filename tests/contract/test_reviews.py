@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import yaml
-from samples import NAMESPACED
-from transcript import Conversation, contract, difference
-from users import (
+from tests.support.contract.samples import NAMESPACED
+from tests.support.contract.transcript import Conversation, contract, difference
+from tests.support.contract.users import (
     ROLE_BINDINGS,
     acting,
     as_user,

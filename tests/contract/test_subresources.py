@@ -1,7 +1,7 @@
 """Status and scale: parts of objects with endpoints of their own."""
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -12,7 +12,7 @@ from samples import (
     obj,
     pod,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 STATEFUL_SETS = "/apis/apps/v1/namespaces/{ns}/statefulsets"
 

@@ -12,11 +12,18 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from trace_gadgets import DEFINITION, GADGETS
-from trace_player import LAST, Player, TraceConversation
-from trace_subjects import CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES, Json, Subject
-from traces import Operation, traces
-from transcript import difference
+from tests.support.contract.trace_gadgets import DEFINITION, GADGETS
+from tests.support.contract.trace_player import LAST, Player, TraceConversation
+from tests.support.contract.trace_subjects import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    SECRETS,
+    SERVICES,
+    Json,
+    Subject,
+)
+from tests.support.contract.traces import Operation, traces
+from tests.support.contract.transcript import difference
 
 from certwright.apiserver import ApiServer
 from certwright.client import connect

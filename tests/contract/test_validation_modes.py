@@ -1,7 +1,7 @@
 """Field validation: strict, warn, ignore; unknown fields and duplicate ones."""
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     DEPLOYMENTS,
     GADGETS,
@@ -10,7 +10,7 @@ from samples import (
     gadget,
     install_gadgets,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 MODES = ["", "?fieldValidation=Strict", "?fieldValidation=Warn", "?fieldValidation=Ignore"]
 

@@ -3,8 +3,8 @@
 import asyncio
 from copy import deepcopy
 
-from samples import CRDS
-from things import (
+from tests.support.contract.samples import CRDS
+from tests.support.contract.things import (
     TEXT,
     Things,
     answering,
@@ -15,7 +15,7 @@ from things import (
     two_versions,
     version,
 )
-from transcript import PATIENCE_SECONDS, Conversation, contract
+from tests.support.contract.transcript import PATIENCE_SECONDS, Conversation, contract
 
 
 @contract

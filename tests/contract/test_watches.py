@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from samples import (
+from tests.support.contract.samples import (
     CONFIG_MAPS,
     GADGETS,
     PODS,
@@ -12,7 +12,7 @@ from samples import (
     install_gadgets,
     pod,
 )
-from transcript import Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
 
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"

@@ -6,7 +6,7 @@ must not be touched, the other not be replaced.
 """
 
 import pytest
-from resourcestories import (
+from tests.support.faults.resourcestories import (
     GIZMOS,
     HELD,
     LONG,

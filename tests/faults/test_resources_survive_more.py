@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from resourcestories import (
+from tests.support.faults.resourcestories import (
     GIZMOS,
     HELD,
     LONG,

@@ -76,19 +76,19 @@ _HOMES = {
     "calls": ("Calls",),
     "cluster": ("Cluster", "DidNotSettle"),
     "embedded": ("EmbeddedCluster",),
-    "endstate": ("differences", "end_state"),
-    "faults": ("At", "Plan", "Storm"),
-    "interference": ("Interference",),
+    "faults.endstate": ("differences", "end_state"),
+    "faults.faults": ("At", "Plan", "Storm"),
+    "faults.interference": ("Interference",),
     "real": ("RealCluster",),
-    "simulation": (
+    "faults.simulation": (
         "Campaign", "Play", "Run", "Scenario", "SimulationFailed", "run", "simulate",
     ),
-    "torture": (
+    "faults.torture": (
         "break_each_watch", "crash_after_every_write", "delay_each_event", "drop_each_event",
         "fail_every_request", "lose_every_answer", "refuse_every_write", "repeat_each_event",
         "stale_restart", "survives",
     ),
-    "virtualtime": ("Deadlock", "VirtualClock", "VirtualLoop"),
+    "time.virtual": ("Deadlock", "VirtualClock", "VirtualLoop"),
 }  # fmt: skip
 
 

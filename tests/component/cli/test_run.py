@@ -12,10 +12,10 @@ import yaml
 from aiohttp import web
 
 from certwright.apiserver import ADMIN, ApiServer
+from certwright.apiserver.http.kubeconfig import kubeconfig_with_token
 from certwright.client import Client
 from certwright.kube import Key, NotFound
 from certwright.kube.kinds import ConfigMap, Lease
-from certwright.testkit.kubeconfig import kubeconfig_with_token
 
 
 @dataclass(frozen=True)

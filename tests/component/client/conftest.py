@@ -10,8 +10,8 @@ import pytest
 import uvloop
 from aiohttp import web
 
+from certwright.apiserver.http.certs import TestAuthority
 from certwright.client import Client, Config, HttpTransport, Policy
-from certwright.testkit.certs import TestAuthority
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

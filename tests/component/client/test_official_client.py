@@ -11,10 +11,10 @@ import pytest
 import yaml
 from aiohttp import web
 
+from certwright.apiserver.http.certs import TestAuthority
 from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.testkit.certs import TestAuthority
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from issuer_world import World
+from tests.support.issuer.issuer_world import World
 
 from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
 

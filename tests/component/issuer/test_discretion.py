@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-from issuer_world import World
+from tests.support.issuer.issuer_world import World
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import (

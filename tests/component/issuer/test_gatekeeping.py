@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from issuer_world import GROUP
+from tests.support.issuer.issuer_world import GROUP
 
 from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.issuer import Request

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
-from issuer_world import GROUP, World
+from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.issuer import Issuer, Permanent, SecretData, SecretKey
 from certwright.kube.kinds import Secret

@@ -1,7 +1,7 @@
 """Requests that wait for their issuer."""
 
 import pytest
-from issuer_world import GROUP
+from tests.support.issuer.issuer_world import GROUP
 
 from certwright.api.certmanager import IssuerRef
 from certwright.issuer import Permanent

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from issuer_world import World
+from tests.support.issuer.issuer_world import World
 
 from certwright.client import Client
 from certwright.runtime import LeaderElection, Manager

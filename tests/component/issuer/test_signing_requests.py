@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from issuer_world import GROUP, World, csr_pem
+from tests.support.issuer.issuer_world import GROUP, World, csr_pem
 
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from issuer_world import GROUP, Spec, World
+from tests.support.issuer.issuer_world import GROUP, Spec, World
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client

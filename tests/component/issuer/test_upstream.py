@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from issuer_world import GROUP
+from tests.support.issuer.issuer_world import GROUP
 
 from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.issuer import Bundle, IssuerUnavailable, Pending, Permanent, WithCondition

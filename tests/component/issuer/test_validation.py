@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from issuer_world import CA_KEY, KEY, csr_pem
+from tests.support.issuer.issuer_world import CA_KEY, KEY, csr_pem
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest

@@ -4,7 +4,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 
 import pytest
-from issuer_world import World
+from tests.support.issuer.issuer_world import World
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import IssuerUnavailable, Permanent, SecretKey

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from issuer_world import GROUP, World
+from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Pending

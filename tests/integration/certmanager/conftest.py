@@ -1,6 +1,6 @@
 """The fixtures of `certmanager_world`."""
 
-from certmanager_world import (
+from tests.support.certmanager.certmanager_world import (
     ca_cluster_issuer,
     ca_issuer,
     ca_service,

@@ -1,7 +1,7 @@
 """Condition arithmetic: what is kept, what is stamped, and where it stands."""
 
 import pytest
-from issuer_rows import T1, T2
+from tests.support.issuer.issuer_rows import T1, T2
 
 from certwright.api.certificates import SigningCondition
 from certwright.issuer.conditions import put_condition, put_signing_condition

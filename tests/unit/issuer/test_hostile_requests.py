@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 from cryptography.x509.oid import NameOID
-from issuer_rows import T1, T2
+from tests.support.issuer.issuer_rows import T1, T2
 
 from certwright import pki
 from certwright.issuer.bundle import Bundle

@@ -6,7 +6,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import NameOID, ObjectIdentifier
-from issuer_rows import T1, T2
+from tests.support.issuer.issuer_rows import T1, T2
 
 from certwright import pki
 from certwright.api.certificates import (

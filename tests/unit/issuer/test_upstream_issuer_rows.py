@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from issuer_rows import FIELD_OWNER, T1, T2, at, condition
+from tests.support.issuer.issuer_rows import FIELD_OWNER, T1, T2, at, condition
 
 from certwright.issuer.check.status import IssuerScribe, IssuerStep, Trouble, issuer_step
 from certwright.issuer.requests.outcomes import Next

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from issuer_rows import (
+from tests.support.issuer.issuer_rows import (
     FIELD_OWNER,
     ISSUER,
     LEFT_ALONE,

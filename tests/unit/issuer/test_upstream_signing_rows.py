@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from issuer_rows import (
+from tests.support.issuer.issuer_rows import (
     CLUSTER_ISSUER,
     LEFT_ALONE,
     T1,

@@ -13,12 +13,12 @@ from aiohttp import web
 from certwright.apiserver.access.tokens import Tokens
 from certwright.apiserver.access.users import ADMIN, User
 from certwright.apiserver.http.bodies import SIZE_LIMIT
+from certwright.apiserver.http.certs import KeyPair, TestAuthority
+from certwright.apiserver.http.kubeconfig import kubeconfig_with_token
 from certwright.apiserver.http.responses import refusal_response
 from certwright.client.transport import Request, Response, Stream
 from certwright.clock import Clock
 from certwright.kube.errors import RequestTooLarge, Unauthorized
-from certwright.testkit.certs import KeyPair, TestAuthority
-from certwright.testkit.kubeconfig import kubeconfig_with_token
 
 _HOST = "127.0.0.1"
 _SHUTDOWN_SECONDS = 0.5

@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 
 from certwright.api.managedresources import ManagedResource
+from certwright.api.resourcekeys import INTENT
 from certwright.client import Client, Selection
 from certwright.kube import JsonObject, Key, NotFound, key_of
 from certwright.kube.kinds import ConfigMap
+from certwright.managed.shards import read_companion
 from certwright.operators.garbagecollector.decision import Place
-from certwright.operators.managedresource.companions import read_companion
-from certwright.operators.managedresource.keys import INTENT
 
 
 async def inventories(client: Client, namespaces: tuple[str, ...] = ()) -> Mapping[Place, str]:

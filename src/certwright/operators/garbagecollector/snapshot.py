@@ -19,13 +19,13 @@ import msgspec
 import orjson
 
 from certwright.api.managedresources import ManagedResource
+from certwright.api.resourcekeys import KEEP_OBJECT, truthy
 from certwright.client import Client, Selection
 from certwright.kube import Gone, JsonObject, NotFound, Resource, key_of, kinds, parse_time
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, references_in, uses_of
 from certwright.operators.garbagecollector.decision import Candidate, Place
 from certwright.operators.garbagecollector.inventories import kept_by
 from certwright.operators.garbagecollector.settings import Settings
-from certwright.operators.managedresource.keys import KEEP_OBJECT, truthy
 
 PAGE: Final = 250
 """Objects per page: a few milliseconds of work between two turns of the event loop."""

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ObjectReference
 from certwright.apply import Action, ChangeSet, Live, ObjectRef, last_foreign_writer
 from certwright.apply import Entry as Change
 from certwright.kube import JsonObject
-from certwright.operators.managedresource import claims, inventory, keys
+from certwright.operators.managedresource import claims, inventory
 from certwright.operators.managedresource.claims import Lingering
 from certwright.operators.managedresource.conditions import APPLIED, Claim
 from certwright.operators.managedresource.gathering import Facts

@@ -6,11 +6,12 @@ The inventory alone says what goes; the Secrets may be gone already.
 
 from typing import Final
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ObjectReference
 from certwright.apply import Action, ChangeSet
 from certwright.client import TransportError
 from certwright.kube import ApiError, JsonObject
-from certwright.operators.managedresource import claims, keys
+from certwright.operators.managedresource import claims
 from certwright.operators.managedresource.claims import Lingering
 from certwright.operators.managedresource.conditions import APPLIED, Claim
 from certwright.operators.managedresource.entry import is_deleting

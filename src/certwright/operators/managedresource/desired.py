@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
+from certwright.api import resourcekeys as keys
 from certwright.apply import Limits, Manifest, ManifestError, ObjectRef, read_secret
 from certwright.kube import GroupVersionKind, JsonObject, Key
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.checksum import Content, checksum
 from certwright.operators.managedresource.inventory import object_id, object_key
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.responsibility import ResourceClass
 
 _RECONCILE: Final = "reconcile"

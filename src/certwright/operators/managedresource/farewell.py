@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import Action, ChangeSet, Direct, Engine, Entry, ObjectRef, Owner
 from certwright.kube import NotFound
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.configuration import Controllers
 from certwright.operators.managedresource.desired import Desired, Mode
 from certwright.operators.managedresource.equivalences import Equivalences

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ObjectReference
 from certwright.kube import (
     Forbidden,
@@ -13,7 +14,6 @@ from certwright.kube import (
     NotFound,
     ServiceUnavailable,
 )
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.desired import (
     DecodedSecret,
     Desired,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from certwright.api import resourcekeys as keys
 from certwright.apply import Action, Entry
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.desired import Desired
 from certwright.operators.managedresource.policy import Plan
 

@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 import orjson
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import ObjectRef
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.equivalences import Equivalences
 
 MOST_INTENDED: Final = 500

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from certwright.api import resourcekeys as keys
 from certwright.kube import JsonObject
-from certwright.operators.managedresource import keys
 
 _METADATA: Final = ("metadata",)
 _POD_TEMPLATE: Final = ("spec", "template", "metadata")

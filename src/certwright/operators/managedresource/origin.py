@@ -7,8 +7,8 @@ taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster.
 from dataclasses import dataclass
 from typing import Any, Final
 
+from certwright.api import resourcekeys as keys
 from certwright.kube import JsonObject, Key
-from certwright.operators.managedresource import keys
 
 IDENTITY: Final = Key("kube-system", "cluster-identity")
 """The ConfigMap of the source cluster that holds its id."""

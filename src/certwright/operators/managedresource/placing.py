@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from certwright.api.managedresources import InventoryReference, ObjectReference
 from certwright.client import TransportError
 from certwright.kube import ApiError, Conflict, Key
-from certwright.operators.managedresource.companions import companion, companion_name, split
+from certwright.managed.shards import companion, companion_name, split
 from certwright.operators.managedresource.keeper import Look
 from certwright.operators.managedresource.status import Update
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ManagedResourceSpec, ObjectReference
 from certwright.apply import Adopt, DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
 from certwright.kube import Key, parse_duration, parse_time
 from certwright.managed import COLLECTABLE
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.configuration import ManagedResourceSettings
 from certwright.operators.managedresource.desired import Desired, DesiredObject, Mode, Refusal
 from certwright.operators.managedresource.inventory import object_id, ref_of, reference_to

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import ChangeSet, Direct, Engine, OnEntry
 from certwright.client import Client
 from certwright.kube import GroupVersionKind, Key, NotFound
 from certwright.kube.kinds import ConfigMap, HorizontalPodAutoscaler, Secret
-from certwright.operators.managedresource import keys, policy
-from certwright.operators.managedresource.companions import read_companion
+from certwright.managed.shards import read_companion
+from certwright.operators.managedresource import policy
 from certwright.operators.managedresource.configuration import (
     Configuration,
     ManagedResourceSettings,

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ObjectReference
 from certwright.apply import Entry as Change
 from certwright.apply import ObjectRef
 from certwright.client import TransportError
 from certwright.kube import ApiError, NotFound
-from certwright.operators.managedresource import inventory, keys
+from certwright.operators.managedresource import inventory
 from certwright.operators.managedresource.claims import Lingering
 from certwright.operators.managedresource.deletion import lingering
 from certwright.operators.managedresource.gathering import Facts

@@ -1,8 +1,8 @@
 """Letting go of an object that is to be ignored from now on: it stays, without our name."""
 
+from certwright.api import resourcekeys as keys
 from certwright.apply import Cluster, ObjectRef
 from certwright.kube import Conflict
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.origin import Origin
 
 

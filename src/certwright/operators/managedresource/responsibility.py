@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from certwright.api.managedresources import DEFAULT_CLASS, ManagedResource
-from certwright.operators.managedresource.keys import FINALIZER
+from certwright.api.resourcekeys import FINALIZER
 
 ALL: Final = "*"
 

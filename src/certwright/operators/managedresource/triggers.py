@@ -1,7 +1,7 @@
 """Which changes of a ManagedResource are worth a pass, and which a look at its health."""
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.conditions import APPLIED, HEALTHY
 from certwright.operators.managedresource.entry import is_deleting, is_ignored
 from certwright.operators.managedresource.responsibility import ResourceClass, class_of

@@ -14,7 +14,7 @@ from certwright.api.managedresources import ObjectReference
 from certwright.client import Client, request
 from certwright.kube import Invalid, JsonObject, Key, NotFound, key_of
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.managedresource.companions import read_companion
+from certwright.managed.shards import read_companion
 from certwright.runtime import Cache, Entry, Store, StoreHandle
 
 Touched: TypeAlias = Callable[[Key, str], None]

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct, ValidationError, field
 
+from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import (
     ManagedResource,
     ManagedResourceCondition,
@@ -27,7 +28,6 @@ from certwright.apply import Engine, Memory
 from certwright.client import Client
 from certwright.kube import Key, NotFound, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Secret
-from certwright.operators.managedresource import keys
 from certwright.operators.managedresource.configuration import Configuration
 from certwright.operators.managedresource.dependants import DEPENDENCIES, dependencies_of
 from certwright.operators.managedresource.healthchecks import HealthChecks

@@ -17,9 +17,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from certwright.apiserver.http.certs import KeyPair, TestAuthority, signing_key_pair
+from certwright.apiserver.http.kubeconfig import kubeconfig_with_certificate
 from certwright.client import Client, Request, TransportError, connect
 from certwright.clock import SYSTEM
-from certwright.testkit.certs import KeyPair, TestAuthority, signing_key_pair
 from certwright.testkit.controlplane.assets import Assets, obtain_assets
 from certwright.testkit.controlplane.component import Component, free_ports, running
 from certwright.testkit.controlplane.errors import ComponentFailed
@@ -31,7 +32,6 @@ from certwright.testkit.controlplane.flags import (
     controller_manager_command,
     etcd_command,
 )
-from certwright.testkit.kubeconfig import kubeconfig_with_certificate
 
 _READY_SECONDS = 60
 _ATTEMPTS = 3

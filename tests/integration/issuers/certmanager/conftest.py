@@ -1,5 +1,12 @@
 """Authorities of the folder above, and the real cert-manager."""
 
-from certmanager_world import certified, key_pair, make_certificate, ready, run_app, until
+from tests.support.certmanager.certmanager_world import (
+    certified,
+    key_pair,
+    make_certificate,
+    ready,
+    run_app,
+    until,
+)
 
 __all__ = ["certified", "key_pair", "make_certificate", "ready", "run_app", "until"]

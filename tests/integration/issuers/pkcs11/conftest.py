@@ -5,7 +5,14 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from certmanager_world import certified, key_pair, make_certificate, ready, run_app, until
+from tests.support.certmanager.certmanager_world import (
+    certified,
+    key_pair,
+    make_certificate,
+    ready,
+    run_app,
+    until,
+)
 
 from certwright import pki
 

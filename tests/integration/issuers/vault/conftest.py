@@ -8,7 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from aiohttp import web
-from certmanager_world import certified, key_pair, make_certificate, ready, run_app, until
+from tests.support.certmanager.certmanager_world import (
+    certified,
+    key_pair,
+    make_certificate,
+    ready,
+    run_app,
+    until,
+)
 
 from certwright import pki
 

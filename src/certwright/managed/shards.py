@@ -1,0 +1,113 @@
+"""Inventories that do not fit into a status: the rest is in ConfigMaps beside it.
+
+An object of the API ends at 1.5 MiB in etcd. The companions of ``x`` are called
+``x-inventory-<digest>``, belong to the ManagedResource and go with it. They are written before
+the status that names them, and never changed: what a status says is true until the next one.
+The server lets nobody change them, and the digest in the name is that of the content, so that
+one with another content under the same name is noticed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from certwright.api import resourcekeys as keys
+from certwright.api.managedresources import InventoryReference, ManagedResource, ObjectReference
+from certwright.kube import JsonObject, Key
+
+INLINE_BYTES: Final = 700_000
+"""How much of the inventory the status holds."""
+COMPANION_BYTES: Final = 700_000
+"""How much of it a ConfigMap holds."""
+_DATA_KEY: Final = "inventory"
+_LONGEST_PREFIX: Final = 225
+"""How much of a ManagedResource's name a companion's begins with; names end at 253."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An inventory in parts that fit."""
+
+    inline: list[ObjectReference]
+    companions: list[list[ObjectReference]]
+
+
+def split(
+    references: Sequence[ObjectReference],
+    *,
+    inline_bytes: int = INLINE_BYTES,
+    companion_bytes: int = COMPANION_BYTES,
+) -> Parts:
+    """Divide an inventory, in its order, over the status and as many companions as it takes."""
+    parts: list[list[ObjectReference]] = [[]]
+    room = inline_bytes
+    for entry in references:
+        size = len(msgspec.json.encode(entry)) + 1
+        if size > room and parts[-1]:
+            parts.append([])
+            room = companion_bytes
+        parts[-1].append(entry)
+        room -= size
+    return Parts(parts[0], parts[1:])
+
+
+def companion_name(
+    resource: ManagedResource, entries: Sequence[ObjectReference]
+) -> InventoryReference:
+    """Return what the status says about a companion: its name, which follows from its content."""
+    prefix = resource.metadata.name[:_LONGEST_PREFIX].rstrip("-.")
+    return InventoryReference(name=f"{prefix}-inventory-{_digest(msgspec.json.encode(entries))}")
+
+
+def companion(
+    resource: ManagedResource, name: str, entries: Sequence[ObjectReference], *, label: str
+) -> JsonObject:
+    """Return the ConfigMap that holds a part of an inventory; *label* says whose it is."""
+    owner = {
+        "apiVersion": ManagedResource.resource.api_version,
+        "kind": ManagedResource.resource.kind,
+        "name": resource.metadata.name,
+        "uid": resource.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "namespace": resource.metadata.namespace,
+            "name": name,
+            "labels": {keys.INVENTORY: label},
+            "ownerReferences": [owner],
+        },
+        "immutable": True,
+        "data": {_DATA_KEY: msgspec.json.encode(entries).decode()},
+    }
+
+
+def read_companion(key: Key, config_map: JsonObject | None) -> list[ObjectReference]:
+    """Return the part of an inventory that a companion holds.
+
+    Raises:
+        ValueError: it is missing or was changed so that it cannot be read. Nothing may be
+            deleted or forgotten then: part of what we own is unknown.
+    """
+    data = (config_map or {}).get("data") or {}
+    text = data.get(_DATA_KEY)
+    if not text:
+        raise ValueError(f"the ConfigMap {key} with a part of the inventory is missing or empty")
+    if not key.name.endswith(f"-{_digest(text.encode())}"):
+        raise ValueError(f"the ConfigMap {key} with a part of the inventory was changed")
+    try:
+        return msgspec.json.decode(text, type=list[ObjectReference])
+    except msgspec.DecodeError as error:
+        raise ValueError(
+            f"the ConfigMap {key} with a part of the inventory cannot be read: {error}"
+        ) from error
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=8).hexdigest()

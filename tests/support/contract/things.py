@@ -1,0 +1,111 @@
+"""Kinds of a test's own, in a group of its own, and their objects."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.contract.samples import CRDS
+from tests.support.contract.transcript import PATIENCE_SECONDS, Answer, Conversation
+
+Json = dict[str, Any]
+
+TEXT = {"type": "string"}
+
+
+def version(name: str, *, storage: bool = False, served: bool = True, **fields: Json) -> Json:
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}, **fields}}
+    status = {"type": "object", "properties": {"phase": TEXT}}
+    return {
+        "name": name,
+        "served": served,
+        "storage": storage,
+        "schema": {
+            "openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}}
+        },
+        "subresources": {"status": {}},
+    }
+
+
+def group_of(api: Conversation) -> str:
+    return f"{api.namespace}.example.com"
+
+
+def definition(api: Conversation, *versions: Json, plural: str = "things", **names: Any) -> Json:
+    """A kind in a group of the test's own."""
+    kind = {"plural": plural, "kind": "Thing", **names}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group_of(api)}"},
+        "spec": {
+            "group": group_of(api),
+            "scope": "Namespaced",
+            "names": kind,
+            "versions": list(versions),
+        },
+    }
+
+
+def two_versions(api: Conversation) -> Json:
+    return definition(
+        api,
+        version("v1", storage=True, color={**TEXT, "default": "red"}, both=TEXT),
+        version("v1beta1", hue={**TEXT, "default": "blue"}, both=TEXT),
+    )
+
+
+def twins(api: Conversation) -> Json:
+    """Versions with the same fields: others lose their owners on the real server."""
+    fields = {"color": {**TEXT, "default": "red"}, "both": TEXT}
+    return definition(api, version("v1", storage=True, **fields), version("v1beta1", **fields))
+
+
+class Things:
+    """The objects of such a kind."""
+
+    def __init__(self, api: Conversation) -> None:
+        self._api = api
+
+    def at(self, version: str, name: str = "") -> str:
+        where = f"/apis/{group_of(self._api)}/{version}/namespaces/{{ns}}/things"
+        return f"{where}/{name}" if name else where
+
+    def new(self, version: str, name: str = "a", **rest: Any) -> Json:
+        return {
+            "apiVersion": f"{group_of(self._api)}/{version}",
+            "kind": "Thing",
+            "metadata": {"name": name, **rest.pop("metadata", {})},
+            **rest,
+        }
+
+
+async def install(api: Conversation, manifest: Json, *versions: str) -> Things:
+    """Make a kind known and wait until it answers in these versions."""
+    await api.post(CRDS, manifest, recorded=False)
+    things = Things(api)
+    for name in versions:
+        await answering(api, things.at(name), lambda answer: answer.status == 200)
+    return things
+
+
+async def answering(api: Conversation, path: str, holds: Callable[[Answer], bool]) -> None:
+    """Wait for what the server does a moment after a definition changed."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not holds(await api.get(path, recorded=False)):
+            await asyncio.sleep(0.02)
+
+
+async def remove(api: Conversation, *plurals: str) -> None:
+    """Leave nothing behind on a server that others use as well."""
+    for plural in plurals or ("things",):
+        await api.delete(f"{CRDS}/{plural}.{group_of(api)}", recorded=False)
+
+
+def is_(kind: str, status: str) -> Callable[[Answer], bool]:
+    """Whether a condition has a status."""
+
+    def holds(answer: Answer) -> bool:
+        conditions = (answer.body.get("status") or {}).get("conditions") or ()
+        return any(each["type"] == kind and each["status"] == status for each in conditions)
+
+    return holds

@@ -1,0 +1,117 @@
+"""Whose request is it."""
+
+import pytest
+from tests.support.issuer.issuer_rows import CLUSTER_ISSUER, ISSUER, KINDS
+
+from certwright.api.certmanager import IssuerRef
+from certwright.issuer.requests.match import IssuerAt, NotOurs, match_reference, match_signer
+from certwright.kube import Key, Resource
+
+GROUP = "testing.cert-manager.io"
+SIGNER = f"testclusterissuers.{GROUP}"
+
+NAMESPACED = IssuerAt(ISSUER, Key("ns1", "issuer-1"))
+CLUSTER = IssuerAt(CLUSTER_ISSUER, Key("", "issuer-1"))
+
+
+@pytest.mark.scenario("ISS-100")
+@pytest.mark.scenario("ISS-3")
+@pytest.mark.scenario("ISS-4")
+@pytest.mark.parametrize(
+    ("kinds", "ref", "expected"),
+    [
+        pytest.param(KINDS, None, "invalid reference, CertificateRequest is nil", id="empty"),
+        pytest.param(
+            (),
+            IssuerRef("name", "kind", "group"),
+            'no issuer found for reference: [Group="group", Kind="kind", Name="name"]',
+            id="no issuers",
+        ),
+        pytest.param(
+            KINDS, IssuerRef("issuer-1", "TestIssuer", GROUP), NAMESPACED, id="match issuer"
+        ),
+        pytest.param(
+            KINDS,
+            IssuerRef("issuer-1", "TestClusterIssuer", GROUP),
+            CLUSTER,
+            id="match cluster issuer",
+        ),
+        pytest.param(
+            (CLUSTER_ISSUER,), IssuerRef("issuer-1", "", GROUP), CLUSTER, id="select kind if empty"
+        ),
+        pytest.param(
+            KINDS,
+            IssuerRef("issuer-1", "", GROUP),
+            NAMESPACED,
+            id="prefer issuer over cluster issuer v1",
+        ),
+        pytest.param(
+            (ISSUER, Resource(GROUP, "api", "TestIssuer", "testissuers", namespaced=False)),
+            IssuerRef("issuer-1", "TestIssuer", GROUP),
+            NAMESPACED,
+            id="prefer issuer over cluster issuer v2",
+        ),
+    ],
+)
+def test_references(kinds, ref, expected):
+    check(lambda: match_reference(ref, "ns1", kinds), expected)
+
+
+@pytest.mark.scenario("ISS-100")
+@pytest.mark.scenario("ISS-88")
+@pytest.mark.scenario("ISS-85")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param(None, "invalid reference, CertificateSigningRequest is nil", id="empty"),
+        pytest.param(
+            "aaaaaa",
+            'invalid signer name, should have format <issuer-type-id>/<issuer-id>: "aaaaaa"',
+            id="invalid signer name format",
+        ),
+        pytest.param(
+            "unknown/name",
+            'no issuer found for signer name: "unknown/name"',
+            id="unknown issuer type identifier",
+        ),
+        pytest.param(
+            f"testissuers.{GROUP}/ns1.issuer-1",
+            f'invalid SignerName, "testissuers.{GROUP}" is a namespaced issuer type,'
+            " namespaced issuers are not supported for Kubernetes CSRs",
+            id="match issuer",
+        ),
+        pytest.param(f"{SIGNER}/issuer-1", CLUSTER, id="match cluster issuer"),
+        pytest.param(
+            f"{SIGNER}/my.name",
+            IssuerAt(CLUSTER_ISSUER, Key("", "my.name")),
+            id="cluster issuer with dot in name",
+        ),
+        pytest.param(
+            f"{SIGNER}/", IssuerAt(CLUSTER_ISSUER, Key("", "")), id="cluster issuer with empty name"
+        ),
+    ],
+)
+def test_signer_names(name, expected):
+    check(lambda: match_signer(name, KINDS), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (f"testissuers.{GROUP}/ns1.my.issuer", IssuerAt(ISSUER, Key("ns1", "my.issuer"))),
+        (f"testissuers.{GROUP}/issuer-1", f'no issuer found for signer name: "testissuers.{GROUP}/issuer-1"'),
+        (f"testissuers.{GROUP}/.issuer", f'no issuer found for signer name: "testissuers.{GROUP}/.issuer"'),
+        (f"{SIGNER}/a/b", f'invalid signer name, should have format <issuer-type-id>/<issuer-id>: "{SIGNER}/a/b"'),
+    ],
+)  # fmt: skip
+def test_signer_names_of_namespaced_issuers(name, expected):
+    check(lambda: match_signer(name, KINDS, namespaced=True), expected)
+
+
+def check(match, expected):
+    if isinstance(expected, str):
+        with pytest.raises(NotOurs) as refused:
+            match()
+        assert str(refused.value) == expected
+    else:
+        assert match() == expected

@@ -1,0 +1,61 @@
+"""What is typed wrongly is told in one line."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "issuer.py"
+
+
+@pytest.fixture
+def kubeconfig(tmp_path):
+    path = tmp_path / "kubeconfig"
+    config = {
+        "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "a", "context": {"cluster": "a"}}],
+        "current-context": "a",
+    }
+    path.write_text(yaml.safe_dump(config), "utf-8")
+    return path
+
+
+def test_an_address_in_use_is_named(kubeconfig):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        words = ["--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
+        done = subprocess.run(  # it configures logs: a process of its own
+            [sys.executable, EXAMPLE, "run", *words, "--probes", address],
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+    assert done.returncode == 2
+    told = done.stderr.splitlines()[-1]
+    assert told == f"error: --probes {address}: Address already in use; choose another"
+
+
+TELLS_ITS_LOOP = """
+import asyncio, os, signal, sys
+from certwright.issuers.selfsigned import app
+
+@app.on_startup
+async def tell():
+    print(type(asyncio.get_running_loop()).__module__, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+app.main(sys.argv[1:])
+"""
+
+
+def test_it_runs_on_uvloop_where_that_is_installed(kubeconfig):
+    words = ["run", "--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
+    done = subprocess.run(
+        [sys.executable, "-c", TELLS_ITS_LOOP, *words], capture_output=True, check=False, text=True
+    )
+    assert done.stdout.split() == ["uvloop"], done.stderr

@@ -1,0 +1,103 @@
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certwright.apply import ObjectRef
+from certwright.kube import Key
+from certwright.managed.shards import (
+    companion,
+    companion_name,
+    read_companion,
+    split,
+)
+from certwright.operators.managedresource.inventory import reference_to
+
+KEY = Key("garden", "mr-inventory-0")
+
+
+def entries(count: int) -> list:
+    return [reference_to(ObjectRef("v1", "ConfigMap", "a", f"c-{n:05}")) for n in range(count)]
+
+
+@given(st.integers(0, 40), st.integers(1, 400), st.integers(1, 400))
+def test_nothing_is_lost_and_every_part_fits(count: int, inline: int, beside: int) -> None:
+    references = entries(count)
+    parts = split(references, inline_bytes=inline, companion_bytes=beside)
+    assert [*parts.inline, *(e for part in parts.companions for e in part)] == references
+    assert all(parts.companions)
+    for part, limit in ((parts.inline, inline), *((part, beside) for part in parts.companions)):
+        assert len(msgspec.json.encode(part)) <= limit + 1 or len(part) == 1
+
+
+def test_a_usual_inventory_needs_no_companion() -> None:
+    assert split(entries(2000)).companions == []
+
+
+def test_a_huge_one_does() -> None:
+    parts = split(entries(30_000))
+    assert len(parts.companions) > 1
+    assert len(msgspec.json.encode(parts.inline)) < 1_000_000
+
+
+def test_what_is_written_can_be_read(make) -> None:
+    resource = make(uid="u-1")
+    name = companion_name(resource, entries(3)).name
+    config_map = companion(resource, name, entries(3), label="gardener")
+    assert config_map["metadata"] == {
+        "namespace": "garden",
+        "name": name,
+        "labels": {"resources.certwright.dev/inventory": "gardener"},
+        "ownerReferences": [
+            {
+                "apiVersion": "resources.gardener.cloud/v1alpha1",
+                "kind": "ManagedResource",
+                "name": "mr",
+                "uid": "u-1",
+                "controller": True,
+                "blockOwnerDeletion": False,
+            }
+        ],
+    }
+    assert read_companion(Key("garden", name), json.loads(json.dumps(config_map))) == entries(3)
+
+
+@pytest.mark.parametrize(
+    "config_map",
+    [
+        None,
+        {},
+        {"data": None},
+        {"data": {"other": "x"}},
+        {"data": {"inventory": "{"}},
+        {"data": {"inventory": "7"}},
+    ],
+)
+def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(config_map) -> None:
+    with pytest.raises(ValueError, match="garden/mr-inventory-0"):
+        read_companion(KEY, config_map)
+
+
+def test_a_companion_that_says_something_else_is_not_believed(make) -> None:
+    resource = make(name="mr")
+    name = companion_name(resource, entries(3)).name
+    other = companion(resource, name, entries(2), label="gardener")
+    with pytest.raises(ValueError, match="was changed"):
+        read_companion(Key("garden", name), other)
+
+
+def test_a_long_name_leaves_room_for_what_follows(make) -> None:
+    longest = f"{'x' * 224}.{'y' * 28}"
+    name = companion_name(make(name=longest), entries(3)).name
+    assert len(name) <= 253
+    assert name.startswith(f"{'x' * 224}-inventory-")
+
+
+def test_a_name_follows_from_the_content(make) -> None:
+    one, other, three = make(name="x"), make(name="y"), entries(3)
+    assert companion_name(one, three).name.startswith("x-inventory-")
+    assert companion_name(one, three) == companion_name(one, entries(3))
+    assert companion_name(one, three) != companion_name(other, three)
+    assert companion_name(one, three) != companion_name(one, entries(4))
