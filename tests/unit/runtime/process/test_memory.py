@@ -72,7 +72,8 @@ SETTLES = """
 import asyncio
 from certwright.client import Client
 from certwright.kube.kinds import Secret
-from certwright.runtime import DONE, Controller, Manager, Settling, configure_logs, memory
+from certwright.runtime import DONE, Controller, Manager, Settling, configure_logs
+from certwright.runtime.process import memory
 from certwright.apiserver import ApiServer
 
 async def main():
