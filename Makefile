@@ -81,6 +81,12 @@ bench: $(READY) go ## The benchmarks, with their peers, on this machine
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
 	@$(BIN)/python -m bench $(or $(ARGS),--report bench/RESULTS.md)
 
+.PHONY: bench-compare
+bench-compare: $(READY) go ## This checkout against another one, in turns: make bench-compare REV=v0.1.0
+	@test -n "$(REV)" || { echo "error: say what to compare with: make bench-compare REV=<commit or tag>" >&2; exit 2; }
+	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
+	@$(BIN)/python -m bench.compare $(REV) $(or $(ARGS),--report bench/RESULTS.md)
+
 .PHONY: check
 check: $(READY) ## Lint, formatting, types, generated files
 	@$(BIN)/ruff check

@@ -36,7 +36,9 @@ def main() -> None:
                 file.write(line + "\n")
     if options.report:
         date = datetime.now(UTC).date().isoformat()
-        options.report.write_text(report.as_markdown(results, where, date), "utf-8")
+        earlier = options.report.read_text("utf-8") if options.report.exists() else ""
+        text = report.as_markdown(results, where, date)
+        options.report.write_text(report.with_comparison_of(earlier, text), "utf-8")
 
 
 if __name__ == "__main__":

@@ -44,10 +44,11 @@ class Child:
         environment: Mapping[str, str] = os.environ,
         log: IO[bytes] | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
+        root: Path = ROOT,
     ) -> None:
         self._process = subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=root,
             env={**environment, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
             stdin=subprocess.PIPE,
             stdout=log or subprocess.PIPE,
@@ -85,15 +86,22 @@ class Child:
 
 
 class Program(Child):
-    """A running module of this package that writes JSON lines."""
+    """A running module of this package, here or in another checkout, that writes JSON lines."""
 
-    def __init__(self, module: str, *args: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "examples")])
+    def __init__(
+        self,
+        module: str,
+        *args: str,
+        patience_seconds: float = PATIENCE_SECONDS,
+        root: Path = ROOT,
+    ) -> None:
+        path = os.pathsep.join([str(root / "src"), str(root / "examples")])
         self.module = module
         super().__init__(
             [sys.executable, "-m", f"bench.{module}", *args],
             environment={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"},
             patience_seconds=patience_seconds,
+            root=root,
         )
 
     def line(self) -> dict[str, Any]:
@@ -143,12 +151,14 @@ class Run:
         return sum(after["cpu"] - before["resumed"] for before, after in pairwise(marks))
 
 
-def measure(subject: str, canned: "CannedServer | None" = None, **options: Any) -> Run:
+def measure(
+    subject: str, canned: "CannedServer | None" = None, *, root: Path = ROOT, **options: Any
+) -> Run:
     """Run a subject to its end; what it asks to be released, the canned server releases."""
     task = msgspec.json.encode(Task(**options)).decode()
     before = canned.control("reset") if canned else {"cpu": 0.0}
     marks: Marks = {}
-    with Program(f"subjects.{subject}", task) as program:
+    with Program(f"subjects.{subject}", task, root=root) as program:
         while "done" not in marks:
             line = program.line()
             marks[f"round {len(marks)}" if line["mark"] == "round" else line["mark"]] = line
@@ -170,9 +180,9 @@ class CannedServer:
             "last_version": FIRST_VERSION + objects + events,
         }
 
-    def measure(self, subject: str, **options: Any) -> Run:
+    def measure(self, subject: str, *, root: Path = ROOT, **options: Any) -> Run:
         """Run a subject against this server to its end."""
-        return measure(subject, self, **self._options, **options)
+        return measure(subject, self, root=root, **self._options, **options)
 
     def control(self, action: str, events: int = 0) -> dict[str, Any]:
         """Tell the server what to do; return what it has done so far."""

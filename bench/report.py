@@ -5,6 +5,10 @@ from typing import Any
 
 from bench.result import Figures, Result
 
+COMPARISON = "## Compared with revision"
+"""How the section begins that `bench.compare` writes."""
+_LAST = "## Repeat it"
+
 
 def table(subjects: Mapping[str, Figures]) -> list[list[str]]:
     """Return figures as rows, one per figure, a column per subject; the first row is the head."""
@@ -79,6 +83,39 @@ def as_markdown(results: Sequence[Result], machine: Mapping[str, Any], date: str
     return "\n".join([*lines, "", _REPRODUCE])
 
 
+def comparison(
+    results: Sequence[Result], revision: str, machine: Mapping[str, Any], date: str
+) -> str:
+    """Return the section about another revision."""
+    rows = [["what", f"{revision}", "this", "", ""]]
+    for result in results:
+        before, now = result.subjects[revision], result.subjects["this"]
+        for bar, figure in zip(result.bars, now, strict=True):
+            cells = [_cell(before.get(figure)), _cell(now[figure]), bar.measured]
+            rows.append([bar.what, *cells, "met" if bar.met else "**missed**"])
+    runs = results[0].runs
+    how = (
+        f"Both checkouts in turns on one machine ({machine['cpu']}, {machine['cores']} cores,"
+        f" load average {machine['load']} at the end), {date}; medians of {runs}. Calls have to be"
+        " the same, processor time and memory within 5 %."
+    )
+    return "\n".join([f"{COMPARISON} {revision}", "", how, "", *_rows(rows), ""])
+
+
+def with_comparison(text: str, section: str) -> str:
+    """Return a report with a section about another revision, in place of the one it has."""
+    head, _, tail = text.partition(_LAST)
+    return f"{head.partition(COMPARISON)[0]}{section.rstrip()}\n\n{_LAST}{tail}"
+
+
+def with_comparison_of(earlier: str, text: str) -> str:
+    """Return a new report that keeps the comparison of an earlier one."""
+    _, found, rest = earlier.partition(COMPARISON)
+    if not found:
+        return text
+    return with_comparison(text, COMPARISON + rest.partition(_LAST)[0])
+
+
 def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
     head, *body = (f"| {' | '.join(row)} |" for row in rows)
     rule = "|" + "|".join("---" if not column else "---:" for column in range(len(rows[0]))) + "|"
@@ -92,6 +129,7 @@ _REPRODUCE = """\
 $ make bench                                  # everything; rewrites this file
 $ make bench ARGS='list-watch --quick'        # one benchmark, one run, on the terminal only
 $ make bench ARGS='--json results.jsonl'      # a line of JSON per benchmark
+$ make bench-compare REV=5016511              # this checkout against another revision, in turns
 ```
 
 The status writes need etcd and kube-apiserver, which are built once (minutes) and cached.

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
@@ -22,7 +23,7 @@ from bench.issuingworkload import (
     witnessed,
 )
 from bench.meter import Task
-from bench.processes import Child, Program
+from bench.processes import ROOT, Child, Program
 from bench.result import Bar, Figures, Result, at_least, at_most, exactly
 from bench.suite.managed_resources import at_rest
 from certwright import pki
@@ -60,6 +61,8 @@ class Issued:
     """Events written before all were issued."""
     trailing_events: int
     """Events written afterwards."""
+    rss: int
+    """Memory at rest."""
 
 
 @dataclass
@@ -136,10 +139,12 @@ async def bare(plane: ControlPlane, client: Client, csrs: dict[str, bytes]) -> I
         return await measure(client, program, namespace, program.go_on, len(csrs))
 
 
-async def ours(plane: ControlPlane, client: Client, csrs: dict[str, bytes]) -> Issued:
+async def ours(
+    plane: ControlPlane, client: Client, csrs: dict[str, bytes], root: Path = ROOT
+) -> Issued:
     """Let the issuer `ca` sign."""
     namespace = NAMESPACES[CERTWRIGHT]
-    async with issuer(plane, client, namespace) as program:
+    async with issuer(plane, client, namespace, root=root) as program:
         return await resumed(client, program, namespace, csrs, OURS)
 
 
@@ -159,10 +164,16 @@ async def cert_managers(plane: ControlPlane, client: Client, csrs: dict[str, byt
 
 @asynccontextmanager
 async def issuer(
-    plane: ControlPlane, client: Client, namespace: str, *, stalls: bool = False
+    plane: ControlPlane,
+    client: Client,
+    namespace: str,
+    *,
+    stalls: bool = False,
+    root: Path = ROOT,
 ) -> AsyncIterator[Program]:
     """Run our issuer until the end of the context; it is ready and at rest."""
-    with Program("subjects.certwright_issuer", _task(plane, namespace, stalls=stalls)) as program:
+    task = _task(plane, namespace, stalls=stalls)
+    with Program("subjects.certwright_issuer", task, root=root) as program:
         await asyncio.to_thread(program.line)
         await until_ready(client, namespace, OURS)
         if not stalls:  # watching for them, the process is never at rest
@@ -206,6 +217,7 @@ async def measure(
         after.since(before).reads,
         written.since(events).writes,
         trailing.since(written).writes,
+        child.rss(),
     )
 
 

@@ -22,7 +22,7 @@ from bench.managedworkload import (
     witnessed,
 )
 from bench.meter import Task
-from bench.processes import Program, cpu_of
+from bench.processes import ROOT, Program, cpu_of
 from bench.result import Bar, Figures, Result, at_least, at_most, exactly
 from bench.suite.drift import Repairs, disturb
 from certwright.api.managedresources import ManagedResource
@@ -138,20 +138,28 @@ async def bare(plane: ControlPlane, client: Client, units: int) -> Life:
 
 
 async def ours(
-    plane: ControlPlane, client: Client, units: int, *, long: bool, delete: bool = True
+    plane: ControlPlane,
+    client: Client,
+    units: int,
+    *,
+    long: bool,
+    delete: bool = True,
+    root: Path = ROOT,
 ) -> Life:
     """Let the operator apply, rest, repair and delete."""
     namespace = NAMESPACES["certwright"]
     await create_all(client, [source(namespace, name) for name in names(units)])
     await create_all(client, [unit(namespace, name) for name in names(units)])
     async with witnessed(client, namespace) as witness:
-        with Program("subjects.certwright_resources", _task(plane, namespace, units)) as program:
+        task = _task(plane, namespace, units)
+        with Program("subjects.certwright_resources", task, root=root) as program:
             watch = Stopwatch(plane, client, program)
             await asyncio.to_thread(program.line)
             await watch.start()
             await witness.sees_well(units)
             life = Life(applied=await watch.stop(), deleted=_NOTHING)
             await at_rest(program)
+            life.rss = program.rss()
             if long:
                 await _long_parts(client, program, watch, life, units)
             if delete:
@@ -162,7 +170,6 @@ async def ours(
 async def _long_parts(
     client: Client, program: Program, watch: Stopwatch, life: Life, units: int
 ) -> None:
-    life.rss = program.rss()
     await watch.start()
     await asyncio.sleep(IDLE_SECONDS)
     life.idle = await watch.stop()
