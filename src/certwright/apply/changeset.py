@@ -10,7 +10,8 @@ import orjson
 
 from certwright.apply.diff import ABSENT, Diff, FieldChange, render
 from certwright.apply.refs import ObjectRef
-from certwright.kube import FieldSet, JsonObject
+from certwright.kube import JsonObject
+from certwright.kube.ownership import FieldSet
 
 _LONGEST_REASON: Final = 1000
 _LONGEST_VALUE: Final = 4096

@@ -21,17 +21,17 @@ from certwright.client import Client, Propagation, Request, Selection, request
 from certwright.client.request import WriteOptions
 from certwright.kube import (
     MERGE_PATCH,
-    FieldSet,
     Forbidden,
     GroupVersionKind,
     JsonObject,
     Key,
     NotFound,
     Resource,
-    own_fields,
     parse_time,
 )
+from certwright.kube.comparison import own_fields
 from certwright.kube.kinds import Namespace
+from certwright.kube.ownership import FieldSet
 
 POLL_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
 """How long to wait between two looks at an object that is about to change; the last repeats."""

@@ -11,7 +11,8 @@ from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
 from certwright.cli.terminal.patience import TellingTransport
 from certwright.client import Client, HttpTransport, load_config
-from certwright.kube import ApiError, dns_label_problems, dns_subdomain_problems
+from certwright.kube import ApiError
+from certwright.kube.names import dns_label_problems, dns_subdomain_problems
 
 
 @dataclass(frozen=True, slots=True)

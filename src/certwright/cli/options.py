@@ -59,7 +59,7 @@ def seconds_of(text: str, option: str) -> float:
     Raises:
         UsageError: it is none, or not positive.
     """
-    from certwright.kube import parse_duration
+    from certwright.kube.durations import parse_duration
 
     try:
         seconds = parse_duration(text).total_seconds()

@@ -15,7 +15,8 @@ import msgspec
 import orjson
 
 from certwright.client.transport import Request
-from certwright.kube import APPLY_PATCH, JSON_PATCH, JsonObject, Key, Object, Resource, key_of
+from certwright.kube import JSON_PATCH, JsonObject, Key, Object, Resource, key_of
+from certwright.kube.patches import APPLY_PATCH
 
 JSON = "application/json"
 _ACCEPT_JSON = (("accept", JSON),)

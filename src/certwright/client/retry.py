@@ -49,7 +49,7 @@ from certwright.client.errors import (
     TransportError,
 )
 from certwright.client.transport import Request, Response
-from certwright.kube import APPLY_PATCH
+from certwright.kube.patches import APPLY_PATCH
 
 
 @dataclass(frozen=True, slots=True)

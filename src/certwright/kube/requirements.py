@@ -15,7 +15,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-class Operator(StrEnum):
+class SelectorOperator(StrEnum):
     """How a label's value relates to the values of a requirement."""
 
     EQUALS = "="
@@ -28,8 +28,8 @@ class Operator(StrEnum):
     LESS_THAN = "<"
 
 
-_SETS = {Operator.IN, Operator.NOT_IN}
-_COMPARISONS = {Operator.GREATER_THAN, Operator.LESS_THAN}
+_SETS = {SelectorOperator.IN, SelectorOperator.NOT_IN}
+_COMPARISONS = {SelectorOperator.GREATER_THAN, SelectorOperator.LESS_THAN}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +37,7 @@ class Requirement:
     """One condition on one label. Values are kept sorted and without repetition."""
 
     key: str
-    operator: Operator
+    operator: SelectorOperator
     values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Requirement:
 
     def _check_values(self) -> None:
         count = len(self.values)
-        if self.operator in {Operator.EXISTS, Operator.DOES_NOT_EXIST}:
+        if self.operator in {SelectorOperator.EXISTS, SelectorOperator.DOES_NOT_EXIST}:
             if count:
                 raise ValueError(f"label {self.key}: exists and does-not-exist take no values")
         elif self.operator in _SETS:
@@ -66,30 +66,30 @@ class Requirement:
         """Say whether *labels* meet the condition. Negations hold where the label is absent."""
         value = labels.get(self.key)
         match self.operator:
-            case Operator.EQUALS | Operator.IN:
+            case SelectorOperator.EQUALS | SelectorOperator.IN:
                 return value in self.values
-            case Operator.NOT_EQUALS | Operator.NOT_IN:
+            case SelectorOperator.NOT_EQUALS | SelectorOperator.NOT_IN:
                 return value not in self.values
-            case Operator.EXISTS:
+            case SelectorOperator.EXISTS:
                 return value is not None
-            case Operator.DOES_NOT_EXIST:
+            case SelectorOperator.DOES_NOT_EXIST:
                 return value is None
-            case Operator.GREATER_THAN | Operator.LESS_THAN:
+            case SelectorOperator.GREATER_THAN | SelectorOperator.LESS_THAN:
                 return self._compares(value)
 
     def _compares(self, value: str | None) -> bool:
         actual, bound = _integer(value or ""), _integer(self.values[0])
         if actual is None or bound is None:
             return False
-        return actual > bound if self.operator is Operator.GREATER_THAN else actual < bound
+        return actual > bound if self.operator is SelectorOperator.GREATER_THAN else actual < bound
 
     def __str__(self) -> str:
         match self.operator:
-            case Operator.EXISTS:
+            case SelectorOperator.EXISTS:
                 return self.key
-            case Operator.DOES_NOT_EXIST:
+            case SelectorOperator.DOES_NOT_EXIST:
                 return f"!{self.key}"
-            case Operator.IN | Operator.NOT_IN:
+            case SelectorOperator.IN | SelectorOperator.NOT_IN:
                 return f"{self.key} {self.operator} ({','.join(self.values)})"
             case _:
                 return f"{self.key}{self.operator}{self.values[0]}"
@@ -107,13 +107,13 @@ def parse_requirements(text: str) -> Iterator[Requirement]:
 _TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+)")
 _SYMBOLS = {"=", "==", "!=", "!", "(", ")", ",", "<", ">", ""}
 _TEXT_OPERATORS = {
-    "=": Operator.EQUALS,
-    "==": Operator.EQUALS,
-    "!=": Operator.NOT_EQUALS,
-    "in": Operator.IN,
-    "notin": Operator.NOT_IN,
-    ">": Operator.GREATER_THAN,
-    "<": Operator.LESS_THAN,
+    "=": SelectorOperator.EQUALS,
+    "==": SelectorOperator.EQUALS,
+    "!=": SelectorOperator.NOT_EQUALS,
+    "in": SelectorOperator.IN,
+    "notin": SelectorOperator.NOT_IN,
+    ">": SelectorOperator.GREATER_THAN,
+    "<": SelectorOperator.LESS_THAN,
 }
 
 
@@ -136,10 +136,10 @@ class _Parser:
 
     def requirement(self) -> Requirement:
         if self.accept("!"):
-            return Requirement(self.word("a label key"), Operator.DOES_NOT_EXIST)
+            return Requirement(self.word("a label key"), SelectorOperator.DOES_NOT_EXIST)
         key = self.word("a label key")
         if self.peek() in {"", ","}:
-            return Requirement(key, Operator.EXISTS)
+            return Requirement(key, SelectorOperator.EXISTS)
         operator = _TEXT_OPERATORS.get(self.peek())
         if operator is None:
             self.fail("an operator (=, ==, !=, in, notin, <, >)")

@@ -22,13 +22,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from certwright.kube.requirements import Operator, Requirement, parse_requirements
+from certwright.kube.requirements import Requirement, SelectorOperator, parse_requirements
 
 _SPEC_OPERATORS = {
-    "In": Operator.IN,
-    "NotIn": Operator.NOT_IN,
-    "Exists": Operator.EXISTS,
-    "DoesNotExist": Operator.DOES_NOT_EXIST,
+    "In": SelectorOperator.IN,
+    "NotIn": SelectorOperator.NOT_IN,
+    "Exists": SelectorOperator.EXISTS,
+    "DoesNotExist": SelectorOperator.DOES_NOT_EXIST,
 }
 
 
@@ -65,7 +65,9 @@ class LabelSelector:
     def from_labels(cls, labels: Mapping[str, str]) -> "LabelSelector":
         """Select what carries all of *labels*."""
         return cls(
-            tuple(Requirement(key, Operator.EQUALS, (value,)) for key, value in labels.items())
+            tuple(
+                Requirement(key, SelectorOperator.EQUALS, (value,)) for key, value in labels.items()
+            )
         )
 
     @classmethod
@@ -96,7 +98,10 @@ class LabelSelector:
 
 
 NOTHING = LabelSelector(
-    (Requirement("nothing", Operator.EXISTS), Requirement("nothing", Operator.DOES_NOT_EXIST))
+    (
+        Requirement("nothing", SelectorOperator.EXISTS),
+        Requirement("nothing", SelectorOperator.DOES_NOT_EXIST),
+    )
 )
 """Selects no object, on any server."""
 

@@ -11,16 +11,9 @@ from typing import Final
 
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
-from certwright.kube import (
-    AlreadyExists,
-    Conflict,
-    JsonObject,
-    Key,
-    NotFound,
-    create_merge_patch,
-    key_of,
-)
+from certwright.kube import AlreadyExists, Conflict, JsonObject, Key, NotFound, key_of
 from certwright.kube.kinds import ConfigMap, Secret
+from certwright.kube.patches import create_merge_patch
 from certwright.managed.declaration import SECRET_PREFIX, Declaration, render
 from certwright.managed.references import PREFIX
 from certwright.managed.unique import (

@@ -32,16 +32,9 @@ from msgspec import Struct
 
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
-from certwright.kube import (
-    AlreadyExists,
-    ApiError,
-    Conflict,
-    JsonObject,
-    Key,
-    NotFound,
-    format_micro_time,
-)
+from certwright.kube import AlreadyExists, ApiError, Conflict, JsonObject, Key, NotFound
 from certwright.kube.kinds import Lease
+from certwright.kube.timestamps import format_micro_time
 from certwright.runtime.queue.backoff import Rng, new_rng, spread
 
 _log = structlog.get_logger()

@@ -3,7 +3,7 @@
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
 from certwright.apply.diff import compare
 from certwright.apply.refs import ObjectRef
-from certwright.kube import FieldSet
+from certwright.kube.ownership import FieldSet
 
 WEB = ObjectRef("apps/v1", "Deployment", "shop", "web")
 CONFIG = ObjectRef("v1", "ConfigMap", "shop", "config")

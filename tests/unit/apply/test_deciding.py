@@ -14,8 +14,10 @@ from certwright.apply.engine.preserve import Sent
 from certwright.apply.engine.recreation import Recreation, recreation
 from certwright.apply.redaction import without_values_of
 from certwright.client import Propagation
-from certwright.kube import Cause, FieldSet, GroupVersionKind, Invalid, Key
+from certwright.kube import GroupVersionKind, Invalid, Key
+from certwright.kube.errors import Cause
 from certwright.kube.kinds import ConfigMap
+from certwright.kube.ownership import FieldSet
 
 
 def obj(kind="ConfigMap", api_version="v1", **parts):

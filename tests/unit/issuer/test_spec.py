@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from certwright.issuer import SecretData, SecretKey
 from certwright.issuer.secrets import SecretKeyReference, SecretReference
 from certwright.issuer.spec import SpecError, SpecType
-from certwright.kube import structural_schema
+from certwright.kube.schemas.structural import structural_schema
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import FieldSet, contains, covers, is_applied, own_fields
+from certwright.kube.comparison import contains, covers, is_applied, own_fields
+from certwright.kube.ownership import FieldSet
 
 CONTAINED = {
     "defaults of the server": ({"a": 1, "b": 2}, {"a": 1}),

@@ -4,7 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import Condition, conditions_of, find_condition, is_true, merge_conditions
+from certwright.kube import Condition, find_condition, is_true, merge_conditions
+from certwright.kube.conditions import conditions_of
 
 THEN = datetime(2024, 5, 1, 12, 0, 0, tzinfo=UTC)
 NOW = datetime(2024, 5, 2, 12, 0, 0, 987_654, tzinfo=UTC)

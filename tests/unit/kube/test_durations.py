@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import (
+from certwright.kube.durations import (
     format_duration,
     format_nanoseconds,
     parse_duration,

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from certwright.kube import (
     AlreadyExists,
     ApiError,
-    Cause,
     Conflict,
     Gone,
     Invalid,
@@ -15,6 +14,7 @@ from certwright.kube import (
     ServerTimeout,
     TooManyRequests,
 )
+from certwright.kube.errors import Cause
 
 STATUS = {
     "kind": "Status",

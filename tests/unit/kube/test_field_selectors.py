@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import FieldRequirement, FieldSelector
+from certwright.kube.selectors import FieldRequirement, FieldSelector
 
 FIELDS = st.sampled_from(["metadata.name", "metadata.namespace", "spec.nodeName", "status.phase"])
 SELECTORS = st.lists(st.builds(FieldRequirement, FIELDS, st.text(), st.booleans()), max_size=4).map(

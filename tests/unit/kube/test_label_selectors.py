@@ -2,21 +2,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import LabelSelector, Operator, Requirement
+from certwright.kube import LabelSelector
+from certwright.kube.requirements import Requirement, SelectorOperator
 
 KEYS = st.sampled_from(["app", "in", "notin", "example.com/tier", "x", "a.b_c-d"])
 VALUES = st.from_regex(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,5}[A-Za-z0-9])?)?", fullmatch=True)
 NUMBERS = st.integers(0, 2**63 - 1).map(str)
 REQUIREMENTS = st.one_of(
-    st.builds(Requirement, KEYS, st.sampled_from([Operator.EQUALS, Operator.NOT_EQUALS]), st.tuples(VALUES)),
+    st.builds(Requirement, KEYS, st.sampled_from([SelectorOperator.EQUALS, SelectorOperator.NOT_EQUALS]), st.tuples(VALUES)),
     st.builds(
         Requirement,
         KEYS,
-        st.sampled_from([Operator.IN, Operator.NOT_IN]),
+        st.sampled_from([SelectorOperator.IN, SelectorOperator.NOT_IN]),
         st.lists(VALUES, min_size=1, max_size=4).map(tuple),
     ),
-    st.builds(Requirement, KEYS, st.sampled_from([Operator.EXISTS, Operator.DOES_NOT_EXIST])),
-    st.builds(Requirement, KEYS, st.sampled_from([Operator.GREATER_THAN, Operator.LESS_THAN]), st.tuples(NUMBERS)),
+    st.builds(Requirement, KEYS, st.sampled_from([SelectorOperator.EXISTS, SelectorOperator.DOES_NOT_EXIST])),
+    st.builds(Requirement, KEYS, st.sampled_from([SelectorOperator.GREATER_THAN, SelectorOperator.LESS_THAN]), st.tuples(NUMBERS)),
 )  # fmt: skip
 SELECTORS = st.builds(LabelSelector, st.lists(REQUIREMENTS, max_size=5).map(tuple))
 LABELS = st.dictionaries(KEYS, st.one_of(VALUES, NUMBERS))
@@ -161,11 +162,11 @@ def test_refuses_malformed_specs(spec: dict[str, object]) -> None:
 
 def test_each_operator_wants_its_number_of_values() -> None:
     with pytest.raises(ValueError, match="label a: = needs exactly one value"):
-        Requirement("a", Operator.EQUALS, ("x", "y"))
+        Requirement("a", SelectorOperator.EQUALS, ("x", "y"))
     with pytest.raises(ValueError, match="label a: notin needs at least one value"):
-        Requirement("a", Operator.NOT_IN)
+        Requirement("a", SelectorOperator.NOT_IN)
     with pytest.raises(ValueError, match="label a: exists and does-not-exist take no values"):
-        Requirement("a", Operator.EXISTS, ("x",))
+        Requirement("a", SelectorOperator.EXISTS, ("x",))
 
 
 def test_equal_requirements_make_equal_selectors() -> None:
@@ -192,8 +193,10 @@ def test_a_selector_is_the_conjunction_of_its_requirements(
 def test_in_and_not_in_are_opposites(
     key: str, values: tuple[str, ...], labels: dict[str, str]
 ) -> None:
-    inside = Requirement(key, Operator.IN, values)
-    assert inside.matches(labels) is not Requirement(key, Operator.NOT_IN, values).matches(labels)
+    inside = Requirement(key, SelectorOperator.IN, values)
+    assert inside.matches(labels) is not Requirement(key, SelectorOperator.NOT_IN, values).matches(
+        labels
+    )
 
 
 @given(st.text("a=!(),<> in1", max_size=20))

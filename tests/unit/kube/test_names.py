@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import (
+from certwright.kube import hashed_name
+from certwright.kube.names import (
     dns1035_label_problems,
     dns_label_problems,
     dns_subdomain_problems,
     generate_name,
-    hashed_name,
     label_value_problems,
     qualified_name_problems,
 )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import FieldSet, project, projection_hash
+from certwright.kube.ownership import FieldSet, project, projection_hash
 
 ELEMENTS = st.sampled_from(["f:a", "f:b", "f:c:d", 'k:{"name":"x"}', 'v:"y"', "i:0"])
 PATHS = st.frozensets(st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple), max_size=6)

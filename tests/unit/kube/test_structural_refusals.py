@@ -8,16 +8,8 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct, field
 
-from certwright.kube import (
-    Object,
-    Resource,
-    SchemaError,
-    atomic,
-    list_map,
-    list_set,
-    rule,
-    structural_schema,
-)
+from certwright.kube import Object, Resource, SchemaError, atomic, list_map, list_set, rule
+from certwright.kube.schemas.structural import structural_schema
 
 
 class Node(Struct):

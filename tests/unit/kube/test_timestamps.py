@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import format_micro_time, format_time, parse_time
+from certwright.kube import format_time, parse_time
+from certwright.kube.timestamps import format_micro_time
 
 INSTANTS = st.timedeltas(timedelta(0), timedelta(days=9000 * 365)).map(
     lambda since: datetime(2, 1, 1, tzinfo=UTC) + since

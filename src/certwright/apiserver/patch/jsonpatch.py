@@ -7,7 +7,7 @@ does a missing value.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from certwright.kube.patches.formats import PatchError, apply_json_patch
+from certwright.kube.patches import PatchError, apply_json_patch
 
 
 def apply_json_patch_leniently(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:

@@ -35,7 +35,7 @@ from certwright.apiserver.verbs.writes import Writes, restrict
 from certwright.client.transport import Response
 from certwright.kube.errors import ApiError, BadRequest, Invalid, UnsupportedMediaType
 from certwright.kube.objects import JsonObject
-from certwright.kube.patches.formats import (
+from certwright.kube.patches import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,

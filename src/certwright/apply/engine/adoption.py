@@ -7,7 +7,8 @@ from typing import Any
 
 from certwright.apply.cluster import Live
 from certwright.apply.engine.wanted import Adopt, Owner, Rules
-from certwright.kube import FieldSet, JsonObject
+from certwright.kube import JsonObject
+from certwright.kube.ownership import FieldSet
 
 
 class Right(StrEnum):

@@ -26,13 +26,13 @@ from certwright.kube import (
     AlreadyExists,
     ApiError,
     Conflict,
-    FieldSet,
     Invalid,
     JsonObject,
     NotFound,
     Resource,
-    apply_merge_patch,
 )
+from certwright.kube.ownership import FieldSet
+from certwright.kube.patches import apply_merge_patch
 
 ATTEMPTS: Final = 5
 """How often an object is looked at anew when it changed between look and write."""

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from certwright.apply.cluster import Live
-from certwright.kube import JsonObject, conditions_of, parse_time
+from certwright.kube import JsonObject, parse_time
+from certwright.kube.conditions import conditions_of
 
 MAX_EVENTS: Final = 5
 _LONGEST_MESSAGE: Final = 1000

@@ -8,14 +8,8 @@ from certwright.apply.cluster import Live
 from certwright.apply.engine.findings import Finding
 from certwright.apply.engine.wanted import Wanted
 from certwright.apply.refs import ObjectRef
-from certwright.kube import (
-    GroupVersionKind,
-    JsonObject,
-    Resource,
-    conditions_of,
-    find_condition,
-    is_true,
-)
+from certwright.kube import GroupVersionKind, JsonObject, Resource, find_condition, is_true
+from certwright.kube.conditions import conditions_of
 
 _MISSED = frozenset({Action.FAILED, Action.BLOCKED})
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from certwright.kube import FieldSet, JsonObject, project
+from certwright.kube import JsonObject
+from certwright.kube.ownership import FieldSet, project
 
 Path = Sequence[str | int]
 

@@ -9,15 +9,9 @@ from msgspec import Struct
 
 from certwright.apply.cluster import Live
 from certwright.apply.engine.wanted import Rules
-from certwright.kube import (
-    Conflict,
-    FieldSet,
-    JsonObject,
-    Key,
-    Resource,
-    is_applied,
-    projection_hash,
-)
+from certwright.kube import Conflict, JsonObject, Key, Resource
+from certwright.kube.comparison import is_applied
+from certwright.kube.ownership import FieldSet, projection_hash
 
 Place = tuple[Resource, Key]
 

@@ -14,7 +14,9 @@ from typing import Any, Final
 from certwright.apply.engine.draft import Draft
 from certwright.apply.engine.services import keep_service
 from certwright.apply.engine.wanted import Rules
-from certwright.kube import FieldSet, JsonObject, contains
+from certwright.kube import JsonObject
+from certwright.kube.comparison import contains
+from certwright.kube.ownership import FieldSet
 
 RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
 

@@ -14,8 +14,9 @@ from typing import Final
 
 from certwright.apply.cluster import Cluster, Live
 from certwright.apply.refs import ObjectRef
-from certwright.kube import AlreadyExists, Conflict, JsonObject, Key, dns_label_problems
+from certwright.kube import AlreadyExists, Conflict, JsonObject, Key
 from certwright.kube.kinds import ConfigMap
+from certwright.kube.names import dns_label_problems
 
 LABEL: Final = "certwright.dev/inventory"
 """On each ConfigMap of an inventory: its name."""

@@ -36,7 +36,8 @@ from certwright.cli.options import Output
 from certwright.cli.terminal.confirm import confirm
 from certwright.cli.terminal.patience import PATIENCE_SECONDS
 from certwright.cli.terminal.progress import Progress
-from certwright.kube import NotFound, dns_label_problems
+from certwright.kube import NotFound
+from certwright.kube.names import dns_label_problems
 
 FIELD_MANAGER: Final = "certwright-cli"
 _LISTED: Final = 20

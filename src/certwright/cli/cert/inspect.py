@@ -26,7 +26,8 @@ from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
 from certwright.client import Client
 from certwright.clock import SYSTEM
-from certwright.kube import ApiError, Key, NotFound, kinds, parse_duration
+from certwright.kube import ApiError, Key, NotFound, kinds
+from certwright.kube.durations import parse_duration
 
 Read = Callable[[Client, Key], Coroutine[Any, Any, Material]]
 

@@ -8,7 +8,7 @@ from cryptography import x509
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequest
-from certwright.kube import parse_duration
+from certwright.kube.durations import parse_duration
 
 SIZE_LIMIT = 1 << 20
 """Bytes of a file; a Secret cannot hold more either."""

@@ -57,7 +57,7 @@ def gc(
     """
     from certwright.cli.connection import run_once
     from certwright.cli.data.gc import collect_garbage, settings_of
-    from certwright.kube import parse_duration
+    from certwright.kube.durations import parse_duration
 
     try:
         lifetime = parse_duration(minimum_lifetime).total_seconds()

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from certwright.clock import SYSTEM
-from certwright.kube import JsonObject, Resource, create_json_patch
+from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import Event
+from certwright.kube.patches import create_json_patch
 from certwright.runtime import Entry, Manager, redact_text
 
 _SHOWN = 3

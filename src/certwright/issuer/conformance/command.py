@@ -15,7 +15,8 @@ from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import Report, Result, Verdict
 from certwright.issuer.conformance.runner import ITEMS, run
 from certwright.issuer.conformance.subject import PATIENCE, Subject
-from certwright.kube import ApiError, Key, NotFound, Resource, parse_duration
+from certwright.kube import ApiError, Key, NotFound, Resource
+from certwright.kube.durations import parse_duration
 
 DESCRIPTION = (
     "Ask an issuer that runs in a cluster for certificates of every kind, check each answer,"

@@ -32,7 +32,6 @@ from certwright.kube import (
     Key,
     NotFound,
     Resource,
-    conditions_of,
     find_condition,
     format_time,
     is_true,
@@ -40,6 +39,7 @@ from certwright.kube import (
     kinds,
     resource_of,
 )
+from certwright.kube.conditions import conditions_of
 
 _REQUESTS: Final[dict[str, Resource]] = {
     "CertificateRequest": resource_of(CertificateRequest),

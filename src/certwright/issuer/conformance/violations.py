@@ -14,7 +14,8 @@ from typing import Any
 from certwright import pki
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.cases.objects import Asked
-from certwright.kube import JsonObject, conditions_of, find_condition
+from certwright.kube import JsonObject, find_condition
+from certwright.kube.conditions import conditions_of
 from certwright.pki import Violation
 
 

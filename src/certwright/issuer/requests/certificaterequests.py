@@ -15,7 +15,8 @@ from certwright.issuer.requests.outcomes import Change, Compat, Waiting
 from certwright.issuer.requests.phase import Gate, gate_request, is_settled
 from certwright.issuer.requests.requeststatus import RequestScribe, Said
 from certwright.issuer.sign.verdicts import Verdict
-from certwright.kube import Resource, find_condition, parse_duration
+from certwright.kube import Resource, find_condition
+from certwright.kube.durations import parse_duration
 from certwright.runtime import Entry
 
 DEFAULT_LIFETIME = timedelta(hours=2160)

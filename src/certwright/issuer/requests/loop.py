@@ -25,7 +25,8 @@ from certwright.issuer.settings import APPROVAL_PATIENCE
 from certwright.issuer.sign.calls import call
 from certwright.issuer.sign.sign import ReadFailed, Signer
 from certwright.issuer.sign.verdicts import Result, Verdict, issued, text_of
-from certwright.kube import ApiError, Key, NotFound, find_condition, format_duration
+from certwright.kube import ApiError, Key, NotFound, find_condition
+from certwright.kube.durations import format_duration
 from certwright.runtime import DONE, WAIT, Backoff, Context, Outcome, again
 
 PATIENCE_SECONDS = 3.0

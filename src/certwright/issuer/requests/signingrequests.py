@@ -24,7 +24,8 @@ from certwright.issuer.requests.outcomes import Change, Waiting
 from certwright.issuer.requests.phase import Gate, gate_signing_request
 from certwright.issuer.requests.signingstatus import SigningSaid, SigningScribe
 from certwright.issuer.sign.verdicts import Verdict
-from certwright.kube import Condition, Resource, parse_duration
+from certwright.kube import Condition, Resource
+from certwright.kube.durations import parse_duration
 from certwright.runtime import Entry
 
 

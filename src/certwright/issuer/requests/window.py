@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from certwright.kube import Condition, find_condition, parse_duration
+from certwright.kube import Condition, find_condition
+from certwright.kube.durations import parse_duration
 
 MAX_RETRY_ANNOTATION = "issuer.certwright.dev/max-retry"
 """On an issuer or on a request: overrides the app's window, as a Go duration."""

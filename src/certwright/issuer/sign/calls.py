@@ -11,7 +11,8 @@ from certwright.issuer.bundle import Bundle
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.request import Offload, Request
 from certwright.issuer.sign.verdicts import Classifier
-from certwright.kube import ObjectMeta, format_duration
+from certwright.kube import ObjectMeta
+from certwright.kube.durations import format_duration
 
 S = TypeVar("S")
 R = TypeVar("R")

@@ -32,7 +32,8 @@ from certwright.issuers.acme.orders import Ordering, Ticket, Waiting, identifier
 from certwright.issuers.acme.solvers import DNS_01, HTTP_01, Solver, WebhookSolver
 from certwright.issuers.acme.verbs import verb_for
 from certwright.issuers.web import CaBundle, Web, refuse_plain
-from certwright.kube import DurationText, parse_duration
+from certwright.kube import DurationText
+from certwright.kube.durations import parse_duration
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from certwright.issuer import (
     SecretData,
 )
 from certwright.issuers.ca.authorities import FOREVER, Signer, UnfitSecret, choose_signer
-from certwright.kube import DurationText, parse_duration
+from certwright.kube import DurationText
+from certwright.kube.durations import parse_duration
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from certwright.kube import Key, format_duration, format_micro_time
+from certwright.kube import Key
+from certwright.kube.durations import format_duration
+from certwright.kube.timestamps import format_micro_time
 
 
 class Place(NamedTuple):

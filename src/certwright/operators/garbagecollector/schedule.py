@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from certwright.kube import JsonObject, Key, format_micro_time, parse_time
+from certwright.kube import JsonObject, Key, parse_time
 from certwright.kube.kinds import Lease
+from certwright.kube.timestamps import format_micro_time
 
 ROLE_LABEL: Final = "resources.certwright.dev/schedule"
 ROLE: Final = "garbage-collector"

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from certwright.kube import JsonObject, parse_duration
+from certwright.kube import JsonObject
+from certwright.kube.durations import parse_duration
 from certwright.operators.managedresource.configuration import Loaded, load
 from certwright.operators.managedresource.strictdecoding import ConfigurationError, Problem
 

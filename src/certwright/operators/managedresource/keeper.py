@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import Engine, Memory, ObjectRef, Owner
-from certwright.kube import Conflict, JsonObject, Key, create_merge_patch
+from certwright.kube import Conflict, JsonObject, Key
+from certwright.kube.patches import create_merge_patch
 from certwright.operators.managedresource import policy
 from certwright.operators.managedresource.claims import ready
 from certwright.operators.managedresource.conditions import (

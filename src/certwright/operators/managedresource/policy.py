@@ -8,7 +8,8 @@ from typing import Final
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ManagedResourceSpec, ObjectReference
 from certwright.apply import Adopt, DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
-from certwright.kube import Key, parse_duration, parse_time
+from certwright.kube import Key, parse_time
+from certwright.kube.durations import parse_duration
 from certwright.managed import COLLECTABLE
 from certwright.operators.managedresource.configuration import ManagedResourceSettings
 from certwright.operators.managedresource.desired import Desired, DesiredObject, Mode, Refusal

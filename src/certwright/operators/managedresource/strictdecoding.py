@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import NoneType
 from typing import Any, Final, TypeVar, get_origin, get_type_hints
 
-from certwright.kube import parse_duration
+from certwright.kube.durations import parse_duration
 
 T = TypeVar("T")
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from certwright.kube import format_duration, label_value_problems
+from certwright.kube.durations import format_duration
+from certwright.kube.names import label_value_problems
 from certwright.operators.managedresource.strictdecoding import Problem
 
 if TYPE_CHECKING:

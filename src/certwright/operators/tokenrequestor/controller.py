@@ -15,9 +15,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from certwright.kube import Conflict, JsonObject, Key, NotFound, key_of, project
+from certwright.kube import Conflict, JsonObject, Key, NotFound, key_of
 from certwright.kube.comparison import is_applied, own_fields
 from certwright.kube.kinds import Secret, ServiceAccount
+from certwright.kube.ownership import project
 from certwright.operators.tokenrequestor.contents import (
     CA_BUNDLE,
     TOKEN,

@@ -11,12 +11,12 @@ from typing import Final
 
 import orjson
 
-from certwright.kube import (
-    Key,
+from certwright.kube import Key
+from certwright.kube.durations import parse_duration
+from certwright.kube.names import (
     dns_label_problems,
     dns_subdomain_problems,
     label_value_problems,
-    parse_duration,
     qualified_name_problems,
 )
 

@@ -15,16 +15,9 @@ from hashlib import blake2b
 import orjson
 from msgspec import Struct, to_builtins
 
-from certwright.kube import (
-    JsonObject,
-    Key,
-    Object,
-    Resource,
-    is_applied,
-    key_of,
-    own_fields,
-    projection_hash,
-)
+from certwright.kube import JsonObject, Key, Object, Resource, key_of
+from certwright.kube.comparison import is_applied, own_fields
+from certwright.kube.ownership import projection_hash
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.store import Store
 from certwright.runtime.writes.writer import Writes

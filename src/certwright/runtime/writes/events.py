@@ -19,16 +19,10 @@ from msgspec import Struct
 
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
-from certwright.kube import (
-    ApiError,
-    JsonObject,
-    NotFound,
-    Object,
-    dns_subdomain_problems,
-    format_micro_time,
-    key_of,
-)
+from certwright.kube import ApiError, JsonObject, NotFound, Object, key_of
 from certwright.kube.kinds import Event
+from certwright.kube.names import dns_subdomain_problems
+from certwright.kube.timestamps import format_micro_time
 from certwright.runtime.serve.logs import redact_text
 
 EventType: TypeAlias = Literal["Normal", "Warning"]

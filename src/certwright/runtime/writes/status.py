@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from certwright.kube import JsonObject, create_merge_patch
+from certwright.kube import JsonObject
+from certwright.kube.patches import create_merge_patch
 
 
 def status_patch(live: JsonObject, new: JsonObject | Struct) -> JsonObject | None:

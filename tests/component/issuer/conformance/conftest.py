@@ -24,16 +24,16 @@ from certwright.kube import (
     JsonObject,
     Key,
     Object,
-    conditions_of,
     crd_manifest,
     custom_resource,
     find_condition,
     format_time,
     is_true,
     kinds,
-    parse_duration,
     resource_of,
 )
+from certwright.kube.conditions import conditions_of
+from certwright.kube.durations import parse_duration
 from certwright.runtime import DONE, Context, Controller, Outcome, again
 from certwright.testkit import Cluster
 

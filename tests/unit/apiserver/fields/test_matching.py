@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from certwright.apiserver.fields import manager as fieldmanager
 from certwright.apiserver.storage.kinds import ServedKind
-from certwright.kube import is_applied, own_fields
+from certwright.kube.comparison import is_applied, own_fields
 
 NAMES = st.sampled_from("abc")
 TEXTS = st.sampled_from(["", "x", "y", "1", "1000m"])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from certwright.apiserver.patch.jsonpatch import apply_json_patch_leniently
-from certwright.kube.patches.formats import PatchError
+from certwright.kube.patches import PatchError
 
 DOCUMENT: dict[str, Any] = {"data": {"a": "b"}, "list": [{"x": 1}]}
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from certwright.apply import Adopt, Live, Owner, Right, Rules, claim
 from certwright.apply.engine.adoption import has_legacy, taken_over
-from certwright.kube import FieldSet, own_fields
+from certwright.kube.comparison import own_fields
+from certwright.kube.ownership import FieldSet
 
 MARK = "example.com/owner"
 OURS = Owner(MARK, "ours")

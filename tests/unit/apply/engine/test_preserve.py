@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from certwright.apply import Rules, preserve
 from certwright.apply.engine.draft import Draft, value_at
-from certwright.kube import FieldSet
+from certwright.kube.ownership import FieldSet
 
 ALL = Rules(preserve_replicas=True, preserve_resources=True)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import PatchError, apply_json_patch, create_json_patch
+from certwright.kube.patches import PatchError, apply_json_patch, create_json_patch
 from certwright.kube.patches.documents import copy, equal
 
 KEYS = st.sampled_from(["a", "b", "a/b", "m~n", "", "0", "-", "~1"])

@@ -22,8 +22,8 @@ from certwright.kube import (
     marked,
     preserve_unknown,
     rule,
-    structural_schema,
 )
+from certwright.kube.schemas.structural import structural_schema
 
 
 class Mode(StrEnum):

@@ -17,7 +17,8 @@ import orjson
 import pytest
 
 from certwright.client import Client, Request, Response, Stream
-from certwright.kube import apply_merge_patch, format_time
+from certwright.kube import format_time
+from certwright.kube.patches import apply_merge_patch
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, annotations_for
 from certwright.managed.usage import Reference
 from certwright.operators.garbagecollector import Settings, collect

@@ -29,14 +29,8 @@ from certwright.issuer.conformance.violations import (
     is_refused,
     unanswered,
 )
-from certwright.kube import (
-    ApiError,
-    JsonObject,
-    conditions_of,
-    find_condition,
-    format_time,
-    is_true,
-)
+from certwright.kube import ApiError, JsonObject, find_condition, format_time, is_true
+from certwright.kube.conditions import conditions_of
 from certwright.pki import Violation
 
 _PLAIN: Final = plain("CertificateRequest")

@@ -7,7 +7,8 @@ from certwright import pki
 from certwright.api.certificates import DURATION_ANNOTATION, IS_CA_ANNOTATION
 from certwright.api.certmanager import PRIVATE_KEY_SECRET, IssuerRef
 from certwright.issuer.conformance.cases.case import Case
-from certwright.kube import JsonObject, format_duration
+from certwright.kube import JsonObject
+from certwright.kube.durations import format_duration
 
 USUAL_USAGES = ("digital signature", "key encipherment")
 
