@@ -3,8 +3,8 @@
 import uuid
 from random import Random
 
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import not_found
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.apiserver.storage.registry import Registry
 from certwright.apiserver.storage.storage import Record, Storage, storage_key
 from certwright.clock import Clock

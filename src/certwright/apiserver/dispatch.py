@@ -1,18 +1,18 @@
 """From an understood request to the code that carries it out."""
 
 from certwright.apiserver.access.rbac import Authorizer
-from certwright.apiserver.access.reviews import Reviews
 from certwright.apiserver.access.tokens import Tokens
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.request import Call
-from certwright.apiserver.lifecycle.deletion import Deletion
-from certwright.apiserver.patch.patches import Patches
 from certwright.apiserver.refusals import forbidden, method_not_allowed
 from certwright.apiserver.verbs.actions import Actions
+from certwright.apiserver.verbs.patches import Patches
+from certwright.apiserver.verbs.reviews import Reviews
 from certwright.apiserver.verbs.scale import Scales
 from certwright.apiserver.verbs.verbs import Verbs
-from certwright.apiserver.verbs.writes import Writes
+from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.writes import Writes
 from certwright.client.transport import Response
 
 

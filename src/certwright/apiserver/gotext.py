@@ -1,6 +1,7 @@
-"""JSON values printed the way Go prints them: the server's messages quote them so."""
+"""Values printed the way Go prints them: messages and columns of kube-apiserver show them so."""
 
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import orjson
 
@@ -70,3 +71,36 @@ def type_name(value: Any) -> str:
         case None:
             return "%!s(<nil>)"
     return "[]interface {}"
+
+
+def json_type(value: Any) -> str:
+    """Return what Go's JSON decoder calls the type of a value."""
+    names = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
+    return names.get(type(value), "number")
+
+
+_AGES: Final = (
+    # up to, large unit, small unit (shown unless zero)
+    (timedelta(minutes=2), "s", ""),
+    (timedelta(minutes=10), "m", "s"),
+    (timedelta(hours=3), "m", ""),
+    (timedelta(hours=8), "h", "m"),
+    (timedelta(hours=48), "h", ""),
+    (timedelta(days=8), "d", "h"),
+    (timedelta(days=730), "d", ""),
+    (timedelta(days=2920), "y", "d"),
+    (timedelta.max, "y", ""),
+)
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
+
+
+def age(created: datetime, now: datetime) -> str:
+    """Return how long ago something was, as kubectl shortens it."""
+    elapsed = now - created
+    if elapsed < timedelta(0):
+        return "<invalid>" if elapsed < timedelta(seconds=-1) else "0s"
+    large, small = next((large, small) for limit, large, small in _AGES if elapsed < limit)
+    seconds = int(elapsed.total_seconds())
+    count, rest = divmod(seconds, _SECONDS[large])
+    rest = rest // _SECONDS[small] if small else 0
+    return f"{count}{large}{rest}{small}" if rest else f"{count}{large}"

@@ -8,36 +8,36 @@ from random import Random
 
 import orjson
 
-from certwright.apiserver.access.escalation import GuardedWrites
 from certwright.apiserver.access.impersonation import effective_user
 from certwright.apiserver.access.rbac import Attributes, Authorizer
 from certwright.apiserver.access.tokens import Tokens
 from certwright.apiserver.access.users import ADMIN, AUTHENTICATED, MASTERS, User
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.builtins import served_kinds
-from certwright.apiserver.dispatch import Dispatch
-from certwright.apiserver.http.listener import Endpoint, Front
-from certwright.apiserver.http.memory import MemoryTransport, RefusedStream
-from certwright.apiserver.http.paths import Paths
-from certwright.apiserver.http.request import Call, attributes_of, parse_call, parse_path
-from certwright.apiserver.http.responses import refusal_response
-from certwright.apiserver.lifecycle.background import Background
-from certwright.apiserver.lifecycle.bootstrap import (
+from certwright.apiserver.bootstrap import (
     Written,
     create_initial_objects,
     repeat,
     serves_beginning,
 )
-from certwright.apiserver.lifecycle.customresources import DEFINITIONS
-from certwright.apiserver.lifecycle.deletion import Deletion
+from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.controllers.background import Background
+from certwright.apiserver.controllers.customresources import DEFINITIONS
+from certwright.apiserver.discovery.paths import Paths
+from certwright.apiserver.dispatch import Dispatch
+from certwright.apiserver.http.listener import Endpoint, Front
+from certwright.apiserver.http.request import Call, attributes_of, parse_call, parse_path
+from certwright.apiserver.http.responses import refusal_response
+from certwright.apiserver.http.transport import MemoryTransport, RefusedStream
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import KindNotServed
-from certwright.apiserver.storage.kinds import ServedKind
-from certwright.apiserver.storage.lists import selection
 from certwright.apiserver.storage.registry import Registry
 from certwright.apiserver.storage.storage import Change, ChangeType, Storage
 from certwright.apiserver.storage.versions import view
-from certwright.apiserver.storage.watches import WatchStream
-from certwright.apiserver.verbs.writes import Writes
+from certwright.apiserver.verbs.lists import selection
+from certwright.apiserver.verbs.watches import WatchStream
+from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.escalation import GuardedWrites
+from certwright.apiserver.writes.writes import Writes
 from certwright.client.request import Selection, WriteOptions, apply
 from certwright.client.transport import Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock

@@ -8,8 +8,8 @@ from functools import cache
 from random import Random
 
 from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.server import ApiServer
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.client import Client, Request, Response, Selection, Stream, Transport
 from certwright.kube import JsonObject, Resource
 from certwright.runtime import Declared, Metrics, new_rng

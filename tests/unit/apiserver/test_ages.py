@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from certwright.apiserver.http.tables import age
+from certwright.apiserver.gotext import age
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 

@@ -9,8 +9,8 @@ from certwright.apiserver.builtins.decode import decoder
 from certwright.apiserver.builtins.notation import CORE, definitions
 from certwright.apiserver.builtins.rules.kinds import rules_for
 from certwright.apiserver.builtins.rules.services import ServiceAllocator
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube import kinds
 from certwright.kube.identity import Resource
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from certwright.apiserver.http.tables import age
+from certwright.apiserver.gotext import age
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
 from certwright.kube.timestamps import parse_time

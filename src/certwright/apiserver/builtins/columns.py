@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from certwright.apiserver.builtins import cells
 from certwright.apiserver.builtins.cells import NONE, dig
-from certwright.apiserver.http.tables import age
-from certwright.apiserver.storage.kinds import Column
+from certwright.apiserver.gotext import age
+from certwright.apiserver.kinds.kind import Column
 from certwright.kube.objects import JsonObject
 
 Cell = Callable[[JsonObject], Any]

@@ -12,12 +12,12 @@ from certwright.apiserver.builtins.notation import META, definitions
 from certwright.apiserver.builtins.rules.checks import name_causes
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.crds.parse import parse
-from certwright.apiserver.http.bodies import go_type
+from certwright.apiserver.gotext import json_type
+from certwright.apiserver.kinds.kind import Column, ServedKind
+from certwright.apiserver.kinds.scalepaths import replica_causes
 from certwright.apiserver.schema.constraints import validate
 from certwright.apiserver.schema.schema import Schema
 from certwright.apiserver.schema.structural import prune
-from certwright.apiserver.storage.kinds import Column, ServedKind
-from certwright.apiserver.verbs.scalepaths import replica_causes
 from certwright.kube.errors import BadRequest, Cause
 from certwright.kube.identity import Resource
 from certwright.kube.objects import JsonObject
@@ -139,7 +139,7 @@ class _Decoder:
             kind, version = self._resource.kind, self._resource.version
             raise BadRequest(
                 f'{kind} in version "{version}" cannot be handled as a {kind}: json: cannot '
-                f"unmarshal {go_type(metadata)} into Go value of type v1.ObjectMeta"
+                f"unmarshal {json_type(metadata)} into Go value of type v1.ObjectMeta"
             )
         unknown = [f"metadata.{path}" for path in self._read_metadata(metadata)]
         return unknown + prune(obj, self._schema)

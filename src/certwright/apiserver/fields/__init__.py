@@ -1,1 +1,6 @@
-"""Field ownership: what server-side apply and every other write do to ``managedFields``."""
+"""Who owns which field: managedFields and server-side apply.
+
+An object before and after a write enters, the object with its managedFields leaves: sets of
+fields (`fieldset`) are taken from objects along their schemas (`typed`, `endpoints`), kept per
+manager (`managedfields`), and merged or refused (`merge`, `manager`).
+"""

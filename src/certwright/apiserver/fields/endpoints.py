@@ -3,7 +3,7 @@
 import copy
 
 from certwright.apiserver.fields.fieldset import FieldSet, field_set
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.objects import JsonObject
 
 _SPEC = field_set("spec")

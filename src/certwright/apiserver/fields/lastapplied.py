@@ -10,7 +10,7 @@ from certwright.apiserver.fields.fieldset import FieldSet, difference
 from certwright.apiserver.fields.merge import compare
 from certwright.apiserver.fields.typed import check, owned
 from certwright.apiserver.gotext import json_text
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.objects import JsonObject
 
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

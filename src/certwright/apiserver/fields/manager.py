@@ -45,8 +45,8 @@ from certwright.apiserver.fields.typed import (
     reconcile,
     with_containers,
 )
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import BadRequest, InternalError
 from certwright.kube.objects import JsonObject
 

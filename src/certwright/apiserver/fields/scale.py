@@ -16,8 +16,8 @@ from certwright.apiserver.fields.managedfields import (
     write,
 )
 from certwright.apiserver.fields.merge import compare
-from certwright.apiserver.storage.kinds import ServedKind
-from certwright.apiserver.verbs.scalepaths import value_at
+from certwright.apiserver.kinds.kind import ServedKind
+from certwright.apiserver.kinds.scalepaths import value_at
 from certwright.kube.objects import JsonObject
 
 _SCALE_VERSION = "autoscaling/v1"

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import orjson
 import yaml
 
+from certwright.apiserver.gotext import json_type
 from certwright.apiserver.http.media import body_media_type
 from certwright.kube.errors import BadRequest, RequestTooLarge, UnsupportedMediaType
 from certwright.kube.objects import JsonObject
@@ -43,7 +44,7 @@ def parse_object(body: bytes | None, content_type: str, kind: str = "") -> JsonO
         raise unrecognized(kind, f"{failure}: {_not_an_object(value)}", body)
     for part in ("apiVersion", "kind"):
         if not isinstance(value.get(part, ""), str | None):
-            found = f"{go_type(value[part])} into Go struct field .{part} of type string"
+            found = f"{json_type(value[part])} into Go struct field .{part} of type string"
             raise unrecognized(kind, f"{failure}: json: cannot unmarshal {found}", body)
     return value
 
@@ -59,7 +60,7 @@ def unrecognized(kind: str, why: str, body: bytes) -> BadRequest:
 
 def _not_an_object(value: Any) -> str:
     return (
-        f"json: cannot unmarshal {go_type(value)} into Go value of type struct "
+        f"json: cannot unmarshal {json_type(value)} into Go value of type struct "
         '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
         '"json:\\"kind,omitempty\\"" }'
     )
@@ -122,9 +123,3 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), list("yYnN"))
-
-
-def go_type(value: Any) -> str:
-    """Return what Go's JSON decoder calls the type of a value."""
-    names = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}
-    return names.get(type(value), "number")

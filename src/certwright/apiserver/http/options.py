@@ -11,7 +11,8 @@ from certwright.apiserver.causes import (
     unsupported_value,
 )
 from certwright.apiserver.fields.manager import default_manager
-from certwright.apiserver.http.bodies import go_type, parse_object
+from certwright.apiserver.gotext import json_type
+from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.refusals import invalid
 from certwright.kube.errors import BadRequest, Cause
@@ -108,7 +109,7 @@ def delete_options_from(body: JsonObject) -> DeleteOptions:
         value = body.get(name)
         if value is not None and type(value) is not type_:
             raise BadRequest(
-                f"json: cannot unmarshal {go_type(value)} into Go struct field "
+                f"json: cannot unmarshal {json_type(value)} into Go struct field "
                 f"DeleteOptions.{name} of type {go_name}"
             )
     kind = body.get("kind", "DeleteOptions")

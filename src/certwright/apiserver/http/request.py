@@ -10,10 +10,10 @@ from certwright.apiserver.access.users import User
 from certwright.apiserver.http import protobuf
 from certwright.apiserver.http.bodies import check_size
 from certwright.apiserver.http.media import Form, accepted_form
+from certwright.apiserver.kinds.kind import ServedKind
+from certwright.apiserver.kinds.subresources import subresource_kinds
 from certwright.apiserver.refusals import KindNotServed, PathNotServed, method_not_allowed
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.apiserver.storage.registry import Registry
-from certwright.apiserver.verbs.subresources import subresource_kinds
 from certwright.client.transport import Request
 from certwright.clock import Clock
 from certwright.kube.errors import BadRequest

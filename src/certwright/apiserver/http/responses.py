@@ -7,6 +7,7 @@ import orjson
 from certwright.apiserver.http.media import Form, wanted_kind
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.tables import table_of
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import (
     KindNotServed,
     NothingAcceptable,
@@ -16,9 +17,7 @@ from certwright.apiserver.refusals import (
     UnknownPatch,
     details_of,
 )
-from certwright.apiserver.storage.kinds import ServedKind
-from certwright.apiserver.storage.lists import Page
-from certwright.apiserver.storage.storage import ChangeType, Record
+from certwright.apiserver.storage.storage import ChangeType, ListPage, Record
 from certwright.apiserver.storage.versions import render, view
 from certwright.client.transport import Response
 from certwright.kube.errors import (
@@ -116,7 +115,7 @@ def deleted_response(call: Call, record: Record) -> Response:
     return document_response(call, document)
 
 
-def list_response(call: Call, page: Page) -> Response:
+def list_response(call: Call, page: ListPage) -> Response:
     """Answer with a page of a list."""
     metadata: JsonObject = {"resourceVersion": str(page.revision)}
     if page.continue_token or (call.kind.custom and call.form is Form.OBJECT):

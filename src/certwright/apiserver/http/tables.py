@@ -1,12 +1,13 @@
 """Objects as rows: what ``kubectl get`` prints."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
+from certwright.apiserver.gotext import age
 from certwright.apiserver.http.jsonpath import find
-from certwright.apiserver.storage.kinds import Column, ServedKind
+from certwright.apiserver.kinds.kind import Column, ServedKind
 from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
 from certwright.kube.timestamps import parse_time
@@ -16,20 +17,6 @@ _NAME: Final = Column(
 )
 _AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
 _CREATED: Final = Column("Created At", ".metadata.creationTimestamp", "date")
-
-_AGES: Final = (
-    # up to, large unit, small unit (shown unless zero)
-    (timedelta(minutes=2), "s", ""),
-    (timedelta(minutes=10), "m", "s"),
-    (timedelta(hours=3), "m", ""),
-    (timedelta(hours=8), "h", "m"),
-    (timedelta(hours=48), "h", ""),
-    (timedelta(days=8), "d", "h"),
-    (timedelta(days=730), "d", ""),
-    (timedelta(days=2920), "y", "d"),
-    (timedelta.max, "y", ""),
-)
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
 
 
 def table_of(
@@ -60,18 +47,6 @@ def columns_of(kind: ServedKind) -> tuple[Column, ...]:
     if not columns:
         return (_NAME, _AGE if kind.custom else _CREATED)
     return columns if any(c.format == "name" for c in columns) else (_NAME, *columns)
-
-
-def age(created: datetime, now: datetime) -> str:
-    """Return how long ago something was, as kubectl shortens it."""
-    elapsed = now - created
-    if elapsed < timedelta(0):
-        return "<invalid>" if elapsed < timedelta(seconds=-1) else "0s"
-    large, small = next((large, small) for limit, large, small in _AGES if elapsed < limit)
-    seconds = int(elapsed.total_seconds())
-    count, rest = divmod(seconds, _SECONDS[large])
-    rest = rest // _SECONDS[small] if small else 0
-    return f"{count}{large}{rest}{small}" if rest else f"{count}{large}"
 
 
 def _definition(column: Column, kind: ServedKind) -> JsonObject:

@@ -1,3 +1,5 @@
-"""Schemas: what an object of a kind may look like; objects are decoded, defaulted, pruned and
-validated along them.
+"""Schemas: what an object of a kind may look like.
+
+An object and a `Schema` enter; the object leaves defaulted and pruned (`structural`, `nulls`),
+or with the causes for which it is invalid (`constraints`, `formats`).
 """

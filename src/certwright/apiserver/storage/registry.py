@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.storage.storage import Collection, Record, Storage
 from certwright.kube.identity import Resource
 

@@ -8,12 +8,13 @@ read the history of changes, which can be trimmed like a compacted etcd.
 import asyncio
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import orjson
 
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.objects import JsonObject
 
 
@@ -68,6 +69,16 @@ class Record:
         encoded = make()
         self._views.append((purpose, encoded))
         return encoded
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """Part of a list of records, as of one revision."""
+
+    records: list[Record]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
 
 
 class ChangeType(StrEnum):

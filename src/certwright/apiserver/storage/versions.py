@@ -7,9 +7,8 @@ those of the stored version. Events are the one built-in served from two groups.
 
 import orjson
 
-from certwright.apiserver.schema.shape import fill_defaults
+from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.storage.eventversions import from_core, to_core
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.apiserver.storage.storage import Record
 from certwright.kube.objects import JsonObject
 

@@ -11,9 +11,9 @@ from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import delete_options_from, write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
-from certwright.apiserver.lifecycle.deletion import Deletion
 from certwright.apiserver.refusals import invalid
 from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.writes.deletion import Deletion
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, Conflict, TooManyRequests
 from certwright.kube.objects import JsonObject

@@ -4,18 +4,19 @@ import orjson
 
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
-from certwright.apiserver.http.bodies import go_type, parse_object
+from certwright.apiserver.gotext import json_type
+from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
-from certwright.apiserver.patch.patches import patched_document
+from certwright.apiserver.kinds.kind import ServedKind
+from certwright.apiserver.kinds.scalepaths import assign_at, value_at
 from certwright.apiserver.refusals import conflict, invalid
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.apiserver.storage.storage import Record
 from certwright.apiserver.storage.versions import view, view_copy
-from certwright.apiserver.verbs.metadata import check_name
-from certwright.apiserver.verbs.scalepaths import assign_at, value_at
-from certwright.apiserver.verbs.writes import Writes
+from certwright.apiserver.verbs.patches import patched_document
+from certwright.apiserver.writes.metadata import check_name
+from certwright.apiserver.writes.writes import Writes
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, InternalError, Invalid
 from certwright.kube.objects import JsonObject
@@ -55,7 +56,7 @@ class Scales:
         replicas = (wanted.get("spec") or {}).get("replicas") or 0
         if not isinstance(replicas, int):
             why = (
-                f"json: cannot unmarshal {go_type(replicas)} into Go struct field "
+                f"json: cannot unmarshal {json_type(replicas)} into Go struct field "
                 "ScaleSpec.spec.replicas of type int32"
             )
             if call.verb == "update":

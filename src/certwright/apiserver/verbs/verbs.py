@@ -9,19 +9,20 @@ from certwright.apiserver.http.responses import (
     list_response,
     object_response,
 )
-from certwright.apiserver.lifecycle.deletion import Deletion
+from certwright.apiserver.kinds.traits import traits_of
 from certwright.apiserver.refusals import (
     Failed,
     conflict,
     not_found,
     too_large_resource_version,
 )
-from certwright.apiserver.schema.shape import check_type, decode
-from certwright.apiserver.storage.lists import Page, list_page, parse_version
-from certwright.apiserver.storage.traits import traits_of
-from certwright.apiserver.verbs.metadata import check_name, dedup_owners, settle_namespace
-from certwright.apiserver.verbs.signingrequests import is_signing_request, stamp_requestor
-from certwright.apiserver.verbs.writes import Writes, uid_mismatch
+from certwright.apiserver.storage.storage import ListPage
+from certwright.apiserver.verbs.lists import list_page, parse_version
+from certwright.apiserver.writes.decode import check_type, decode
+from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.metadata import check_name, dedup_owners, settle_namespace
+from certwright.apiserver.writes.signingrequests import is_signing_request, stamp_requestor
+from certwright.apiserver.writes.writes import Writes, uid_mismatch
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
@@ -105,7 +106,7 @@ class Verbs:
             current = self._backend.find(record.kind, record.namespace, record.name)
             if current is not None:
                 self._deletion.delete(current, options)
-        return list_response(call, Page(page.records, page.revision))
+        return list_response(call, ListPage(page.records, page.revision))
 
     def _body(self, call: Call, options: WriteOptions) -> JsonObject:
         content_type = call.headers.get("content-type", "")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.structural import default
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import Cause
 
 Json = dict[str, Any]

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 
 
 @pytest.fixture

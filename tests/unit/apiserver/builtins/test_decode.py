@@ -1,6 +1,6 @@
 import pytest
 
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.errors import BadRequest
 
 PREFIX = 'Deployment in version "v1" cannot be handled as a Deployment: '

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import BadRequest
 
 ROUNDS = 150

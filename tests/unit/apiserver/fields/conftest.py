@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import ListType, Schema
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.identity import Resource
 
 STRING = Schema("string")

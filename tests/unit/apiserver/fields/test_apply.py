@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from certwright.apiserver.fields import manager as fieldmanager
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.errors import ApiError, BadRequest, Cause, Conflict
 
 EARLIER = "2026-01-01T00:00:00Z"

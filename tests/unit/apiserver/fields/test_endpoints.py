@@ -4,8 +4,8 @@ import pytest
 
 from certwright.apiserver.fields.endpoints import blank, ignored_fields
 from certwright.apiserver.fields.fieldset import paths
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.identity import Resource
 
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from certwright.apiserver.fields import manager as fieldmanager
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.errors import Conflict
 
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

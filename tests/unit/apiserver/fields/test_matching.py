@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certwright.apiserver.fields import manager as fieldmanager
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.comparison import is_applied, own_fields
 
 NAMES = st.sampled_from("abc")

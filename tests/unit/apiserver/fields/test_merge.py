@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.apiserver.fields.merge import Comparison, compare, equal, merge, remove
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import ListType, Schema
-from certwright.apiserver.storage.kinds import ServedKind
 
 TAGS = Schema("array", items=Schema("string"), list_type=ListType.SET)
 tags = st.lists(st.sampled_from("abcdef"), unique=True)

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certwright.apiserver.fields import manager as fieldmanager
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.patch.strategic import strategic_merge
 from certwright.apiserver.schema.schema import Schema
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.kube.errors import ApiError
 
 NOW = "2026-01-01T00:00:00Z"

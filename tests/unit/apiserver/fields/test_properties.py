@@ -13,7 +13,7 @@ from certwright.apiserver.fields.fieldset import intersection, is_subset, union
 from certwright.apiserver.fields.managedfields import read
 from certwright.apiserver.fields.merge import merge
 from certwright.apiserver.fields.typed import owned
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.errors import Conflict
 
 NOW = "2026-01-01T00:00:00Z"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from certwright.apiserver.fields import manager as fieldmanager
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 
 EARLIER = "2026-01-01T00:00:00Z"
 NOW = "2026-01-01T00:00:05Z"

@@ -11,7 +11,7 @@ from certwright.apiserver.fields.typed import (
     reconcile,
     with_containers,
 )
-from certwright.apiserver.storage.kinds import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind
 
 SPECS: dict[str, tuple[Any, FieldSet, FieldSet]] = {
     "scalars and null": (

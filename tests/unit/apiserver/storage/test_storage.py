@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
-from certwright.apiserver.storage.kinds import ServedKind
 from certwright.apiserver.storage.storage import ChangeType, Storage
 from certwright.kube.kinds import ConfigMap
 

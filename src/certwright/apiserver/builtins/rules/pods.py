@@ -20,7 +20,7 @@ from certwright.apiserver.causes import (
     required,
     unsupported_value,
 )
-from certwright.apiserver.verbs.metadata import label_causes
+from certwright.apiserver.writes.metadata import label_causes
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
 from certwright.kube.quantities import Quantity

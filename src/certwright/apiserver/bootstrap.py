@@ -1,0 +1,110 @@
+"""What every cluster has from the start: namespaces, and roles that others build on."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from certwright.apiserver.access.clusterroles import initial_bindings, initial_roles
+from certwright.apiserver.backend import Backend
+from certwright.apiserver.http.options import WriteOptions
+from certwright.apiserver.storage.storage import Change
+from certwright.apiserver.writes.writes import Writes
+from certwright.kube.objects import JsonObject
+
+_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+def create_initial_objects(backend: Backend, writes: Writes) -> None:
+    """Store what a new cluster holds, as far as the kinds are served."""
+    options = WriteOptions("kube-apiserver", "Ignore")
+    for plural, obj in _objects():
+        group, _, version = obj["apiVersion"].rpartition("/")
+        kind = backend.registry.find(group, version, plural)
+        if kind is not None:
+            writes.create(kind, "", obj, options)
+
+
+def serves_beginning(backend: Backend) -> bool:
+    """Say whether every kind is served that a new cluster has objects of."""
+    rbac = "rbac.authorization.k8s.io"
+    kinds = (("", "namespaces"), (rbac, "clusterroles"), (rbac, "clusterrolebindings"))
+    return all(backend.registry.find(group, "v1", plural) for group, plural in kinds)
+
+
+_Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One of the writes that bring a server to where others begin, to be repeated there."""
+
+    group: str
+    version: str
+    plural: str
+    key: str
+    obj: JsonObject
+    uid: str
+    times: tuple[_Path, ...]
+    """Where the object tells when it was written, uid aside all that differs elsewhere."""
+
+    @classmethod
+    def of(cls, change: Change) -> "Written":
+        """Note a change by which an object came about at one instant."""
+        record, resource = change.record, change.record.kind.resource
+        uid, time = record.uid, record.metadata["creationTimestamp"]
+        return cls(
+            resource.group,
+            resource.version,
+            resource.plural,
+            record.key,
+            record.obj,
+            uid,
+            tuple(_places(record.obj, time)),
+        )
+
+
+def repeat(backend: Backend, beginning: Iterable[Written]) -> None:
+    """Store what another server got, with uids and times of this one.
+
+    Simulations make thousands of clusters; judging the same roles and definitions anew would
+    take longer than most of their scenarios. All that is the same is shared, as nobody changes
+    what is stored.
+    """
+    uids: dict[str, str] = {}
+    now = backend.now()
+    for write in beginning:
+        if write.uid not in uids:
+            uids[write.uid] = backend.new_uid()
+        kind = backend.registry.find(write.group, write.version, write.plural)
+        assert kind is not None, "the same kinds are served"
+        obj = _changed(write.obj, ("metadata", "uid"), uids[write.uid])
+        for path in write.times:
+            obj = _changed(obj, path, now)
+        backend.storage.put(backend.registry.collection(kind), write.key, kind, obj)
+
+
+def _places(value: Any, wanted: str, path: _Path = ()) -> Iterator[_Path]:
+    """Yield where a text occurs in a document."""
+    if value == wanted:
+        yield path
+    elif isinstance(value, dict | list):
+        for step, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _places(child, wanted, (*path, step))
+
+
+def _changed(value: Any, path: _Path, text: str) -> Any:
+    """Return a document with another text at a place; the original and the rest are shared."""
+    step, *rest = path
+    changed = value.copy()
+    changed[step] = _changed(value[step], tuple(rest), text) if rest else text
+    return changed
+
+
+def _objects() -> Iterator[tuple[str, JsonObject]]:
+    for name in _NAMESPACES:
+        metadata = {"name": name}
+        yield "namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    for role in initial_roles():
+        yield "clusterroles", role
+    for binding in initial_bindings():
+        yield "clusterrolebindings", binding

@@ -1,0 +1,81 @@
+"""What controllers put into every namespace: a default ServiceAccount and the server's CA."""
+
+from typing import Final
+
+from certwright.apiserver.backend import Backend
+from certwright.apiserver.http.options import WriteOptions
+from certwright.apiserver.storage.storage import Change, ChangeType
+from certwright.apiserver.writes.writes import Writes
+
+_NAMESPACES: Final = ("", "namespaces")
+_ROOT_CA: Final = "kube-root-ca.crt"
+_DESCRIPTION: Final = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
+    "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
+    "guaranteed across distributions of Kubernetes clusters."
+)
+
+
+class NamespaceContents:
+    """Furnishes namespaces; part of the server's background."""
+
+    def __init__(self, backend: Backend, writes: Writes) -> None:
+        self._backend = backend
+        self._writes = writes
+        self._authority = ""
+
+    def concerns(self, change: Change) -> str:
+        """Return the namespace to furnish following a change; empty for none."""
+        record = change.record
+        resource = record.kind.resource
+        if (resource.group, resource.plural) == _NAMESPACES:
+            return "" if change.type is ChangeType.DELETED else record.name
+        if change.type is ChangeType.DELETED and (
+            (resource.qualified, record.name)
+            in {("serviceaccounts", "default"), ("configmaps", _ROOT_CA)}
+        ):
+            return record.namespace
+        return ""
+
+    def publish(self, authority: bytes) -> None:
+        """Tell every namespace the certificate under which the server is reached."""
+        self._authority = authority.decode()
+        for record in list(self._backend.storage.collection(*_NAMESPACES).records()):
+            self.furnish(record.name)
+
+    def furnish(self, namespace: str) -> None:
+        """Create what a namespace should hold and does not."""
+        record = self._backend.storage.collection(*_NAMESPACES).get(namespace)
+        if record is None or record.metadata.get("deletionTimestamp"):
+            return
+        options = WriteOptions("kube-controller-manager", "Ignore")
+        accounts = self._backend.registry.find("", "v1", "serviceaccounts")
+        if accounts is not None and self._backend.find(accounts, namespace, "default") is None:
+            account = {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": {"name": "default"},
+            }
+            # Nobody owns its fields: it is created empty.
+            self._writes.create(accounts, namespace, account, options)
+        self._furnish_authority(namespace, options)
+
+    def _furnish_authority(self, namespace: str, options: WriteOptions) -> None:
+        maps = self._backend.registry.find("", "v1", "configmaps")
+        if maps is None:
+            return
+        wanted = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": _ROOT_CA,
+                "namespace": namespace,
+                "annotations": {"kubernetes.io/description": _DESCRIPTION},
+            },
+            "data": {"ca.crt": self._authority},
+        }
+        record = self._backend.find(maps, namespace, _ROOT_CA)
+        if record is None:
+            self._writes.create(maps, namespace, wanted, options)
+        elif record.obj.get("data") != wanted["data"]:
+            self._writes.update(maps, record, wanted, options)

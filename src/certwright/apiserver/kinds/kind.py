@@ -1,0 +1,105 @@
+"""What the embedded server knows about a kind it serves.
+
+`builtins` and `crds` make `ServedKind` values; the rest of the server treats them alike.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from certwright.apiserver.schema.schema import Schema
+from certwright.apiserver.schema.structural import default
+from certwright.kube.errors import Cause
+from certwright.kube.identity import Resource
+from certwright.kube.objects import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of ``kubectl get``."""
+
+    name: str
+    json_path: str = ""
+    """Kubernetes' JSONPath subset, such as ``.spec.replicas``; unused when *value* is given."""
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    description: str = ""
+    value: Callable[[JsonObject], object] | None = None
+    """Computes the cell where a path cannot, such as ``READY 1/3``."""
+
+
+def _no_unknown(_obj: JsonObject) -> list[str]:
+    return []
+
+
+def _no_defaults(_obj: JsonObject) -> None:
+    """Leave the object as it is."""
+
+
+def _nothing(_new: JsonObject, _old: JsonObject | None) -> None:
+    """Leave the object as it is."""
+
+
+def _no_warnings(_new: JsonObject) -> list[str]:
+    return []
+
+
+def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class ServedKind:
+    """A kind in one version: its address, shape, and rules.
+
+    The hooks get the new object and the stored one (None on create) and may change the new
+    one in place; they are called on the main resource and on subresources alike, after
+    defaulting, with the parts the request may not touch already restored.
+    """
+
+    resource: Resource
+    schema: Schema
+    singular: str
+    list_kind: str
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = (
+        "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
+    )  # fmt: skip
+    subresources: frozenset[str] = frozenset()
+    """``status`` and ``scale`` are served generically."""
+    scale_paths: tuple[str, str, str] = ("", "", "")
+    """Paths of spec replicas, status replicas, label selector."""
+    custom: bool = False
+    """From a CRD: unknown fields are pruned, strategic merge is refused."""
+    counts_generation: bool = True
+    """Whether changes outside metadata and status raise ``metadata.generation``."""
+    storage_version: str = ""
+    """The version objects of this kind are stored and watched across; empty means this one."""
+    selectable_fields: tuple[str, ...] = ()
+    """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
+    columns: tuple[Column, ...] = field(default=())
+    decode: Callable[[JsonObject], list[str]] = _no_unknown
+    """Bring an object into the kind's shape, in place: drop unknown fields and nulls.
+
+    Returns the paths of unknown fields, for fieldValidation. Raises BadRequest when a value
+    cannot be read at all (built-ins; custom resources report that in *validate*).
+    """
+    complete: Callable[[JsonObject], None] = _no_defaults
+    """Add defaults that depend on other fields; called after those of the schema.
+
+    Field ownership is recorded after this and before *prepare*, as defaults belong to the
+    client who left them out and the server's own parts to nobody.
+    """
+    prepare: Callable[[JsonObject, JsonObject | None], None] = _nothing
+    """Fill in what the server owns: allocated IPs, status of new objects, admission."""
+    validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = _no_causes
+    """All rules of the kind: schema, names, metadata, immutable fields, cross-field, CEL."""
+    warnings: Callable[[JsonObject], list[str]] = _no_warnings
+    """What to tell the writer of a valid object that will not do what it seems to."""
+
+
+def fill_defaults(obj: JsonObject, kind: ServedKind) -> None:
+    """Add the defaults of the kind, in place: those of its schema, then those that depend."""
+    default(obj, kind.schema)
+    kind.complete(obj)

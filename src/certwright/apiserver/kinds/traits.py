@@ -1,0 +1,101 @@
+"""How built-in kinds differ in what the verbs do; custom resources are all alike."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube.objects import JsonObject
+
+
+def _of_client(new: JsonObject, _old: JsonObject) -> JsonObject:
+    return new
+
+
+def _of_server(new: JsonObject, old: JsonObject) -> JsonObject:
+    """Keep the stored metadata; only the version the client names is its own."""
+    merged = dict(old)
+    for field in ("resourceVersion", "managedFields"):
+        if field in new:
+            merged[field] = new[field]
+    return merged
+
+
+def _labels_of_server(new: JsonObject, old: JsonObject) -> JsonObject:
+    return _restored(new, old, "labels")
+
+
+def _owners_of_server(new: JsonObject, old: JsonObject) -> JsonObject:
+    return _restored(new, old, "ownerReferences")
+
+
+def _restored(new: JsonObject, old: JsonObject, field: str) -> JsonObject:
+    kept = {name: value for name, value in new.items() if name != field}
+    return {**kept, field: old[field]} if field in old else kept
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a kind's strategy decides in kube-apiserver."""
+
+    returns_deleted: bool = False
+    """A delete is answered with the object, not with a Status."""
+    create_on_update: bool = False
+    """A PUT of an object that does not exist creates it."""
+    unconditional_update: bool = True
+    """A PUT need not name the resourceVersion it replaces."""
+    collects_garbage: bool = True
+    """Propagation policies mean something."""
+    orphans_by_default: bool = False
+    checks_metadata_twice: bool = False
+    """Updates are validated like new objects besides, so that some causes are repeated."""
+    graceful: bool = False
+    """A delete first sets a deadline, and is done when asked for again with none."""
+    counts_annotations: bool = False
+    """Changes of annotations raise ``metadata.generation``, too."""
+    status_metadata: Callable[[JsonObject, JsonObject], JsonObject] = _of_client
+    """The metadata to keep of a write to the status subresource."""
+
+
+_RETURNS_DELETED: Final = frozenset({
+    "namespaces", "persistentvolumeclaims", "persistentvolumes", "pods", "podtemplates",
+    "resourcequotas", "serviceaccounts", "services", "storageclasses.storage.k8s.io",
+    "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io",
+})  # fmt: skip
+_CREATE_ON_UPDATE: Final = frozenset({
+    "endpoints", "events", "events.events.k8s.io", "limitranges", "services",
+    "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io",
+    "clusterrolebindings.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
+    "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io",
+})  # fmt: skip
+_NEEDS_VERSION: Final = frozenset({
+    "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io",
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io",
+})  # fmt: skip
+_CHECKS_TWICE: Final = frozenset({"configmaps", "secrets", "serviceaccounts"})
+_STATUS_METADATA: Final = {
+    "deployments.apps": _labels_of_server,
+    "pods": _owners_of_server,
+}
+
+_CUSTOM: Final = Traits(unconditional_update=False, status_metadata=_of_server)
+
+
+def traits_of(kind: ServedKind) -> Traits:
+    """Return how a kind behaves."""
+    if kind.custom:
+        return _CUSTOM
+    name = kind.resource.qualified
+    return Traits(
+        returns_deleted=name in _RETURNS_DELETED,
+        create_on_update=name in _CREATE_ON_UPDATE,
+        unconditional_update=name not in _NEEDS_VERSION,
+        collects_garbage=name not in {"events", "events.events.k8s.io"},
+        orphans_by_default=name in {"jobs.batch", "replicationcontrollers"},
+        checks_metadata_twice=name in _CHECKS_TWICE,
+        graceful=name == "pods",
+        counts_annotations=name == "deployments.apps",
+        status_metadata=_STATUS_METADATA.get(name, _of_client),
+    )

@@ -1,0 +1,315 @@
+"""Storing objects: what happens to every object on its way in, whatever verb brought it.
+
+Create and update follow the order of kube-apiserver, because it shows: field ownership is
+recorded for what the client sent and the defaults, before the server adds its own parts;
+validation comes before the check whether the name is taken.
+"""
+
+from collections.abc import Set
+
+import orjson
+from msgspec.structs import replace
+
+from certwright.apiserver.backend import Backend
+from certwright.apiserver.causes import invalid_value
+from certwright.apiserver.fields.manager import keep_times
+from certwright.apiserver.fields.manager import update as record_owner
+from certwright.apiserver.http.options import WriteOptions
+from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
+from certwright.apiserver.kinds.traits import traits_of
+from certwright.apiserver.refusals import (
+    Failed,
+    already_exists,
+    conflict,
+    invalid,
+    invalid_object,
+)
+from certwright.apiserver.storage.storage import Record, storage_key
+from certwright.apiserver.storage.versions import to_storage, view
+from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.metadata import (
+    carry_over,
+    finalizer_warnings,
+    metadata_causes,
+    segment_causes,
+    settle_namespace,
+    update_causes,
+    wipe_server_fields,
+)
+from certwright.apiserver.writes.namespaces import check_namespace
+from certwright.apiserver.writes.signingrequests import is_signing_request, restrict_request
+from certwright.kube.errors import Cause
+from certwright.kube.names import generate_name
+from certwright.kube.objects import JsonObject
+
+_NAME_ATTEMPTS = 8
+
+
+class Writes:
+    """Creates and updates objects."""
+
+    def __init__(self, backend: Backend, deletion: Deletion) -> None:
+        self._backend = backend
+        self._deletion = deletion
+
+    def create(
+        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteOptions
+    ) -> Record:
+        """Store a new object, already decoded, which becomes the server's own."""
+        metadata = obj.setdefault("metadata", {})
+        wipe_server_fields(metadata)
+        settle_namespace(metadata, namespace)
+        if "status" in kind.subresources:
+            obj.pop("status", None)
+        fill_defaults(obj, kind)
+        obj = record_owner(
+            None, obj, kind=kind, manager=options.field_manager, time=self._backend.now()
+        )
+        return self.insert(kind, obj, options)
+
+    def create_instead(
+        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteOptions
+    ) -> Record:
+        """Store an object that was meant to replace one that is not there.
+
+        Raises:
+            Conflict: a certain one was meant.
+        """
+        metadata = obj["metadata"]
+        if metadata.get("uid"):
+            key = storage_key(namespace, metadata["name"])
+            why = uid_mismatch(kind, key, metadata["uid"], "", dry_run=options.dry_run)
+            raise conflict(kind.resource, metadata["name"], why)
+        metadata.pop("resourceVersion", None)
+        return self.create(kind, namespace, obj, options)
+
+    def insert(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
+        """Store a new object whose owners are recorded."""
+        check_namespace(self._backend, kind, obj["metadata"])
+        prefix = obj["metadata"].get("generateName") or ""
+        if obj["metadata"].get("name") or not prefix:
+            return self._insert_named(kind, obj, options)
+        record = None
+        for attempt in range(_NAME_ATTEMPTS):
+            name = generate_name(prefix, self._backend.rng.randrange)
+            taken = self._backend.find(kind, obj["metadata"].get("namespace", ""), name)
+            if taken is None or attempt == _NAME_ATTEMPTS - 1:
+                obj["metadata"]["name"] = name
+                kind.complete(obj)  # what depends on the name
+                record = self._insert_named(kind, obj, options)
+                break
+        assert record is not None
+        return record
+
+    def _insert_named(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
+        backend, resource = self._backend, kind.resource
+        metadata = obj["metadata"]
+        metadata["uid"] = backend.new_uid()
+        metadata["creationTimestamp"] = backend.now()
+        if kind.counts_generation:
+            metadata["generation"] = 1
+        kind.prepare(obj, None)
+        name = metadata.get("name", "")
+        rules = kind.validate(obj, None)
+        causes = _in_order(metadata_causes(metadata, kind), rules) or segment_causes(metadata)
+        if causes:
+            raise invalid_object(resource, name, causes)
+        if kind.custom:
+            options.warnings.extend(finalizer_warnings(metadata, {}))
+        options.warnings.extend(kind.warnings(obj))
+        key = storage_key(metadata.get("namespace", ""), name)
+        if metadata.get("resourceVersion") and not options.dry_run:
+            raise Failed("resourceVersion should not be set on objects to be created")
+        existing = backend.registry.collection(kind).get(key)
+        if existing is not None:
+            raise _taken(kind, existing)
+        return self._put(kind, key, obj, dry_run=options.dry_run)
+
+    def update(
+        self,
+        kind: ServedKind,
+        record: Record,
+        new: JsonObject,
+        options: WriteOptions,
+        subresource: str = "",
+    ) -> Record:
+        """Store an object, already decoded, over the one that is there.
+
+        The record returned is the old one when nothing changed, and the last one when the
+        update removed the last finalizer of a deleted object.
+
+        Raises:
+            Conflict: the object names another resourceVersion than the stored one.
+            Invalid: it breaks a rule.
+        """
+        old = view(record, kind)
+        self.check_current(kind, record, new)
+        settle_namespace(new["metadata"], record.namespace)
+        restrict(kind, new, old, subresource)
+        if is_signing_request(kind):
+            restrict_request(new, old, subresource, self._backend.now())
+        fill_defaults(new, kind)
+        new = record_owner(
+            old,
+            new,
+            kind=kind,
+            manager=options.field_manager,
+            time=self._backend.now(),
+            subresource=subresource,
+        )
+        return self.replace(kind, record, new, options, subresource)
+
+    def replace(
+        self,
+        kind: ServedKind,
+        record: Record,
+        new: JsonObject,
+        options: WriteOptions,
+        subresource: str = "",
+    ) -> Record:
+        """Store an object, whose owners are recorded, over the one that is there."""
+        old = view(record, kind)
+        metadata, before = new["metadata"], old["metadata"]
+        metadata["resourceVersion"] = before["resourceVersion"]
+        carry_over(metadata, before)
+        kind.prepare(new, old)
+        if kind.counts_generation and _counted(kind, new) != _counted(kind, old):
+            metadata["generation"] = before.get("generation", 0) + 1
+        if subresource == "status" and "generation" in before:
+            metadata["generation"] = before["generation"]  # whatever the kind itself counts
+        # The server checks metadata for all kinds, and again with the rules of each kind.
+        again = update_causes(metadata, before)
+        first = metadata_causes(metadata, kind)
+        rules = kind.validate(new, old)
+        if subresource == "status" and kind.custom:
+            rules = _within_status(rules)
+        causes = [*first, *again, *_in_order(again, rules)]
+        if traits_of(kind).checks_metadata_twice:
+            causes += first
+        if causes:
+            raise invalid_object(kind.resource, record.name, causes)
+        if kind.custom:
+            options.warnings.extend(finalizer_warnings(metadata, before))
+        options.warnings.extend(kind.warnings(new))
+        if _is_same(new, old):
+            return record
+        if self._deletion.is_finished(new, old):
+            return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
+        return self._put(kind, record.key, new, dry_run=options.dry_run)
+
+    def check_current(self, kind: ServedKind, record: Record, new: JsonObject) -> None:
+        """Refuse a write that rests on another version of the object than the current one."""
+        resource, metadata = kind.resource, new["metadata"]
+        version = metadata.get("resourceVersion") or "0"
+        if not version.isdigit():
+            raise Failed(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        if version == "0":
+            if not traits_of(kind).unconditional_update:
+                cause = invalid_value(
+                    "metadata.resourceVersion", 0, "must be specified for an update"
+                )
+                raise invalid(resource.plural, resource.group, record.name, [cause])
+        elif version != record.metadata["resourceVersion"]:
+            raise conflict(resource, record.name)
+
+    def _put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> Record:
+        registry = self._backend.registry
+        stored = registry.storage_kind(kind)
+        obj = _ordered(to_storage(obj, kind, stored))
+        if dry_run:
+            return Record(key, stored, obj, 0)
+        return self._backend.storage.put(registry.collection(kind), key, stored, obj)
+
+
+def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: str) -> None:
+    """Restore the parts of an object that a request to a (sub)resource may not change.
+
+    Afterwards *new* may be changed in place, except below its metadata.
+    """
+    if subresource == "status":
+        metadata = traits_of(kind).status_metadata(new["metadata"], old["metadata"])
+        kept = {"metadata": metadata}
+        if "status" in new:
+            kept["status"] = new["status"]
+        new.clear()
+        new.update(_copy_without(old, {"metadata", "status"}) | kept)
+    elif subresource == "finalize":
+        kept = {field: new[field] for field in ("metadata", "spec") if field in new}
+        new.clear()
+        new.update(_copy_without(old, {"metadata", "spec"}) | kept)
+    elif "status" in kind.subresources and subresource != "approval":
+        _restore(new, old, "status")
+        if kind.resource.qualified == "namespaces":
+            _restore(new, old, "spec")  # finalizers have an endpoint of their own
+
+
+def uid_mismatch(kind: ServedKind, key: str, uid: str, found: str, *, dry_run: bool) -> str:
+    """Say that a uid names an earlier object of the same name."""
+    folder = f"{kind.resource.group}/{kind.resource.plural}" if kind.custom else _folder(kind)
+    return (
+        "StorageError: invalid object, Code: 4, "
+        f"Key: {'' if dry_run else '/registry'}/{folder}/{key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
+        f"UID in object meta: {found}"
+    )
+
+
+def _folder(kind: ServedKind) -> str:
+    return {"services": "services/specs"}.get(kind.resource.qualified, kind.resource.plural)
+
+
+def _in_order(metadata: list[Cause], rules: list[Cause]) -> list[Cause]:
+    """Join what is wrong with metadata and the rest: the rules of names come first."""
+    names = [cause for cause in rules if cause.field in {"metadata.name", "metadata.generateName"}]
+    return [*names, *metadata, *(cause for cause in rules if cause not in names)]
+
+
+def _within_status(rules: list[Cause]) -> list[Cause]:
+    """Reword what is wrong with a status: its schema does not know where it stands."""
+    return [
+        replace(cause, message=cause.message.replace("status.", "", 1))
+        if f"{cause.field} in body" in cause.message
+        else cause
+        for cause in rules
+    ]
+
+
+def _taken(kind: ServedKind, existing: Record) -> Exception:
+    error = already_exists(kind.resource, existing.name)
+    if existing.metadata.get("deletionTimestamp"):
+        message = f"object is being deleted: {error.message}"
+        return type(error)(message, details=error.details)
+    return error
+
+
+def _counted(kind: ServedKind, obj: JsonObject) -> JsonObject:
+    """Return the parts of an object whose changes its generation counts."""
+    ignored = {"metadata", "apiVersion", "kind"}
+    if "status" in kind.subresources:
+        ignored.add("status")
+    counted = {field: value for field, value in obj.items() if field not in ignored}
+    if traits_of(kind).counts_annotations:
+        counted["annotations"] = obj["metadata"].get("annotations")
+    return counted
+
+
+def _is_same(new: JsonObject, old: JsonObject) -> bool:
+    """Whether an update changes nothing; when somebody became owner does not count."""
+    return new == old or keep_times(old, new) is old
+
+
+def _restore(new: JsonObject, old: JsonObject, field: str) -> None:
+    new.pop(field, None)
+    if field in old:
+        new[field] = _copy_without(old, old.keys() - {field})[field]
+
+
+def _copy_without(obj: JsonObject, fields: Set[str]) -> JsonObject:
+    kept = {field: value for field, value in obj.items() if field not in fields}
+    copied: JsonObject = orjson.loads(orjson.dumps(kept))
+    return copied
+
+
+def _ordered(obj: JsonObject) -> JsonObject:
+    """Put kind and apiVersion first: lists of built-ins cut them off the encoded object."""
+    return {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj}
