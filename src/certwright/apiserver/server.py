@@ -27,7 +27,7 @@ from certwright.apiserver.dispatch import Dispatch
 from certwright.apiserver.http.listener import Endpoint, Front
 from certwright.apiserver.http.request import Call, attributes_of, parse_call, parse_path
 from certwright.apiserver.http.responses import refusal_response
-from certwright.apiserver.http.transport import MemoryTransport, RefusedStream
+from certwright.apiserver.http.transport import MemoryTransport
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import KindNotServed
 from certwright.apiserver.storage.registry import Registry
@@ -39,7 +39,7 @@ from certwright.apiserver.writes.deletion import Deletion
 from certwright.apiserver.writes.escalation import GuardedWrites
 from certwright.apiserver.writes.writes import Writes
 from certwright.client.request import Selection, WriteOptions, apply
-from certwright.client.transport import Request, Response, Stream, Transport
+from certwright.client.transport import RefusedStream, Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock
 from certwright.kube.errors import ApiError
 from certwright.kube.identity import Resource

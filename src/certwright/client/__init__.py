@@ -5,26 +5,16 @@ Requests are values built by pure functions (`certwright.client.request`), carri
 """
 
 from certwright.client.client import Client
-from certwright.client.config.config import (
-    Config,
-    ExecPlugin,
-    Impersonation,
-    InteractiveMode,
-    Material,
-    User,
-    in_cluster,
-)
+from certwright.client.config.config import Config, Material, User, in_cluster
 from certwright.client.config.context import load_config
 from certwright.client.connect import connect
-from certwright.client.discovery import Discovery
 from certwright.client.errors import (
-    BadAnswer,
+    BadResponse,
     BodyTooLarge,
     ConfigError,
     ConnectFailed,
     ConnectionLost,
     CredentialError,
-    LineTooLong,
     NoConnectionFree,
     NotAnApiServer,
     Timeout,
@@ -34,16 +24,12 @@ from certwright.client.errors import (
 )
 from certwright.client.http.transport import HttpTransport, Limits
 from certwright.client.observe import Observer
-from certwright.client.reader import Listing
-from certwright.client.request import Propagation, Selection, Validation, WatchOptions
-from certwright.client.responses import ListMeta, Page
-from certwright.client.retry import Policy
+from certwright.client.request import Propagation, Selection, WatchOptions
 from certwright.client.served import until_served
 from certwright.client.transport import Request, Response, Stream, Transport
-from certwright.client.watchlines import WatchLines
 
 __all__ = [
-    "BadAnswer",
+    "BadResponse",
     "BodyTooLarge",
     "Client",
     "Config",
@@ -51,21 +37,12 @@ __all__ = [
     "ConnectFailed",
     "ConnectionLost",
     "CredentialError",
-    "Discovery",
-    "ExecPlugin",
     "HttpTransport",
-    "Impersonation",
-    "InteractiveMode",
     "Limits",
-    "LineTooLong",
-    "ListMeta",
-    "Listing",
     "Material",
     "NoConnectionFree",
     "NotAnApiServer",
     "Observer",
-    "Page",
-    "Policy",
     "Propagation",
     "Request",
     "Response",
@@ -76,8 +53,6 @@ __all__ = [
     "Transport",
     "TransportError",
     "User",
-    "Validation",
-    "WatchLines",
     "WatchOptions",
     "WrongShape",
     "connect",

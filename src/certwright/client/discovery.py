@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from certwright.client import request
-from certwright.client.errors import BadAnswer
+from certwright.client.errors import BadResponse
 from certwright.client.transport import Request, Response
 from certwright.clock import Clock
 from certwright.kube import (
@@ -132,7 +132,7 @@ class Discovery:
         try:
             return msgspec.json.decode(body, type=shape)
         except msgspec.DecodeError as error:
-            raise BadAnswer(
+            raise BadResponse(
                 f"GET {path}: the answer is no discovery document: {error}; "
                 "is a Kubernetes API server behind this address?"
             ) from error

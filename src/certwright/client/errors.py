@@ -10,7 +10,7 @@
     ├── ConnectionLost           cut after sending: whether the request took effect is unknown
     ├── Timeout                  no answer in time: whether it took effect is unknown
     ├── NotAnApiServer           something answered, but not a Kubernetes API server
-    └── BadAnswer                the answer cannot be used
+    └── BadResponse                the answer cannot be used
         ├── BodyTooLarge         …because it exceeds the bound on bodies
         ├── LineTooLong          …because a watch event exceeds the bound on lines
         └── WrongShape           …because the object does not fit the type it was read as
@@ -55,19 +55,19 @@ class NotAnApiServer(TransportError):
     """Whatever answered does not speak the Kubernetes API."""
 
 
-class BadAnswer(TransportError):
+class BadResponse(TransportError):
     """The server answered and the answer cannot be used."""
 
 
-class BodyTooLarge(BadAnswer):
+class BodyTooLarge(BadResponse):
     """The body exceeds the bound; the rest of it was not read."""
 
 
-class LineTooLong(BadAnswer):
+class LineTooLong(BadResponse):
     """A watch sent a line that exceeds the bound; the watch was dropped."""
 
 
-class WrongShape(BadAnswer):
+class WrongShape(BadResponse):
     """An object does not fit the type it was to be read as."""
 
 

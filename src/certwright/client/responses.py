@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 import msgspec
 import orjson
 
-from certwright.client.errors import BadAnswer, WrongShape
+from certwright.client.errors import BadResponse, WrongShape
 from certwright.client.retry import retry_after
 from certwright.client.transport import Request, Response
 from certwright.kube import ApiError, JsonObject, Object, Resource, key_of
@@ -72,7 +72,9 @@ def to_dict(request: Request, body: bytes | memoryview) -> JsonObject:
     if value is _UNREADABLE:  # raised out here: the decoder's exception holds the whole body
         raise _unreadable(request, body)
     if not isinstance(value, dict):
-        raise BadAnswer(f"{_name(request)}: the answer is a JSON {type(value).__name__}, no object")
+        raise BadResponse(
+            f"{_name(request)}: the answer is a JSON {type(value).__name__}, no object"
+        )
     return value
 
 
@@ -96,7 +98,7 @@ class Decoders:
 
         Raises:
             WrongShape: the object does not fit the class; the message names both.
-            BadAnswer: the body is no JSON object.
+            BadResponse: the body is no JSON object.
         """
         if isinstance(kind, Resource):
             obj = to_dict(request, memoryview(body))
@@ -152,9 +154,9 @@ def _excerpt(response: Response) -> str:
     return f"the server answered {response.status}: {text}" if text else ""
 
 
-def _unreadable(request: Request, body: Body | memoryview) -> BadAnswer:
+def _unreadable(request: Request, body: Body | memoryview) -> BadResponse:
     size = memoryview(body).nbytes
-    return BadAnswer(
+    return BadResponse(
         f"{_name(request)}: the answer ({size} bytes) is not complete JSON; "
         "the server or a proxy cut it short"
     )

@@ -74,3 +74,16 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Give up every connection. The transport cannot be used afterwards."""
         ...
+
+
+class RefusedStream:
+    """A stream that never started: one complete response in its place."""
+
+    def __init__(self, response: Response) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self._body = response.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the whole body."""
+        yield self._body

@@ -11,7 +11,8 @@ import uvloop
 from aiohttp import web
 
 from certwright.apiserver.http.certs import TestAuthority
-from certwright.client import Client, Config, HttpTransport, Policy
+from certwright.client import Client, Config, HttpTransport
+from certwright.client.retry import Policy
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -8,16 +8,16 @@ import pytest
 from aiohttp import web
 
 from certwright.client import (
-    BadAnswer,
+    BadResponse,
     BodyTooLarge,
     ConnectFailed,
     ConnectionLost,
     Limits,
-    LineTooLong,
     NotAnApiServer,
     Timeout,
     WatchOptions,
 )
+from certwright.client.errors import LineTooLong
 from certwright.kube import InternalError, Key, ServiceUnavailable
 from certwright.kube.kinds import ConfigMap
 
@@ -94,7 +94,7 @@ async def test_truncated_json(serve, client_of):
     async def half(_):
         return web.Response(text='{"metadata":{"na', content_type="application/json")
 
-    with pytest.raises(BadAnswer, match="is not complete JSON"):
+    with pytest.raises(BadResponse, match="is not complete JSON"):
         await client_of(await serve(half)).get(ConfigMap, KEY)
 
 
@@ -283,7 +283,7 @@ async def test_the_client_lives_on_after_every_failure(serve, client_of):
         return web.Response(text=text, content_type=kind)
 
     client = client_of(await serve(recover))
-    for failure in (NotAnApiServer, BadAnswer):
+    for failure in (NotAnApiServer, BadResponse):
         with pytest.raises(failure):
             await client.get(ConfigMap, KEY)
     assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "web"

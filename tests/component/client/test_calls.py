@@ -12,13 +12,13 @@ from certwright.client import (
     Client,
     ConnectFailed,
     ConnectionLost,
-    Policy,
     Request,
     Response,
     Selection,
     Timeout,
     TransportError,
 )
+from certwright.client.retry import Policy
 from certwright.kube import Conflict, Gone, Key, NotFound, ServiceUnavailable, TooManyRequests
 from certwright.kube.kinds import ConfigMap, Lease
 from certwright.testkit.time.virtual import VirtualLoop

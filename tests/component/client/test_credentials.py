@@ -9,14 +9,8 @@ from datetime import timedelta
 import pytest
 from aiohttp import web
 
-from certwright.client import (
-    Config,
-    CredentialError,
-    Impersonation,
-    Material,
-    TlsFailed,
-    User,
-)
+from certwright.client import Config, CredentialError, Material, TlsFailed, User
+from certwright.client.config.config import Impersonation
 from certwright.kube import Key, Unauthorized
 from certwright.kube.kinds import ConfigMap
 

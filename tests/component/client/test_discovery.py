@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import orjson
 import pytest
 
-from certwright.client import BadAnswer, Client, Request, Response
+from certwright.client import BadResponse, Client, Request, Response
 from certwright.kube import GroupVersionKind, NotFound, Resource, ServiceUnavailable
 from certwright.kube.kinds import Deployment
 from certwright.testkit.time.virtual import VirtualLoop
@@ -201,5 +201,5 @@ def test_what_a_silent_server_serves_is_not_known(loop, documents):
 
 def test_a_document_that_is_no_discovery_is_named(loop, served, discovery):
     served.documents["/apis"] = {"items": "x"}
-    with pytest.raises(BadAnswer, match="GET /apis: the answer is no discovery document"):
+    with pytest.raises(BadResponse, match="GET /apis: the answer is no discovery document"):
         loop.run_until_complete(discovery.resource_for(GREETING.gvk))

@@ -8,8 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.client import Config, CredentialError, ExecPlugin, InteractiveMode, Material, User
+from certwright.client import Config, CredentialError, Material, User
 from certwright.client.config import execplugin
+from certwright.client.config.config import ExecPlugin, InteractiveMode
 from certwright.kube import Key, Unauthorized
 from certwright.kube.kinds import ConfigMap
 

@@ -7,16 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from certwright.client import (
-    Config,
-    ConfigError,
-    Impersonation,
-    InteractiveMode,
-    Material,
-    User,
-    in_cluster,
-    load_config,
-)
+from certwright.client import Config, ConfigError, Material, User, in_cluster, load_config
+from certwright.client.config.config import Impersonation, InteractiveMode
 
 EXEC_V1 = "client.authentication.k8s.io/v1"
 

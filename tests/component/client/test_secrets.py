@@ -11,11 +11,9 @@ from aiohttp import web
 from certwright.client import (
     Client,
     Config,
-    ExecPlugin,
     HttpTransport,
     Limits,
     Material,
-    Policy,
     Response,
     TransportError,
     User,
@@ -23,8 +21,10 @@ from certwright.client import (
     request,
 )
 from certwright.client import responses as answers
+from certwright.client.config.config import ExecPlugin
 from certwright.client.config.credentials import Login
 from certwright.client.request import WriteOptions
+from certwright.client.retry import Policy
 from certwright.kube import ApiError, Key
 from certwright.kube.kinds import Secret
 

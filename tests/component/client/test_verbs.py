@@ -6,7 +6,8 @@ import msgspec
 import orjson
 import pytest
 
-from certwright.client import Propagation, Selection, Validation, WatchOptions
+from certwright.client import Propagation, Selection, WatchOptions
+from certwright.client.request import Validation
 from certwright.kube import (
     JSON_PATCH,
     STRATEGIC_MERGE_PATCH,

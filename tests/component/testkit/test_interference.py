@@ -11,14 +11,8 @@ import orjson
 import pytest
 
 from certwright.apiserver.server import ApiServer
-from certwright.client import (
-    Client,
-    ConnectFailed,
-    ConnectionLost,
-    Policy,
-    Selection,
-    WatchOptions,
-)
+from certwright.client import Client, ConnectFailed, ConnectionLost, Selection, WatchOptions
+from certwright.client.retry import Policy
 from certwright.kube.errors import ApiError, Conflict, NotFound, TooManyRequests
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap

@@ -6,8 +6,8 @@ import msgspec
 import orjson
 import pytest
 
-from certwright.client import Propagation, Selection, Validation, WatchOptions, request
-from certwright.client.request import DeleteOptions, WriteOptions
+from certwright.client import Propagation, Selection, WatchOptions, request
+from certwright.client.request import DeleteOptions, Validation, WriteOptions
 from certwright.kube import Key, Object, ObjectMeta, Resource
 from certwright.kube.kinds import ClusterRole, ConfigMap, Deployment, Namespace, Pod
 

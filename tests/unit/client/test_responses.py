@@ -6,7 +6,7 @@ import msgspec
 import orjson
 import pytest
 
-from certwright.client import BadAnswer, Response, WrongShape, request
+from certwright.client import BadResponse, Response, WrongShape, request
 from certwright.client import responses as answers
 from certwright.client.responses import Decoders
 from certwright.kube import (
@@ -113,7 +113,7 @@ def test_an_object_of_the_wrong_shape_is_named():
 @pytest.mark.parametrize("kind", [ConfigMap, Greeting])
 def test_truncated_json_is_named_and_not_quoted(kind):
     body = b'{"metadata":{"name":"canary"'
-    with pytest.raises(BadAnswer) as caught:
+    with pytest.raises(BadResponse) as caught:
         Decoders().read(kind, ASKED, body)
     assert str(caught.value) == (
         "GET /api/v1/namespaces/shop/configmaps/web: the answer (28 bytes) is not complete "
@@ -122,7 +122,7 @@ def test_truncated_json_is_named_and_not_quoted(kind):
 
 
 def test_json_that_is_no_object():
-    with pytest.raises(BadAnswer, match="the answer is a JSON list, no object"):
+    with pytest.raises(BadResponse, match="the answer is a JSON list, no object"):
         Decoders().read(ConfigMap, ASKED, b"[]")
 
 
@@ -139,7 +139,7 @@ def test_an_empty_list_may_say_null():
 
 
 def test_a_page_that_is_cut_or_no_list():
-    with pytest.raises(BadAnswer, match="not complete JSON"):
+    with pytest.raises(BadResponse, match="not complete JSON"):
         answers.to_page(ASKED, b'{"items":[{"a":')
     with pytest.raises(WrongShape, match="the answer is no list"):
         answers.to_page(ASKED, b'{"items":"x"}')

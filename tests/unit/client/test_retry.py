@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.client import (
-    BadAnswer,
+    BadResponse,
     BodyTooLarge,
     ConnectFailed,
     ConnectionLost,
     CredentialError,
     NoConnectionFree,
     NotAnApiServer,
-    Policy,
     Request,
     Response,
     Selection,
@@ -25,6 +24,7 @@ from certwright.client import (
     retry,
 )
 from certwright.client.request import DeleteOptions, WriteOptions
+from certwright.client.retry import Policy
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Pod
 
@@ -104,7 +104,7 @@ def test_refusals_are_never_repeated(name, status):
         TlsFailed("x"),
         CredentialError("x"),
         NotAnApiServer("x"),
-        BadAnswer("x"),
+        BadResponse("x"),
         BodyTooLarge("x"),
     ],
 )

@@ -1,7 +1,7 @@
 """The client's transport, without a network: requests go straight to the server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
@@ -47,24 +47,3 @@ class MemoryTransport:
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[Stream]:
         yield self._server.watch(request, self._user)
-
-
-class RefusedStream:
-    """A complete answer in place of a stream."""
-
-    def __init__(self, response: Response) -> None:
-        self._response = response
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-        return self._response.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The answer's headers."""
-        return self._response.headers
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the whole body."""
-        yield self._response.body

@@ -28,7 +28,7 @@ from certwright.client.http.dialer import Dialer
 from certwright.client.http.message import RequestWriter
 from certwright.client.http.pool import Pool
 from certwright.client.http.tls import TlsContexts
-from certwright.client.transport import Request, Response, Stream
+from certwright.client.transport import RefusedStream, Request, Response, Stream
 from certwright.clock import SYSTEM, Clock
 from certwright.kube import Unauthorized
 
@@ -114,7 +114,7 @@ class HttpTransport:
                 connection, answer = await self._open(request, login)
             self._check(request, answer)
             if answer.status == 401:
-                yield Refusal(self._explained(answer.headers))
+                yield RefusedStream(self._explained(answer.headers))
             else:
                 yield HttpStream(answer, self._peer)
         finally:
@@ -197,19 +197,6 @@ class HttpTransport:
             "they are wrong, expired or revoked; log in again or replace them"
         ).to_status()
         return Response(401, headers, orjson.dumps(status))
-
-
-class Refusal:
-    """A stream that never started: a complete answer in the place of one."""
-
-    def __init__(self, response: Response) -> None:
-        self.status = response.status
-        self.headers = response.headers
-        self._body = response.body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the one chunk there is."""
-        yield self._body
 
 
 class HttpStream:

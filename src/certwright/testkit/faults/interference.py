@@ -16,12 +16,12 @@ from msgspec import Struct, field
 from msgspec.json import Decoder
 
 from certwright.client import ConnectFailed, ConnectionLost
-from certwright.client.transport import Request, Response, Stream, Transport
+from certwright.client.transport import RefusedStream, Request, Response, Stream, Transport
 from certwright.testkit.calls import is_write
 from certwright.testkit.faults import faults
 from certwright.testkit.faults.staleview import StaleView
 from certwright.testkit.faults.trace import Trace
-from certwright.testkit.faults.watches import DROPPED, HELD, FaultyStream, RefusedStream, refusal
+from certwright.testkit.faults.watches import DROPPED, HELD, FaultyStream, refusal
 
 _SELECTORS = ("labelSelector", "fieldSelector")
 

@@ -154,19 +154,6 @@ class FaultyStream:
         return True
 
 
-class RefusedStream:
-    """The answer to a watch that was refused."""
-
-    def __init__(self, response: Response) -> None:
-        self.status = response.status
-        self.headers = response.headers
-        self._body = response.body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the whole body."""
-        yield self._body
-
-
 def refusal(fault: faults.Refuse) -> Response:
     """Return the answer of a server that refuses."""
     error = ApiError.from_status(fault.status, {"message": f"injected {fault.status}"})
