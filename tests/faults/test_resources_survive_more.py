@@ -4,10 +4,10 @@ Each story is played under a few faults; a campaign (``--certwright-seeds``) pla
 """
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.support.faults.resourcestories import (
     GIZMOS,
     HELD,
@@ -42,12 +42,8 @@ from certwright.kube.kinds import (
 from certwright.managed import annotate as with_references
 from certwright.managed import make_unique
 from certwright.operators.garbagecollector import Settings, garbage_collector
-from certwright.operators.managedresource import (
-    Configuration,
-    Controllers,
-    GarbageCollectorSettings,
-    resource_operator,
-)
+from certwright.operators.managedresource import Configuration, resource_operator
+from certwright.operators.managedresource.configuration import Controllers, GarbageCollectorSettings
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.operators.tokenrequestor.request import ACCOUNT_NAME, ACCOUNT_NAMESPACE, PURPOSE
 from certwright.testkit import (

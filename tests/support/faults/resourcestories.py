@@ -1,13 +1,14 @@
 """What stories about ManagedResources are told with, and what is watched while they are played."""
 
 import base64
-from dataclasses import replace
 
 import orjson
+from msgspec.structs import replace
 
 from certwright.api.managedresources import ManagedResource
 from certwright.kube.kinds import ConfigMap, Secret
-from certwright.operators.managedresource import Configuration, Controllers, resource_operator
+from certwright.operators.managedresource import Configuration, resource_operator
+from certwright.operators.managedresource.configuration import Controllers
 from certwright.testkit import EmbeddedCluster, survives
 from certwright.testkit.faults.faults import At, Crash, Refuse
 from certwright.testkit.faults.replay import Replay

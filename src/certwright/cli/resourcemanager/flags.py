@@ -9,15 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from certwright.operators.managedresource import FLAGS, Flag
+from certwright.operators.managedresource.configuration.flags import FLAGS, Flag, FlagType
 
-_SWITCHES: Final = frozenset(
-    {
-        "--always-update", "--health-controller", "--leader-election",
-        "--managed-resource-controller", "--target-disable-cache", "--token-requestor",
-    }
-)  # fmt: skip
-_REPEATED: Final = frozenset({"--namespace", "--extra-target-namespace"})
 _TRUE: Final = frozenset({"1", "t", "true"})
 _FALSE: Final = frozenset({"0", "f", "false"})
 
@@ -79,17 +72,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _shape(flag: Flag) -> dict[str, Any]:
-    if flag.name in _SWITCHES:
-        return {"nargs": "?", "const": True, "type": _switch, "metavar": "true|false"}
-    if flag.name in _REPEATED:
-        return {"action": "append", "metavar": "NAME"}
-    if flag.name.endswith("-workers"):
-        return {"type": int, "metavar": "NUMBER"}
-    if flag.name.endswith(("-period", "-lifetime", "-duration", "-deadline")):
-        return {"metavar": "DURATION"}
-    if flag.name.endswith("-address"):
-        return {"metavar": "ADDRESS"}
-    return {"metavar": "FILE" if flag.name.endswith("kubeconfig") else "NAME"}
+    match flag.type:
+        case FlagType.SWITCH:
+            return {"nargs": "?", "const": True, "type": _switch, "metavar": "true|false"}
+        case FlagType.NAMES:
+            return {"action": "append", "metavar": "NAME"}
+        case FlagType.NUMBER:
+            return {"type": int, "metavar": "NUMBER"}
+        case _:
+            return {"metavar": flag.type.name}
 
 
 def _switch(text: str) -> bool:

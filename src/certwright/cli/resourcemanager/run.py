@@ -21,13 +21,15 @@ from certwright.operators.garbagecollector import GarbageMetrics, Settings, garb
 from certwright.operators.managedresource import (
     Configuration,
     ConfigurationError,
-    Loaded,
     cluster_id,
     load_with_flags,
     read_file,
     resource_operator,
 )
-from certwright.operators.managedresource import LeaderElection as ElectionSettings
+from certwright.operators.managedresource.configuration import (
+    LeaderElectionSettings,
+    LoadedConfiguration,
+)
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.runtime import (
     Address,
@@ -62,7 +64,7 @@ def run_resource_manager(given: Given) -> None:
     run_to_end(_run(_Clusters.of(configuration), configuration, given.dump))
 
 
-def load(given: Given, environment: Mapping[str, str]) -> Loaded:
+def load(given: Given, environment: Mapping[str, str]) -> LoadedConfiguration:
     """Return the configuration of file, flags and environment.
 
     Raises:
@@ -158,7 +160,7 @@ def declared(
         )
 
 
-def election_of(settings: ElectionSettings, own_namespace: str) -> LeaderElection | None:
+def election_of(settings: LeaderElectionSettings, own_namespace: str) -> LeaderElection | None:
     """Return the election, in the namespace that is configured, or else our own."""
     if not settings.leader_elect:
         return None

@@ -9,7 +9,7 @@ What can be decided without a cluster is decided by pure functions in modules na
 subject; what talks to clusters only carries their decisions out.
 
 ==================  =============================================================
-`configuration`     the configuration file; `flags` is the same on a command line
+`configuration`     the configuration file and the flags of a command line
 `wiring`            all of it as an operator
 `reconcile`         one pass: `gathering`, `applying`, `pruning`, `deletion`
 `judging`           the health of the objects, from `healthchecks`
@@ -23,29 +23,15 @@ subject; what talks to clusters only carries their decisions out.
 """
 
 from certwright.operators.managedresource.configuration import (
-    ClientConnection,
     Configuration,
-    Controllers,
-    GarbageCollectorSettings,
-    HealthSettings,
-    LeaderElection,
-    Loaded,
-    ManagedResourceSettings,
-    PruneGuardSettings,
+    ConfigurationError,
     load,
-    read_file,
-)
-from certwright.operators.managedresource.flags import (
-    FLAGS,
-    Flag,
     load_with_flags,
+    read_file,
 )
 from certwright.operators.managedresource.preview import (
     Preview,
     preview,
-)
-from certwright.operators.managedresource.strictdecoding import (
-    ConfigurationError,
 )
 from certwright.operators.managedresource.wiring import (
     cluster_id,
@@ -53,19 +39,9 @@ from certwright.operators.managedresource.wiring import (
 )
 
 __all__ = [
-    "FLAGS",
-    "ClientConnection",
     "Configuration",
     "ConfigurationError",
-    "Controllers",
-    "Flag",
-    "GarbageCollectorSettings",
-    "HealthSettings",
-    "LeaderElection",
-    "Loaded",
-    "ManagedResourceSettings",
     "Preview",
-    "PruneGuardSettings",
     "cluster_id",
     "load",
     "load_with_flags",

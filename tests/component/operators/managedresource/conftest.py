@@ -18,24 +18,23 @@ name of that namespace too, so tests on a shared server do not see each other.
 
 import asyncio
 import base64
-from dataclasses import replace
 from datetime import timedelta
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import pack_brotli
 from certwright.kube import Resource, crd_manifest, resource_of
 from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
-from certwright.operators.managedresource import (
+from certwright.operators.managedresource import Configuration, resource_operator
+from certwright.operators.managedresource.configuration import (
     ClientConnection,
-    Configuration,
     Controllers,
     GarbageCollectorSettings,
     HealthSettings,
     ManagedResourceSettings,
-    resource_operator,
 )
 
 CLUSTER_WIDE = {kind.kind for kind in BUILT_IN if not kind.namespaced}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from certwright.cli.resourcemanager.flags import parse
-from certwright.operators.managedresource.flags import FLAGS, load_with_flags
+from certwright.operators.managedresource.configuration import FLAGS, load_with_flags
 
 
 def test_nothing_typed_overrides_nothing():

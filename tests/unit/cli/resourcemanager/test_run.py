@@ -7,7 +7,7 @@ import pytest
 from certwright.cli.errors import UsageError
 from certwright.cli.resourcemanager.flags import Given
 from certwright.cli.resourcemanager.run import addresses_of, election_of, load
-from certwright.operators.managedresource.configuration import Configuration, LeaderElection
+from certwright.operators.managedresource.configuration import Configuration, LeaderElectionSettings
 from certwright.operators.managedresource.configuration import load as load_document
 from certwright.runtime import Address
 
@@ -29,12 +29,14 @@ def test_one_address_is_served_once_and_port_zero_not_at_all():
 
 
 def test_the_lease_is_in_our_namespace_unless_said_otherwise():
-    election = election_of(LeaderElection(), "mine")
+    election = election_of(LeaderElectionSettings(), "mine")
     assert election is not None
     assert (election.namespace, election.name) == ("mine", "gardener-resource-manager")
     assert election.lease_duration == timedelta(seconds=15)
-    assert election_of(LeaderElection(resource_namespace="other"), "mine").namespace == "other"
-    assert election_of(LeaderElection(leader_elect=False), "mine") is None
+    assert (
+        election_of(LeaderElectionSettings(resource_namespace="other"), "mine").namespace == "other"
+    )
+    assert election_of(LeaderElectionSettings(leader_elect=False), "mine") is None
 
 
 def test_flags_win_over_the_file(tmp_path):

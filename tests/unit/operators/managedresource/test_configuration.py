@@ -3,8 +3,12 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.managedresource.configuration import Configuration, load, read_file
-from certwright.operators.managedresource.strictdecoding import ConfigurationError
+from certwright.operators.managedresource.configuration import (
+    Configuration,
+    ConfigurationError,
+    load,
+    read_file,
+)
 
 HEAD = "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\nkind: ResourceManagerConfiguration\n"
 

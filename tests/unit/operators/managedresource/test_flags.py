@@ -3,9 +3,12 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.managedresource.configuration import Configuration
-from certwright.operators.managedresource.flags import FLAGS, load_with_flags
-from certwright.operators.managedresource.strictdecoding import ConfigurationError
+from certwright.operators.managedresource.configuration import (
+    FLAGS,
+    Configuration,
+    ConfigurationError,
+    load_with_flags,
+)
 
 SEED_ERA = [
     "--kubeconfig",

@@ -1,9 +1,8 @@
 """The reference page names every key, reason, setting and flag there is."""
 
 import re
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,8 +10,7 @@ import pytest
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResourceSpec, ManagedResourceStatus
 from certwright.operators.managedresource import claims
-from certwright.operators.managedresource.configuration import Controllers
-from certwright.operators.managedresource.flags import FLAGS
+from certwright.operators.managedresource.configuration import FLAGS, Controllers
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +44,9 @@ def test_every_reason(page: str) -> None:
 
 def settings(kind: Any) -> list[str]:
     found = []
-    for item in fields(kind):
-        first, *rest = item.name.split("_")
-        found.append(item.metadata.get("key") or first + "".join(map(str.capitalize, rest)))
-        inner = get_type_hints(kind)[item.name]
-        found += settings(inner) if is_dataclass(inner) else []
+    for item in msgspec.structs.fields(kind):
+        found.append(item.encode_name)
+        found += settings(item.type) if msgspec.inspect.is_struct_type(item.type) else []
     return found
 
 

@@ -1,20 +1,18 @@
-"""What a configuration may say, beyond being of the right shape."""
+"""What values must fulfil beyond having the right type."""
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from certwright.kube.durations import format_duration
 from certwright.kube.names import label_value_problems
-from certwright.operators.managedresource.strictdecoding import Problem
-
-if TYPE_CHECKING:
-    from certwright.operators.managedresource.configuration import (
-        ClientConnection,
-        Configuration,
-        Controllers,
-        LeaderElection,
-    )
+from certwright.operators.managedresource.configuration.decode import ConfigurationProblem
+from certwright.operators.managedresource.configuration.settings import (
+    ClientConnection,
+    Configuration,
+    Controllers,
+    LeaderElectionSettings,
+)
 
 _ZERO: Final = timedelta()
 _SHORTEST_RESYNC: Final = timedelta(seconds=10)
@@ -22,7 +20,7 @@ _LOG_LEVELS: Final = ("info", "debug", "error")
 _LOG_FORMATS: Final = ("json", "text")
 
 
-def validate(configuration: "Configuration") -> list[Problem]:
+def validate(configuration: Configuration) -> list[ConfigurationProblem]:
     """Return everything wrong with a configuration."""
     server = configuration.server
     return [
@@ -38,14 +36,14 @@ def validate(configuration: "Configuration") -> list[Problem]:
     ]
 
 
-def _connection(path: str, connection: "ClientConnection") -> Iterator[Problem]:
+def _connection(path: str, connection: ClientConnection) -> Iterator[ConfigurationProblem]:
     yield from _no_shorter(
         f"{path}.cacheResyncPeriod", connection.cache_resync_period, _SHORTEST_RESYNC
     )
     yield from _at_least(f"{path}.burst", connection.burst, 0)
 
 
-def _leader_election(path: str, election: "LeaderElection") -> Iterator[Problem]:
+def _leader_election(path: str, election: LeaderElectionSettings) -> Iterator[ConfigurationProblem]:
     if not election.leader_elect:
         return
     for name, value in (
@@ -71,7 +69,7 @@ def _leader_election(path: str, election: "LeaderElection") -> Iterator[Problem]
     yield from _given(f"{path}.resourceName", election.resource_name)
 
 
-def _controllers(path: str, controllers: "Controllers") -> Iterator[Problem]:
+def _controllers(path: str, controllers: Controllers) -> Iterator[ConfigurationProblem]:
     managed, health = controllers.managed_resource, controllers.health
     garbage, guard = controllers.garbage_collector, controllers.managed_resource.prune_guard
     shortest = controllers.minimum_period
@@ -95,28 +93,28 @@ def _controllers(path: str, controllers: "Controllers") -> Iterator[Problem]:
     )
 
 
-def _at_least(path: str, value: int, least: int) -> Iterator[Problem]:
+def _at_least(path: str, value: int, least: int) -> Iterator[ConfigurationProblem]:
     if value < least:
         yield _invalid(path, str(value), f"must be at least {least}")
 
 
-def _no_shorter(path: str, value: timedelta, shortest: timedelta) -> Iterator[Problem]:
+def _no_shorter(path: str, value: timedelta, shortest: timedelta) -> Iterator[ConfigurationProblem]:
     if value < max(shortest, _ZERO):
         least = format_duration(max(shortest, _ZERO))
         yield _invalid(path, _quoted(value), f"must be at least {least}")
 
 
-def _one_of(path: str, value: str, allowed: tuple[str, ...]) -> Iterator[Problem]:
+def _one_of(path: str, value: str, allowed: tuple[str, ...]) -> Iterator[ConfigurationProblem]:
     if value not in allowed:
         yield _invalid(path, f'"{value}"', f"must be one of {', '.join(allowed)}")
 
 
-def _given(path: str, value: str) -> Iterator[Problem]:
+def _given(path: str, value: str) -> Iterator[ConfigurationProblem]:
     if not value:
-        yield Problem(path, "Required value: must not be empty")
+        yield ConfigurationProblem(path, "Required value: must not be empty")
 
 
-def _label(path: str, value: str) -> Iterator[Problem]:
+def _label(path: str, value: str) -> Iterator[ConfigurationProblem]:
     yield from _given(path, value)
     for problem in label_value_problems(value):
         yield _invalid(path, f'"{value}"', problem)
@@ -126,5 +124,5 @@ def _quoted(value: timedelta) -> str:
     return f'"{format_duration(value)}"'
 
 
-def _invalid(path: str, value: str, message: str) -> Problem:
-    return Problem(path, f"Invalid value: {value}: {message}")
+def _invalid(path: str, value: str, message: str) -> ConfigurationProblem:
+    return ConfigurationProblem(path, f"Invalid value: {value}: {message}")
