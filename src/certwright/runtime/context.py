@@ -6,6 +6,7 @@ call when nothing differs, and are visible to the next read.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any, ParamSpec, TypeVar, overload
 
 import structlog
@@ -25,7 +26,7 @@ from certwright.kube import (
     resource_of,
 )
 from certwright.runtime.cache.entry import Entry
-from certwright.runtime.cache.store import Store
+from certwright.runtime.cache.store import THIS_PROCESS, Store
 from certwright.runtime.process.cpupool import CpuPool
 from certwright.runtime.queue.backoff import Rng
 from certwright.runtime.writes.apply import Applier, Effect, render
@@ -42,6 +43,8 @@ from certwright.runtime.writes.writer import Writes
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T", bound=Object)
+
+_WRITERS = count(THIS_PROCESS + 1)
 
 
 class Surroundings(Struct, frozen=True, eq=False):
@@ -65,7 +68,7 @@ class Context:
     def __init__(self, surroundings: Surroundings, key: Key | None = None) -> None:
         self._around = surroundings
         self._key = key
-        self._written: set[str] = set()  # the resourceVersions this reconcile produced
+        self._writer = next(_WRITERS)  # marks what this reconcile writes
 
     @property
     def client(self) -> Client:
@@ -148,8 +151,8 @@ class Context:
         return store
 
     def wrote(self, entry: Entry) -> bool:
-        """Say whether this reconcile itself left an object in this state."""
-        return entry.meta.resource_version in self._written
+        """Return whether this reconcile itself left an object in this state."""
+        return entry.writer == self._writer
 
     # Writing
 
@@ -163,13 +166,7 @@ class Context:
         the owner's controller. Kinds that are not watched are applied every time.
         """
         resource = await self._resource(obj)
-        desired = render(obj, owner)
-        effect = await self._around.applier.apply(resource, desired)
-        store = self._around.stores.get(resource)
-        if effect is Effect.WRITTEN and store is not None:
-            stored = store.get(key_of(desired))
-            self._written.add(stored.meta.resource_version if stored else "")
-        return effect
+        return await self._around.applier.apply(resource, render(obj, owner), self._writer)
 
     async def status(self, obj: JsonObject | Object, new: JsonObject | Struct) -> Effect:
         """Write the status of an object that was read; no call when it is equal.
@@ -219,9 +216,7 @@ class Context:
             "metadata": {name: value for name, value in metadata.items() if value},
             "status": status,
         }
-        stored = await self._around.writes.apply_status(resource, desired)
-        self._written.add(stored["metadata"]["resourceVersion"])
-        return stored
+        return await self._around.writes.apply_status(resource, desired, self._writer)
 
     async def confirm(self, obj: JsonObject | Object) -> None:
         """Ask the server whether an object that was read is still as it was.
@@ -234,8 +229,9 @@ class Context:
         """
         resource = await self._resource(obj)
         uid, version = _identity(obj)
-        known = {version, *self._written}
-        await self._around.writes.confirm(resource, key_of(obj), uid=uid, versions=known)
+        await self._around.writes.cache.confirm(
+            resource, key_of(obj), uid=uid, version=version, writer=self._writer
+        )
 
     async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
         """Add a finalizer; no call when it is there. See `certwright.runtime.writes.finalizers`."""
@@ -290,8 +286,7 @@ class Context:
     async def _patch(
         self, resource: Resource, obj: JsonObject | Object, patch: JsonObject, subresource: str = ""
     ) -> Effect:
-        stored = await self._around.writes.patch(resource, key_of(obj), patch, subresource)
-        self._written.add(stored["metadata"]["resourceVersion"])
+        await self._around.writes.patch(resource, key_of(obj), patch, subresource, self._writer)
         return Effect.WRITTEN
 
     def _live(self, resource: Resource, obj: JsonObject | Object) -> JsonObject:
@@ -306,10 +301,12 @@ class Context:
             return to_builtins(obj) if isinstance(obj, Object) else obj
         uid, version = _identity(obj)
         entry = store.get(key_of(obj))
-        if entry is not None and entry.uid == uid:
-            now = entry.meta.resource_version
-            if now == version or now in self._written:
-                return entry.obj()
+        if (
+            entry is not None
+            and entry.uid == uid
+            and (entry.meta.resource_version == version or self.wrote(entry))
+        ):
+            return entry.obj()
         raise Conflict(f"{resource.kind} {key_of(obj)} changed or disappeared since it was read")
 
     async def _resource(self, obj: JsonObject | Object) -> Resource:

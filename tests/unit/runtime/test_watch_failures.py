@@ -10,8 +10,10 @@ import pytest
 
 from certwright.client import Client, ConnectFailed, ConnectionLost, Selection
 from certwright.kube.kinds import ConfigMap
+from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.state import WatchState
-from certwright.runtime.cache.store import Entry, Intake, Store
+from certwright.runtime.cache.store import Store
 from certwright.runtime.cache.watch import Watch
 from certwright.runtime.queue.backoff import Backoff, new_rng
 from certwright.testkit.time.virtual import VirtualLoop

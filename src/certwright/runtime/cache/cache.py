@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from certwright.client import Client, Selection
+import msgspec
+from msgspec import Struct
+
+from certwright.client import Client, Selection, request
+from certwright.kube.errors import Conflict, NotFound
 from certwright.kube.identity import Key, Resource
 from certwright.kube.objects import Object, resource_of
 from certwright.kube.selectors import FieldSelector, LabelSelector
 from certwright.runtime.cache.decode import Intake, Transform
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.indexes import IndexFunction
-from certwright.runtime.cache.store import Interest, Listener, Store
+from certwright.runtime.cache.store import THIS_PROCESS, Interest, Listener, Store
 from certwright.runtime.cache.watch import Watch
 from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
 
@@ -63,13 +67,24 @@ class StoreHandle:
         """Which objects the store holds."""
         return self._feed.view
 
-    def listen(self, listener: Listener) -> None:
-        """Call a listener for what is there and on every change, until the release."""
-        self._unlisten.append(self.store.listen(listener))
+    def listen(self, listener: Listener, *, own_writes: bool = True) -> None:
+        """Call a listener for what is there and on every change, until the release.
+
+        Without *own_writes* it is not called for what this process wrote or deleted.
+        """
+        self._unlisten.append(self.store.listen(listener, own_writes=own_writes))
 
     async def synced(self) -> None:
-        """Return as soon as the store holds a complete list."""
+        """Return as soon as the store holds a complete list, however long that takes."""
         await self.watch.synced()
+
+    async def ready(self) -> None:
+        """Return as soon as the store holds a complete list; raise when that is not to be expected.
+
+        Raises:
+            NotFound, Forbidden, ConnectFailed: see `Watch.ready`.
+        """
+        await self.watch.ready()
 
     def release(self) -> None:
         """Give up the share and its listeners; the last one ends the watch. Once is enough."""
@@ -229,18 +244,61 @@ class Cache:
         """How many of our own writes and deletions the watches have not reached yet."""
         return sum(feed.store.pending for feed in self._feeds.values())
 
-    def note_write(self, resource: Resource, raw: bytes) -> None:
-        """Pass the object a write returned, as JSON, to every store it belongs into."""
-        for feed in self._of(resource):
-            feed.store.note_write(raw)
+    def note_write(self, resource: Resource, raw: bytes, writer: int = THIS_PROCESS) -> None:
+        """Pass the object a write returned, as JSON, to every store it belongs into.
 
-    def note_delete(self, resource: Resource, key: Key, uid: str) -> None:
-        """Tell the stores of a kind that our deletion of an object took effect."""
+        Its entries are marked with *writer*, see `Store.note_write`.
+        """
         for feed in self._of(resource):
-            feed.store.note_delete(key, uid)
+            feed.store.note_write(raw, writer)
+
+    def note_delete(self, resource: Resource, key: Key, uid: str, *, own: bool = True) -> None:
+        """Drop a deleted object from the stores of its kind; *own* if this process deleted it."""
+        for feed in self._of(resource):
+            feed.store.note_delete(key, uid, own=own)
+
+    async def confirm(
+        self, resource: Resource, key: Key, *, uid: str, version: str, writer: int = 0
+    ) -> None:
+        """Ask the server whether an object is still in the state that was read from a store.
+
+        A later state is fine if *writer* wrote it.
+
+        Raises:
+            Conflict: it is not, or it is gone; by now the stores know.
+        """
+        try:
+            response = await self._client.send(request.get(resource, key))
+        except NotFound:
+            self.note_delete(resource, key, uid, own=False)
+            raise Conflict(
+                f"{resource.kind} {key} is gone; the cache has not seen the deletion yet"
+            ) from None
+        now = msgspec.json.decode(response.body, type=_Identified).metadata
+        if now.uid != uid:
+            self.note_delete(resource, key, uid, own=False)
+        self.note_write(resource, response.body, writer=0)
+        if now.uid == uid and now.resource_version == version:
+            return
+        entries = (feed.store.get(key) for feed in self._of(resource) if writer)
+        if now.uid != uid or not any(
+            entry.writer == writer and entry.meta.resource_version == now.resource_version
+            for entry in entries
+            if entry is not None
+        ):
+            raise Conflict(f"{resource.kind} {key} changed; the cache has not seen the change yet")
 
     def _of(self, resource: Resource) -> list[Feed]:
         return [feed for feed in self._feeds.values() if feed.view.resource == resource]
+
+
+class _Identity(Struct, rename="camel"):
+    uid: str
+    resource_version: str
+
+
+class _Identified(Struct):
+    metadata: _Identity
 
 
 class _Admission:

@@ -67,6 +67,8 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
     there are none."""
     malformed: str = ""
     """What is wrong with the metadata, when the server delivered it in the wrong shape."""
+    writer: int = 0
+    """Which writer of this process wrote this state, see `Store.note_write`; 0 if none did."""
 
     @property
     def uid(self) -> str:
@@ -116,6 +118,27 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
             f"{name} {self.key} cannot be read: {where}: {what}; correct the object, or align "
             f"the schema of its CustomResourceDefinition with the controller's version"
         )
+
+
+def version_number(resource_version: str) -> int | None:
+    """Return a resourceVersion as a number, or None when this server's cannot be compared."""
+    return int(resource_version) if resource_version.isdecimal() else None
+
+
+def is_newer(entry: Entry, old: Entry) -> bool:
+    """Return whether an entry may replace *old*; where versions have no order, any other may."""
+    given, held = entry.meta.resource_version, old.meta.resource_version
+    if given == held:
+        return False
+    if given.isdecimal() and held.isdecimal():
+        return int(given) > int(held)
+    return True
+
+
+def is_older(entry: Entry, old: Entry) -> bool:
+    """Return whether an entry is known to be of a state before *old*."""
+    given, held = entry.meta.resource_version, old.meta.resource_version
+    return given.isdecimal() and held.isdecimal() and int(given) < int(held)
 
 
 class _Identity(Struct):

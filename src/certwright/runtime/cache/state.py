@@ -14,7 +14,7 @@
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from certwright.client import TransportError
+from certwright.client import ConnectFailed, TransportError
 from certwright.kube.errors import ApiError, BadRequest, Forbidden, Gone, Invalid, NotFound
 from certwright.kube.identity import Resource
 from certwright.runtime.cache.decode import BrokenJson
@@ -22,6 +22,9 @@ from certwright.runtime.queue.backoff import LONGEST_WAIT_SECONDS
 
 RELIST_AFTER = 3
 """Failures in a row of the same resumption, after which the version itself is in doubt."""
+
+UNREACHABLE_AFTER = 3
+"""Failures in a row, after which a store is not expected to become complete soon."""
 
 
 class WatchState(StrEnum):
@@ -116,6 +119,23 @@ def judge(error: WatchFailure, resource: Resource, *, streaming: bool, failures:
             return Remedy(
                 WatchState.BACKING_OFF, message, relist=isinstance(error, BrokenJson) and doubtful
             )
+
+
+def obstacle(
+    state: WatchState, resource: Resource, last_error: str, failures: int
+) -> ApiError | TransportError | None:
+    """Return why a store that is not complete will not become so soon, None if it may."""
+    match state:
+        case WatchState.MISSING:
+            return NotFound(last_error)
+        case WatchState.FORBIDDEN:
+            return Forbidden(last_error)
+        case WatchState.STOPPED:
+            return NotFound(f"{resource} is not watched any more: its definition was deleted")
+        case WatchState.BACKING_OFF if failures >= UNREACHABLE_AFTER:
+            return ConnectFailed(f"{resource} cannot be watched: {last_error}")
+        case _:
+            return None
 
 
 def is_too_large(error: ApiError) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import structlog
+from msgspec.structs import force_setattr
 
 from certwright.kube.identity import Key, Resource
-from certwright.runtime.cache.decode import BrokenJson, Intake, Nameless, Transform
-from certwright.runtime.cache.entry import Entry, Meta, Owner
+from certwright.runtime.cache.decode import BrokenJson, Intake, Nameless
+from certwright.runtime.cache.entry import Entry, is_newer, is_older, version_number
 from certwright.runtime.cache.indexes import (
     Index,
     IndexFunction,
@@ -23,18 +24,6 @@ from certwright.runtime.cache.indexes import (
 )
 from certwright.runtime.cache.unwanted import WaitingRoom
 
-__all__ = [
-    "Difference",
-    "Entry",
-    "IndexFunction",
-    "Intake",
-    "Listener",
-    "Meta",
-    "Owner",
-    "Store",
-    "Transform",
-]
-
 Listener: TypeAlias = Callable[[Entry | None, Entry | None], None]
 """Called with the old and the new entry of every change; None stands for "not there".
 
@@ -43,6 +32,9 @@ A plain function that enqueues keys. It must not raise and must not change the s
 
 Interest: TypeAlias = Callable[[Entry], bool]
 """Says whether a store is to hold an object it does not hold yet. Must not raise."""
+
+THIS_PROCESS = 1
+"""The mark of writes by the process; a `Context` has a number of its own."""
 
 _log = structlog.get_logger()
 
@@ -88,6 +80,7 @@ class Store:
         """True once a complete list has arrived and every listener has heard of it."""
         self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
         self._listeners: list[Listener] = []
+        self._foreign_listeners: list[Listener] = []  # not called for what this process wrote
         self._ahead: dict[Key, int] = {}  # own writes the watch has not reached
         self._gone: dict[Key, _Tombstone] = {}  # objects we deleted and may still hear of
         self._purged = 0  # every deletion up to this version has been heard of
@@ -166,12 +159,16 @@ class Store:
 
     # Listening
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call a listener on every change, starting with what is there; return how to stop."""
-        self._listeners.append(listener)
+    def listen(self, listener: Listener, *, own_writes: bool = True) -> Callable[[], None]:
+        """Call a listener on every change, starting with what is there; return how to stop.
+
+        Without *own_writes* it is not called for what `note_write` and `note_delete` change.
+        """
+        listeners = self._listeners if own_writes else self._foreign_listeners
+        listeners.append(listener)
         for entry in self.items():
             listener(None, entry)
-        return lambda: self._listeners.remove(listener)
+        return lambda: listeners.remove(listener)
 
     def notify(self, changes: Iterable[Difference]) -> None:
         """Tell the listeners of changes that `swap` made.
@@ -182,25 +179,33 @@ class Store:
         for old, new in changes:
             replaced = old is not None and new is not None and old.uid != new.uid
             for change in ((old, None), (None, new)) if replaced else ((old, new),):
-                for listener in self._listeners:
-                    listener(*change)
+                self._call(*change)
+
+    def _call(self, old: Entry | None, new: Entry | None, *, own: bool = False) -> None:
+        for listener in self._listeners:
+            listener(old, new)
+        if not own:
+            for listener in self._foreign_listeners:
+                listener(old, new)
 
     # Changing
 
-    def upsert(self, entry: Entry) -> bool:
-        """Take in an object as the watch delivered it; False when it is nothing new."""
+    def upsert(self, entry: Entry, *, own: bool = False) -> bool:
+        """Take in an object as the server sent it; return whether it is news.
+
+        *own* tells that it did not come by the watch: this process wrote it or asked for it.
+        """
         key = entry.key
         if self._gone and self._is_echo_of_deleted(entry):
             return False
         old = self._table.entries.get(key)
-        if old is not None and not _is_newer(entry, old):
+        if old is not None and not is_newer(entry, old):
             return False
         if old is None and self._keep is not None and not self._keep(entry):
             self._table.refused.put(entry)
             return False
         self._table.put(entry)
-        for listener in self._listeners:
-            listener(old, entry)
+        self._call(old, entry, own=own)
         return True
 
     def delete(self, entry: Entry) -> bool:
@@ -211,11 +216,10 @@ class Store:
         if old is None:
             self._table.refused.take(entry.key)
             return False
-        if _is_older(entry, old):
+        if is_older(entry, old):
             return False
         self._table.remove(entry.key)
-        for listener in self._listeners:
-            listener(old, None)
+        self._call(old, None)
         return True
 
     def stage(self) -> "Table":
@@ -337,8 +341,12 @@ class Store:
 
     # Own writes
 
-    def note_write(self, raw: bytes) -> None:
+    def note_write(self, raw: bytes, writer: int = THIS_PROCESS) -> bool:
         """Take in the object a write returned, so that no reader gets an older one.
+
+        The entry is marked with *writer*. Return whether the store holds exactly this state:
+        not if a later one has arrived. With *writer* 0 the call that returned the object only
+        read it, and the change counts as one by others.
 
         A version that cannot be compared, an object that cannot be read, and one that does
         not (or no longer) belong into this store are left to the watch. So is an object that
@@ -348,46 +356,29 @@ class Store:
         try:
             entry = self.intake.entry(raw, held=self.get)
         except (BrokenJson, Nameless) as error:
-            _log.warning("answer to a write cannot be read", error=str(error))
-            return
+            _log.warning("response to a write cannot be read", error=str(error))
+            return False
+        if writer and not entry.writer:
+            force_setattr(entry, "writer", writer)
         floor = version_number(entry.meta.resource_version)
         if floor is None or (floor <= self._purged and entry.key not in self._table.entries):
-            return
-        if self._admits(entry) and self.upsert(entry):
+            return False
+        if self._admits(entry) and self.upsert(entry, own=bool(writer)):
             self._ahead[entry.key] = floor
+        return self._table.entries.get(entry.key) is entry
 
-    def note_delete(self, key: Key, uid: str) -> None:
-        """Note that our deletion of an object took effect: no reader gets it any more."""
+    def note_delete(self, key: Key, uid: str, *, own: bool = True) -> None:
+        """Drop a deleted object, before the watch reports it; *own* if this process deleted it."""
         old = self._table.entries.get(key)
         if old is None or old.uid != uid:
             return
         self._ahead.pop(key, None)
         self._gone[key] = _Tombstone(uid)
         self._table.remove(key)
-        for listener in self._listeners:
-            listener(old, None)
+        self._call(old, None, own=own)
 
     def _is_echo_of_deleted(self, entry: Entry) -> bool:
         tombstone = self._gone.get(entry.key)
         if tombstone is not None and tombstone.uid != entry.uid:
             del self._gone[entry.key]  # a new object took the name
         return tombstone is not None and tombstone.uid == entry.uid
-
-
-def version_number(resource_version: str) -> int | None:
-    """Return a resourceVersion as a number, or None when this server's cannot be compared."""
-    return int(resource_version) if resource_version.isdecimal() else None
-
-
-def _is_newer(entry: Entry, old: Entry) -> bool:
-    given, held = entry.meta.resource_version, old.meta.resource_version
-    if given == held:
-        return False
-    if given.isdecimal() and held.isdecimal():
-        return int(given) > int(held)
-    return True
-
-
-def _is_older(entry: Entry, old: Entry) -> bool:
-    given, held = entry.meta.resource_version, old.meta.resource_version
-    return given.isdecimal() and held.isdecimal() and int(given) < int(held)

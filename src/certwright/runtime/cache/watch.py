@@ -19,9 +19,9 @@ from typing import NamedTuple, TypeVar
 import structlog
 
 from certwright.client import Client, ConnectFailed, Selection, TransportError, WatchOptions
-from certwright.kube.errors import Unauthorized
+from certwright.kube.errors import ApiError, Unauthorized
 from certwright.runtime.cache.decode import BrokenJson, Nameless
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entry import Entry, version_number
 from certwright.runtime.cache.events import Bookmark, ObjectEvent, read_event
 from certwright.runtime.cache.indexes import Table
 from certwright.runtime.cache.state import (
@@ -32,8 +32,9 @@ from certwright.runtime.cache.state import (
     WatchFailure,
     WatchState,
     judge,
+    obstacle,
 )
-from certwright.runtime.cache.store import Difference, Store, version_number
+from certwright.runtime.cache.store import Difference, Store
 from certwright.runtime.queue.backoff import Backoff, spread
 
 STALL_SECONDS = 75.0
@@ -101,6 +102,7 @@ class Watch:
         self._heard: float | None = None
         self._watching_since: float | None = None
         self._synced = asyncio.Event()
+        self._awaiting: set[asyncio.Future[None]] = set()
         self._poked = asyncio.Event()
         self._turn = 0
         self._lists = self._restores = self._skipped = 0
@@ -126,13 +128,46 @@ class Watch:
         self._poked.set()
 
     def stop(self) -> None:
-        """Note that nobody wants the store any more; whoever waits for it is let go."""
+        """Note that the store has no user any more, and release those that wait for it."""
         self.state = WatchState.STOPPED
         self._synced.set()
+        self._resolve()
 
     async def synced(self) -> None:
         """Return as soon as the store holds a complete list, or the watch was stopped."""
         await self._synced.wait()
+
+    async def ready(self) -> None:
+        """Return as soon as the store holds a complete list; raise when that is not to be expected.
+
+        Raises:
+            NotFound: the server does not serve the kind, or the watch was stopped.
+            Forbidden: this user may not watch it.
+            ConnectFailed: the server fails or cannot be reached, several times in a row.
+        """
+        if self.store.synced:
+            return
+        if (failure := self._obstacle()) is not None:
+            raise failure
+        waiter = asyncio.get_running_loop().create_future()
+        self._awaiting.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._awaiting.discard(waiter)
+
+    def _obstacle(self) -> ApiError | TransportError | None:
+        return obstacle(self.state, self.store.resource, self.last_error, self._failures)
+
+    def _resolve(self) -> None:
+        """Let those that await readiness go on, if it is decided."""
+        for waiter in self._awaiting:
+            if waiter.done():
+                continue
+            if self.store.synced:
+                waiter.set_result(None)
+            elif (failure := self._obstacle()) is not None:
+                waiter.set_exception(failure)
 
     async def run(self) -> None:
         """Keep the store current until cancelled."""
@@ -182,6 +217,7 @@ class Watch:
             log = _log.warning if human or hopeless else _log.info
             log("watch interrupted", kind=str(resource), state=remedy.state, error=remedy.message)
         self.state, self.last_error = remedy.state, remedy.message
+        self._resolve()
         return remedy.wait_seconds
 
     async def _pause(self, seconds: float) -> None:
@@ -325,6 +361,7 @@ class Watch:
         await self._tell(changes)
         self.store.synced = True
         self._synced.set()
+        self._resolve()
 
     async def _tell(self, changes: list[Difference]) -> None:
         for first in range(0, len(changes), CHANGES_PER_TURN):

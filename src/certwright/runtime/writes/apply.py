@@ -47,7 +47,7 @@ class Applier:
         self._stores = stores
         self._applied: dict[tuple[Resource, Key], _Applied] = {}
 
-    async def apply(self, resource: Resource, desired: JsonObject) -> Effect:
+    async def apply(self, resource: Resource, desired: JsonObject, writer: int) -> Effect:
         """Make the cluster hold this object; no call if the cached one already does.
 
         Objects of kinds the controller does not watch are applied every time.
@@ -58,7 +58,7 @@ class Applier:
         entry = store.get(key) if store is not None else None
         if entry is not None and self._is_current((resource, key), entry, desired, digest):
             return Effect.UNCHANGED
-        live = await self._writes.apply(resource, desired)
+        live = await self._writes.apply(resource, desired, writer)
         metadata = live["metadata"]
         owned = own_fields(metadata.get("managedFields") or [], self._writes.field_manager)
         if (

@@ -9,7 +9,6 @@ no calls. The event that ends the lag wakes the key, so nobody waits longer than
 it has not come by then, it was lost, and the object is read once to put the cache right.
 """
 
-from collections.abc import Container
 from typing import NamedTuple
 
 import orjson
@@ -40,17 +39,19 @@ class Writes:
     def __init__(self, client: Client, cache: Cache, clock: Clock, field_manager: str) -> None:
         self.field_manager = field_manager
         self._client = client
-        self._cache = cache
+        self.cache = cache
         self._clock = clock
         self._options = WriteOptions(field_manager)
         self._refused: dict[_Version, float] = {}  # until when
 
-    async def apply(self, resource: Resource, desired: JsonObject) -> JsonObject:
+    async def apply(self, resource: Resource, desired: JsonObject, writer: int) -> JsonObject:
         """Server-side apply, forced; return the object as stored."""
         asked = request.apply(resource, desired, self._options)
-        return self._note(resource, await self._client.send(asked))
+        return self._note(resource, await self._client.send(asked), writer)
 
-    async def apply_status(self, resource: Resource, desired: JsonObject) -> JsonObject:
+    async def apply_status(
+        self, resource: Resource, desired: JsonObject, writer: int
+    ) -> JsonObject:
         """Apply our part of the status of exactly the object its metadata names, forced.
 
         Raises:
@@ -60,10 +61,10 @@ class Writes:
         metadata = desired["metadata"]
         number = metadata.get("resourceVersion", "")
         version = _Version(resource, key_of(desired), metadata["uid"], number)
-        return self._note(resource, await self._send(version, asked))
+        return self._note(resource, await self._send(version, asked), writer)
 
     async def patch(
-        self, resource: Resource, key: Key, patch: JsonObject, subresource: str = ""
+        self, resource: Resource, key: Key, patch: JsonObject, subresource: str, writer: int
     ) -> JsonObject:
         """Merge a patch into exactly the version of an object its metadata names.
 
@@ -75,7 +76,7 @@ class Writes:
         )
         metadata = patch["metadata"]
         version = _Version(resource, key, metadata["uid"], metadata["resourceVersion"])
-        return self._note(resource, await self._send(version, asked))
+        return self._note(resource, await self._send(version, asked), writer)
 
     async def delete(
         self,
@@ -99,28 +100,9 @@ class Writes:
             return
         left = orjson.loads(answer.body)
         if left.get("kind") == resource.kind and left["metadata"].get("deletionTimestamp"):
-            self._cache.note_write(resource, answer.body)  # finalizers or grace hold it
+            self.cache.note_write(resource, answer.body)  # finalizers or grace hold it
         else:
-            self._cache.note_delete(resource, key, uid)
-
-    async def confirm(
-        self, resource: Resource, key: Key, *, uid: str, versions: Container[str]
-    ) -> None:
-        """Ask the server whether an object is still in one of these states.
-
-        Raises:
-            Conflict: it is not, or it is gone; the cache knows by now.
-        """
-        try:
-            answer = await self._client.send(request.get(resource, key))
-        except NotFound:
-            self._cache.note_delete(resource, key, uid)
-            raise Conflict(f"{resource.kind} {key} is gone; nobody had told so yet") from None
-        metadata = self._note(resource, answer)["metadata"]
-        if metadata["uid"] != uid:
-            self._cache.note_delete(resource, key, uid)
-        if metadata["uid"] != uid or metadata["resourceVersion"] not in versions:
-            raise Conflict(f"{resource.kind} {key} changed; nobody had told so yet")
+            self.cache.note_delete(resource, key, uid)
 
     async def _send(self, version: _Version, asked: Request) -> Response:
         """Send a write that is meant for one version of an object."""
@@ -132,7 +114,7 @@ class Writes:
         try:
             return await self._client.send(asked)
         except NotFound:
-            self._cache.note_delete(version.resource, version.key, version.uid)
+            self.cache.note_delete(version.resource, version.key, version.uid, own=False)
             raise
         except Conflict:
             self._refused = {v: until for v, until in self._refused.items() if until > now}
@@ -147,16 +129,16 @@ class Writes:
         try:
             answer = await self._client.send(request.get(version.resource, version.key))
         except NotFound:
-            self._cache.note_delete(version.resource, version.key, version.uid)
+            self.cache.note_delete(version.resource, version.key, version.uid, own=False)
         else:
-            self._cache.note_write(version.resource, answer.body)
+            self.cache.note_write(version.resource, answer.body, writer=0)
 
-    def _note(self, resource: Resource, answer: Response) -> JsonObject:
+    def _note(self, resource: Resource, answer: Response, writer: int) -> JsonObject:
         stored: JsonObject = orjson.loads(answer.body)
         if _was_the_last(resource, stored["metadata"]):
-            self._cache.note_delete(resource, key_of(stored), stored["metadata"]["uid"])
+            self.cache.note_delete(resource, key_of(stored), stored["metadata"]["uid"])
         else:
-            self._cache.note_write(resource, answer.body)
+            self.cache.note_write(resource, answer.body, writer)
         return stored
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from certwright.client import Client
+from certwright.client import Client, ConnectFailed
+from certwright.kube import Forbidden, NotFound
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime.cache.cache import Cache
+from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.state import WatchState
-from certwright.runtime.cache.store import Entry
 from certwright.runtime.cache.transforms import Keep
 from certwright.runtime.queue.backoff import new_rng
 from certwright.testkit.time.virtual import VirtualLoop
@@ -176,6 +177,42 @@ async def test_a_store_given_up_does_not_hold_the_barrier(
         group.create_task(cache.wait_synced())
         await asyncio.sleep(1)
         handle.release()
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "error"),
+    [(404, "NotFound", NotFound), (403, "Forbidden", Forbidden), (500, "Broken", ConnectFailed)],
+)
+async def test_readiness_fails_as_soon_as_it_is_not_to_be_expected(
+    server: Any, cache: Cache, virtual_loop: VirtualLoop, code: int, reason: str, error: Any
+) -> None:
+    for _ in range(9):
+        server.refuse(code, reason)
+    handle = cache.store(ConfigMap)
+    async with running(cache):
+        with pytest.raises(error):
+            await handle.ready()
+        attempts = len(server.asked)
+        with pytest.raises(error):
+            await handle.ready()
+    assert attempts == len(server.asked) == (3 if code == 500 else 1)
+
+
+async def test_readiness_comes_with_the_list_and_fails_with_the_last_user(
+    server: Any, lines: Any, cache: Cache, virtual_loop: VirtualLoop
+) -> None:
+    server.watch(3.0, lines.end_of_list(2), hangs=True)
+    first = cache.store(ConfigMap)
+    second = cache.store(Secret)
+    async with running(cache):
+        await asyncio.gather(first.ready(), first.ready())
+        assert virtual_loop.time() == 3
+        await first.ready()
+        waiting = asyncio.gather(second.ready())
+        await asyncio.sleep(0)
+        second.release()
+        with pytest.raises(NotFound, match="Secret is not watched any more"):
+            await waiting
 
 
 async def test_a_write_reaches_every_store_it_belongs_into(

@@ -8,7 +8,9 @@ import pytest
 
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime.cache.store import Entry, Intake, Store
+from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.store import Store
 
 INTAKE = Intake(ConfigMap)
 
