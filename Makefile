@@ -87,6 +87,10 @@ bench-compare: $(READY) go ## This checkout against another one, in turns: make 
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
 	@$(BIN)/python -m bench.compare $(REV) $(or $(ARGS),--report bench/RESULTS.md)
 
+.PHONY: walk
+walk: $(READY) ## Follow three journeys through the code: files in order, hops back, counts
+	@$(BIN)/python -m tests.walk
+
 .PHONY: check
 check: $(READY) ## Lint, formatting, types, generated files
 	@$(BIN)/ruff check

@@ -1,0 +1,33 @@
+"""The command line: ``python -m tests.walk``."""
+
+import asyncio
+
+from tests.walk.journeys import JOURNEYS, Journey
+from tests.walk.report import text
+from tests.walk.tracer import Record, Tracer
+
+from certwright.runtime import configure_logs
+
+RUNS = 3
+"""Side branches take their turn sooner or later: of several runs, the middle one counts."""
+
+
+def walk(journey: Journey) -> Record:
+    """Run a journey several times and return the record with the middle number of files."""
+    records = []
+    for _ in range(RUNS):
+        tracer = Tracer()
+        asyncio.run(journey(tracer))
+        records.append(tracer.record)
+    return sorted(records, key=lambda record: len(record.files))[RUNS // 2]
+
+
+def main() -> None:
+    """Walk all journeys and print them."""
+    configure_logs(level="critical")
+    for title, journey in JOURNEYS.items():
+        print("\n".join(text(title, walk(journey))), end="\n\n")  # noqa: T201 - a program
+
+
+if __name__ == "__main__":
+    main()
