@@ -1,0 +1,63 @@
+"""Rooms: folders that can be read at a glance, whose names say what happens in them."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from tests.architecture.offences import Offences
+
+LARGEST_FOLDER = 15
+LARGER: dict[str, int] = {
+    # folder below certwright: modules, and why they are not divided
+    "apply/engine": 16,
+    "operators/managedresource": 41,
+}
+
+NOUNS = {"ordering", "monitoring"}
+"""Modules whose names end in -ing and are nouns."""
+GERUNDS = Offences(issuer=2, operators=9)
+
+BRIEF_PACKAGES = Offences(
+    apiserver=5, apply=1, cli=8, issuer=5, issuers=4, operators=1, runtime=2, testkit=3
+)
+SHORTEST_INTRODUCTION = 100
+
+
+def test_folders_are_small(modules):
+    folders = defaultdict(list)
+    for module in modules:
+        if module.path.name != "__init__.py":
+            folders[module.path.parent].append(module.path.stem)
+    wide = [
+        f"{folder}: {len(names)} modules; make rooms in it: {', '.join(names)}"
+        for folder, names in folders.items()
+        if len(names) > LARGER.get(below_certwright(folder), LARGEST_FOLDER)
+    ]
+    assert not wide, "\n".join(wide)
+
+
+def test_exceptions_stay_few():
+    assert len(LARGER) <= 3
+
+
+def below_certwright(folder: Path) -> str:
+    return folder.as_posix().partition("/certwright/")[2]
+
+
+def test_modules_are_named_by_nouns(modules):
+    GERUNDS.check(
+        (module, f"{module.where}: name it by what it holds, not by what happens")
+        for module in modules
+        if (name := module.name.rpartition(".")[2]).endswith("ing") and name not in NOUNS
+    )
+    assert len(NOUNS) <= 5
+
+
+def test_packages_say_what_enters_and_what_leaves(modules):
+    BRIEF_PACKAGES.check(
+        (module, f"{module.where}: a docstring of a paragraph: what enters, what leaves")
+        for module in modules
+        if module.path.name == "__init__.py"
+        and module.layer
+        and len(ast.get_docstring(module.tree) or "") < SHORTEST_INTRODUCTION
+    )

@@ -1,0 +1,90 @@
+"""Words: one name for one thing, docstrings that start with what is done, no riddles."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tests.architecture.conftest import Module
+from tests.architecture.offences import Offences
+
+TWICE = 66
+"""How many names of public classes are defined more than once."""
+RIDDLE = re.compile(r"\b(nobody|somebody|whoever|anybody)\b(?!@)", re.IGNORECASE)
+RIDDLES = Offences(
+    apiserver=2, apply=2, cli=3, client=5, issuer=7, issuers=1, managed=1, operators=5, runtime=1
+)
+NO_VERB = re.compile(
+    r"""
+    (a |all |an |and |any |as |at |available |by |called |each |every |everything |he |if
+    |in |is |issued |it |its |limits |looked |no |not |nothing |objects |of |on |once |one
+    |other |rolled |rules |running |say |several |some |somebody |something |tell |that |the
+    |their |there |these |they |this |those |to |two |what |when |where |whether |which |who
+    |whose |with |without |word)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+DOCSTRINGS = Offences(
+    api=2,
+    apiserver=96,
+    apply=48,
+    cli=9,
+    client=10,
+    issuer=42,
+    issuers=2,
+    kube=14,
+    managed=3,
+    operators=52,
+    pki=4,
+    runtime=4,
+    testkit=10,
+)
+
+
+def test_public_classes_have_names_of_their_own(modules):
+    places = defaultdict(list)
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module.where)
+    twice = [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
+    assert len(twice) <= TWICE, "\n".join(sorted(twice))
+
+
+def test_messages_name_who_is_meant(modules):
+    RIDDLES.check(
+        (module, f"{module.where}:{node.lineno}: {node.value!r}")
+        for module in modules
+        for node in texts(module)
+        if RIDDLE.search(str(node.value))
+    )
+
+
+def texts(module: Module) -> Iterator[ast.Constant]:
+    """Yield the string literals that are not docstrings."""
+    prose = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module.tree):
+        literal = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if literal and id(node) not in prose:
+            yield node
+
+
+def test_docstrings_of_functions_start_with_a_verb(modules):
+    DOCSTRINGS.check(
+        (module, f"{module.where}:{function.lineno} {function.name}: {docstring.splitlines()[0]}")
+        for module in modules
+        for function in public_functions(module.tree)
+        if (docstring := ast.get_docstring(function)) and NO_VERB.match(docstring)
+    )
+
+
+def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield functions and methods; not properties and fixtures, which are things."""
+    for parent in ast.walk(tree):
+        if not isinstance(parent, ast.Module | ast.ClassDef):
+            continue
+        for node in parent.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                decorators = " ".join(map(ast.unparse, node.decorator_list))
+                if node.name[0] != "_" and not re.search("property|fixture|setter", decorators):
+                    yield node
