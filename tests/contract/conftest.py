@@ -21,7 +21,7 @@ def _namespace(name: str) -> dict:
 async def embedded() -> AsyncIterator[Conversation]:
     """Talk to a fresh embedded server."""
     conversation = Conversation(
-        ApiServer(furnish_namespaces=True, rbac=True).transport(), f"c-{uuid.uuid4().hex[:8]}"
+        ApiServer(namespace_defaults=True, rbac=True).transport(), f"c-{uuid.uuid4().hex[:8]}"
     )
     await conversation.post(
         "/api/v1/namespaces", _namespace(conversation.namespace), recorded=False

@@ -225,7 +225,7 @@ async def _allow_robot(api: Conversation) -> None:
 async def test_acting_as_somebody_else_must_be_allowed(
     real: Conversation, control_plane_kubeconfig: Path, tmp_path: Path
 ) -> None:
-    embedded = ApiServer(furnish_namespaces=True, rbac=True)
+    embedded = ApiServer(namespace_defaults=True, rbac=True)
     ours = Conversation(embedded.transport(), real.namespace)
     namespace = {"metadata": {"name": real.namespace}}
     await ours.post("/api/v1/namespaces", namespace, recorded=False)

@@ -30,7 +30,7 @@ from certwright.testkit import (
     stale_restart,
     survives,
 )
-from certwright.testkit.faults.faults import Cut, Unreachable
+from certwright.testkit.faults.faults import CutWatch, Unreachable
 
 GROUP = "faults.certwright.dev"
 NAMES = ("one", "two", "three", "late", "ticket", "flaky", "signing")
@@ -261,9 +261,9 @@ class Outage:
             self.until = now + 600
         return Unreachable() if now < self.until else None
 
-    def on_event(self, _number: int) -> Cut | None:
+    def on_event(self, _number: int) -> CutWatch | None:
         """Break the watches, too."""
-        return Cut() if asyncio.get_running_loop().time() < self.until else None
+        return CutWatch() if asyncio.get_running_loop().time() < self.until else None
 
     def latency(self) -> float:
         """Return the same for all."""

@@ -6,7 +6,7 @@ from random import Random
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import not_found
 from certwright.apiserver.storage.registry import Registry
-from certwright.apiserver.storage.storage import Record, Storage, storage_key
+from certwright.apiserver.storage.storage import Storage, StoredRecord, storage_key
 from certwright.clock import Clock
 from certwright.kube.timestamps import format_time
 
@@ -28,11 +28,11 @@ class Backend:
         """Return a uid nobody has."""
         return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
 
-    def find(self, kind: ServedKind, namespace: str, name: str) -> Record | None:
+    def find(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord | None:
         """Return the current record of an object."""
         return self.registry.collection(kind).get(storage_key(namespace, name))
 
-    def get(self, kind: ServedKind, namespace: str, name: str) -> Record:
+    def get(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord:
         """Return the current record of an object that must exist.
 
         Raises:

@@ -6,17 +6,17 @@ from typing import Any, Final
 
 from certwright.apiserver.access.clusterroles import initial_bindings, initial_roles
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.http.options import WriteOptions
-from certwright.apiserver.storage.storage import Change
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.http.options import WriteParameters
+from certwright.apiserver.storage.storage import StoredChange
+from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-def create_initial_objects(backend: Backend, writes: Writes) -> None:
+def create_initial_objects(backend: Backend, writes: ObjectWriter) -> None:
     """Store what a new cluster holds, as far as the kinds are served."""
-    options = WriteOptions("kube-apiserver", "Ignore")
+    options = WriteParameters("kube-apiserver", "Ignore")
     for plural, obj in _objects():
         group, _, version = obj["apiVersion"].rpartition("/")
         kind = backend.registry.find(group, version, plural)
@@ -35,7 +35,7 @@ _Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RecordedWrite:
     """One of the writes that bring a server to where others begin, to be repeated there."""
 
     group: str
@@ -48,7 +48,7 @@ class Written:
     """Where the object tells when it was written, uid aside all that differs elsewhere."""
 
     @classmethod
-    def of(cls, change: Change) -> "Written":
+    def of(cls, change: StoredChange) -> "RecordedWrite":
         """Note a change by which an object came about at one instant."""
         record, resource = change.record, change.record.kind.resource
         uid, time = record.uid, record.metadata["creationTimestamp"]
@@ -63,7 +63,7 @@ class Written:
         )
 
 
-def repeat(backend: Backend, beginning: Iterable[Written]) -> None:
+def repeat(backend: Backend, beginning: Iterable[RecordedWrite]) -> None:
     """Store what another server got, with uids and times of this one.
 
     Simulations make thousands of clusters; judging the same roles and definitions anew would

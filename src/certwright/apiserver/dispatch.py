@@ -12,7 +12,7 @@ from certwright.apiserver.verbs.reviews import Reviews
 from certwright.apiserver.verbs.scale import Scales
 from certwright.apiserver.verbs.verbs import Verbs
 from certwright.apiserver.writes.deletion import Deletion
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.transport import Response
 
 
@@ -22,7 +22,7 @@ class Dispatch:
     def __init__(
         self,
         backend: Backend,
-        writes: Writes,
+        writes: ObjectWriter,
         deletion: Deletion,
         authorizer: Authorizer,
         tokens: Tokens,

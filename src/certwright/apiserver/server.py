@@ -11,10 +11,10 @@ import orjson
 from certwright.apiserver.access.impersonation import effective_user
 from certwright.apiserver.access.rbac import Attributes, Authorizer
 from certwright.apiserver.access.tokens import Tokens
-from certwright.apiserver.access.users import ADMIN, AUTHENTICATED, MASTERS, User
+from certwright.apiserver.access.users import ADMIN, AUTHENTICATED, MASTERS, UserInfo
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.bootstrap import (
-    Written,
+    RecordedWrite,
     create_initial_objects,
     repeat,
     serves_beginning,
@@ -24,20 +24,20 @@ from certwright.apiserver.controllers.background import Background
 from certwright.apiserver.controllers.customresources import DEFINITIONS
 from certwright.apiserver.discovery.paths import Paths
 from certwright.apiserver.dispatch import Dispatch
-from certwright.apiserver.http.listener import Endpoint, Front
+from certwright.apiserver.http.listener import Endpoint, TlsListener
 from certwright.apiserver.http.request import Call, attributes_of, parse_call, parse_path
 from certwright.apiserver.http.responses import refusal_response
 from certwright.apiserver.http.transport import MemoryTransport
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import KindNotServed
 from certwright.apiserver.storage.registry import Registry
-from certwright.apiserver.storage.storage import Change, ChangeType, Storage
+from certwright.apiserver.storage.storage import ChangeType, Storage, StoredChange
 from certwright.apiserver.storage.versions import view
 from certwright.apiserver.verbs.lists import selection
 from certwright.apiserver.verbs.watches import WatchStream
 from certwright.apiserver.writes.deletion import Deletion
-from certwright.apiserver.writes.escalation import GuardedWrites
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.writes.escalation import AuthorizedWriter
+from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.request import Selection, WriteOptions, apply
 from certwright.client.transport import RefusedStream, Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock
@@ -55,7 +55,7 @@ class ApiServer:
     Nothing outlives the object, and two servers share nothing.
 
     With *rbac*, what users may do depends on the roles and bindings stored; otherwise
-    everybody may do everything. With *furnish_namespaces*, every namespace gets a default
+    everybody may do everything. With *namespace_defaults*, every namespace gets a default
     ServiceAccount and the ConfigMap ``kube-root-ca.crt``, as from a controller manager;
     garbage collection and namespace deletion are always on. *history_limit* is how many
     changes of a kind watches can go back at least.
@@ -67,7 +67,7 @@ class ApiServer:
         clock: Clock = SYSTEM,
         rng: Random | None = None,
         rbac: bool = False,
-        furnish_namespaces: bool = False,
+        namespace_defaults: bool = False,
         kinds: Iterable[ServedKind] | None = None,
         history_limit: int = 10_000,
     ) -> None:
@@ -80,29 +80,29 @@ class ApiServer:
         self._authorizer = Authorizer(self._backend, enabled=rbac)
         self._paths = Paths(registry)
         deletion = Deletion(self._backend)
-        writes = GuardedWrites(self._backend, deletion, self._authorizer)
+        writes = AuthorizedWriter(self._backend, deletion, self._authorizer)
         self._dispatch = Dispatch(self._backend, writes, deletion, self._authorizer, self._tokens)
         self.background = Background(
-            self._backend, writes, deletion, furnish_namespaces=furnish_namespaces
+            self._backend, writes, deletion, namespace_defaults=namespace_defaults
         )
-        self._furnishes = furnish_namespaces
+        self._adds_defaults = namespace_defaults
         self._begin(writes)
         storage.on_change(self._tokens.observe)
 
-    def _begin(self, writes: Writes) -> None:
+    def _begin(self, writes: ObjectWriter) -> None:
         """Store what every cluster has from the start."""
-        plain = not self._furnishes and serves_beginning(self._backend)
+        plain = not self._adds_defaults and serves_beginning(self._backend)
         if plain:
             repeat(self._backend, _beginning())
         self._backend.storage.on_change(self.background.observe)
         if not plain:
             self._begin_anew(writes)
 
-    def _begin_anew(self, writes: Writes) -> None:
+    def _begin_anew(self, writes: ObjectWriter) -> None:
         create_initial_objects(self._backend, writes)
         self.background.run()
 
-    def handle(self, request: Request, user: User = ADMIN) -> Response:
+    def handle(self, request: Request, user: UserInfo = ADMIN) -> Response:
         """Answer a request. What it sets off in the background is done before this returns."""
         warnings: list[str] = []
         try:
@@ -117,7 +117,7 @@ class ApiServer:
         self.background.run()
         return response
 
-    def watch(self, request: Request, user: User = ADMIN) -> Stream:
+    def watch(self, request: Request, user: UserInfo = ADMIN) -> Stream:
         """Open a watch; a refusal is a stream with another status than 200."""
         try:
             user = effective_user(request, user, self._authorizer)
@@ -132,15 +132,15 @@ class ApiServer:
         self, user: str = ADMIN.name, groups: Iterable[str] = (MASTERS, AUTHENTICATED)
     ) -> Transport:
         """Return a transport that carries requests here as a user."""
-        return MemoryTransport(self, User(user, tuple(groups)))
+        return MemoryTransport(self, UserInfo(user, tuple(groups)))
 
     def serve(self, port: int = 0) -> AbstractAsyncContextManager[Endpoint]:
         """Serve over TLS on 127.0.0.1 while the context is open; bearer tokens only."""
-        front = Front(self, self._tokens, self._backend.clock)
+        front = TlsListener(self, self._tokens, self._backend.clock)
         self.background.publish(front.authority)
         return front.serve(port)
 
-    def token(self, user: User) -> str:
+    def token(self, user: UserInfo) -> str:
         """Return a bearer token with which `serve` lets a user in."""
         return self._tokens.issue(user)
 
@@ -183,7 +183,7 @@ class ApiServer:
         two looks.
         """
 
-        def tell(change: Change) -> None:
+        def tell(change: StoredChange) -> None:
             gone = change.type is ChangeType.DELETED
             before = change.previous.obj if change.previous is not None else None
             listener(before, None if gone else change.record.obj)
@@ -199,7 +199,7 @@ class ApiServer:
         """The number of the latest write."""
         return str(self._backend.storage.revision)
 
-    def _understand(self, request: Request, user: User) -> Call | None:
+    def _understand(self, request: Request, user: UserInfo) -> Call | None:
         """Parse and authorize a request to a resource; None for other paths."""
         address = parse_path(request.path)
         if address is None:
@@ -208,7 +208,7 @@ class ApiServer:
             self._authorizer.check(user, attributes_of(request, address))
         return parse_call(request, user, self._backend.registry, address, self._backend.clock)
 
-    def _answer_path(self, request: Request, user: User) -> Response:
+    def _answer_path(self, request: Request, user: UserInfo) -> Response:
         self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
         return self._paths.answer(request)
 
@@ -229,24 +229,24 @@ class _First(ApiServer):
     """A server that notes how it began, and what was written since."""
 
     def __init__(self) -> None:
-        self.written: list[Written] = []
+        self.written: list[RecordedWrite] = []
         super().__init__(clock=_Instant(), rng=Random(0))
 
-    def _begin(self, writes: Writes) -> None:
+    def _begin(self, writes: ObjectWriter) -> None:
         storage = self._backend.storage
         storage.on_change(self.background.observe)
-        storage.on_change(lambda change: self.written.append(Written.of(change)))
+        storage.on_change(lambda change: self.written.append(RecordedWrite.of(change)))
         self._begin_anew(writes)
 
 
 @cache
-def _beginning() -> tuple[Written, ...]:
+def _beginning() -> tuple[RecordedWrite, ...]:
     """Return the writes that make a new cluster."""
     return tuple(_First().written)
 
 
 @lru_cache(maxsize=128)
-def _defined(definitions: bytes, manager: str) -> tuple[Written, ...]:
+def _defined(definitions: bytes, manager: str) -> tuple[RecordedWrite, ...]:
     """Return the writes that follow when definitions are applied to a new server.
 
     Raises:

@@ -38,7 +38,7 @@ from certwright.kube import (
 )
 from certwright.runtime import Declared, Metrics, Operator, Rng
 from certwright.testkit.calls import CallLog, Calls, CountingTransport
-from certwright.testkit.faults.process import Process
+from certwright.testkit.faults.process import ControllerProcess
 
 T = TypeVar("T", bound=Object)
 
@@ -70,7 +70,7 @@ class Cluster(ABC):
         self._rng = rng
         self._metrics = metrics
         self._log = CallLog([])
-        self._processes: list[Process] = []
+        self._processes: list[ControllerProcess] = []
         self._installed: set[type[Object]] = set()
         self._stack = AsyncExitStack()
         self._tasks = asyncio.TaskGroup()
@@ -227,7 +227,9 @@ class Cluster(ABC):
             await process.stop()
 
     def _start(self, controllers: Sequence[Declared]) -> None:
-        process = Process(controllers, self._connect, self.clock, self._rng, self._metrics)
+        process = ControllerProcess(
+            controllers, self._connect, self.clock, self._rng, self._metrics
+        )
         self._processes.append(process)
         self._tasks.create_task(process.run())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from certwright.apiserver import ADMIN, ApiServer, User
+from certwright.apiserver import ADMIN, ApiServer, UserInfo
 from certwright.client.transport import Request
 
 MERGE = "application/merge-patch+json"
@@ -56,7 +56,7 @@ def request(method, path, body=None, *, content_type="application/json", headers
 class Api:
     """Requests to one server as one user, answers as Python values."""
 
-    def __init__(self, server: ApiServer, user: User = ADMIN) -> None:
+    def __init__(self, server: ApiServer, user: UserInfo = ADMIN) -> None:
         self.server = server
         self.user = user
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from certwright.apiserver import ApiServer, User, service_account
+from certwright.apiserver import ApiServer, UserInfo, service_account
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-JANE = User("jane", ("devs", "system:authenticated"))
+JANE = UserInfo("jane", ("devs", "system:authenticated"))
 
 
 @pytest.fixture

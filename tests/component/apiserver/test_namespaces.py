@@ -99,7 +99,7 @@ def test_one_can_be_finalized_by_hand(api, space, config_map):
 
 
 def test_they_can_be_furnished(clock, api_of):
-    api = api_of(ApiServer(clock=clock, furnish_namespaces=True))
+    api = api_of(ApiServer(clock=clock, namespace_defaults=True))
     api.create("/api/v1/namespaces", {"metadata": {"name": "n"}})
 
     assert api.names("/api/v1/namespaces/n/serviceaccounts") == ["default"]

@@ -7,14 +7,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from certwright.apiserver import User
+from certwright.apiserver import UserInfo
 
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 
 @pytest.fixture
 def request_path(api_of, server, pem):
-    jane = api_of(server, User("jane", ("devs",)))
+    jane = api_of(server, UserInfo("jane", ("devs",)))
     spec = {
         "request": base64.b64encode(pem).decode(),
         "signerName": "example.com/signer",

@@ -7,12 +7,12 @@ import ssl
 import aiohttp
 import pytest
 
-from certwright.apiserver import ApiServer, User
+from certwright.apiserver import ApiServer, UserInfo
 
 
 @pytest.fixture
 async def endpoint():
-    server = ApiServer(rbac=True, furnish_namespaces=True)
+    server = ApiServer(rbac=True, namespace_defaults=True)
     async with server.serve() as endpoint:
         yield server, endpoint
 
@@ -45,7 +45,7 @@ async def test_the_certificate_is_not_one_anybody_trusts(endpoint):
 
 async def test_a_token_stands_for_its_user(session, endpoint):
     server, _ = endpoint
-    token = server.token(User("jane", ("system:authenticated",)))
+    token = server.token(UserInfo("jane", ("system:authenticated",)))
 
     async with session.get("/api/v1/namespaces", headers=bearer(token)) as answer:
         assert answer.status == 403

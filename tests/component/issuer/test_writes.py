@@ -8,7 +8,7 @@ from tests.support.issuer.issuer_world import GROUP, World
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Pending
 from certwright.testkit import EmbeddedCluster, Interference
-from certwright.testkit.faults.faults import At, Drop, Expire, LoseAnswer, Refuse
+from certwright.testkit.faults.faults import At, DropEvent, ExpireWatch, LoseAnswer, Refuse
 
 
 @pytest.mark.scenario("ISS-66")
@@ -154,7 +154,7 @@ async def test_a_shutdown_while_signing_writes_nothing(embedded_world):
 
 
 @pytest.mark.scenario("ISS-73")
-@pytest.mark.parametrize("fault", [Expire(), Drop()], ids=str)
+@pytest.mark.parametrize("fault", [ExpireWatch(), DropEvent()], ids=str)
 async def test_what_a_broken_watch_missed_is_found(virtual, fault):
     for number in range(1, 12):
         interference = Interference(At(events={number: fault}), virtual.trace, virtual.clock.jump)

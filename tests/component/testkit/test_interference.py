@@ -176,13 +176,13 @@ async def _watch_three(world: World) -> list[str]:
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [
-        (faults.Duplicate(), ["ADDED a", "ADDED a", "ADDED b", "ADDED c", "TimeoutError"]),
-        (faults.Delay(30), ["ADDED a", "ADDED b", "ADDED c", "TimeoutError"]),
-        (faults.Swap(), ["ADDED b", "ADDED a", "ADDED c", "TimeoutError"]),
-        (faults.Drop(), ["ADDED b", "ADDED c", "ERROR 410", "StopAsyncIteration"]),
-        (faults.Expire(), ["ERROR 410", "StopAsyncIteration"]),
-        (faults.Cut(), ["ConnectionLost"]),
-        (faults.Freeze(), ["TimeoutError"]),
+        (faults.RepeatEvent(), ["ADDED a", "ADDED a", "ADDED b", "ADDED c", "TimeoutError"]),
+        (faults.DelayEvent(30), ["ADDED a", "ADDED b", "ADDED c", "TimeoutError"]),
+        (faults.SwapEvents(), ["ADDED b", "ADDED a", "ADDED c", "TimeoutError"]),
+        (faults.DropEvent(), ["ADDED b", "ADDED c", "ERROR 410", "StopAsyncIteration"]),
+        (faults.ExpireWatch(), ["ERROR 410", "StopAsyncIteration"]),
+        (faults.CutWatch(), ["ConnectionLost"]),
+        (faults.FreezeWatch(), ["TimeoutError"]),
     ],
     ids=str,
 )
@@ -191,7 +191,7 @@ def test_what_a_watch_delivers(fault: EventFault, seen: list[str]) -> None:
 
 
 def test_a_swapped_event_that_nothing_overtakes_ends_the_watch() -> None:
-    plan = At(events={3: faults.Swap()})
+    plan = At(events={3: faults.SwapEvents()})
     assert play(plan, _watch_three) == ["ADDED a", "ADDED b", "ERROR 410", "StopAsyncIteration"]
 
 
@@ -211,7 +211,7 @@ def test_what_was_dropped_is_missing_after_a_reconnect_too() -> None:
         async with world.events(initial_events=True) as events:
             assert [await events.next() for _ in range(2)] == ["ADDED a", "ADDED b"]
 
-    play(at_event(faults.Drop(30)), act)
+    play(at_event(faults.DropEvent(30)), act)
 
 
 def test_a_refused_watch_is_refused_as_a_server_would() -> None:

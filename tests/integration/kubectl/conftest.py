@@ -86,7 +86,7 @@ def running(kubeconfig: Path, *, embedded: bool) -> Iterator[None]:
 
     async def serve() -> None:
         if embedded:
-            async with ApiServer(furnish_namespaces=True).serve() as endpoint:
+            async with ApiServer(namespace_defaults=True).serve() as endpoint:
                 endpoint.write_kubeconfig(kubeconfig)
                 await simulate()
         else:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from certwright.apiserver.access.rbac import Attributes, Authorizer
-from certwright.apiserver.access.users import AUTHENTICATED, User, service_account
+from certwright.apiserver.access.users import AUTHENTICATED, UserInfo, service_account
 from certwright.client.transport import Request
 from certwright.kube.errors import BadRequest
 
@@ -14,7 +14,7 @@ _ANONYMOUS = "system:anonymous"
 _AUTHENTICATION = "authentication.k8s.io"
 
 
-def effective_user(request: Request, user: User, authorizer: Authorizer) -> User:
+def effective_user(request: Request, user: UserInfo, authorizer: Authorizer) -> UserInfo:
     """Return the user a request is to be carried out as.
 
     Raises:
@@ -40,13 +40,13 @@ def effective_user(request: Request, user: User, authorizer: Authorizer) -> User
     return asked
 
 
-def _asked(headers: list[tuple[str, str]]) -> User:
+def _asked(headers: list[tuple[str, str]]) -> UserInfo:
     extra: dict[str, tuple[str, ...]] = {}
     for header, value in headers:
         if header.startswith("extra-"):
             key = unquote(header.removeprefix("extra-"))
             extra[key] = (*extra.get(key, ()), value)
-    return User(
+    return UserInfo(
         name=next((value for header, value in headers if header == "user"), ""),
         groups=tuple(value for header, value in headers if header == "group"),
         uid=next((value for header, value in headers if header == "uid"), ""),
@@ -54,7 +54,7 @@ def _asked(headers: list[tuple[str, str]]) -> User:
     )
 
 
-def _shown(user: User) -> str:
+def _shown(user: UserInfo) -> str:
     """Print a user as Go prints it."""
     extra = ", ".join(f'"{key}":{_strings(values)}' for key, values in sorted(user.extra.items()))
     shown = f"map[string][]string{{{extra}}}" if extra else "map[string][]string(nil)"
@@ -67,7 +67,7 @@ def _strings(values: tuple[str, ...]) -> str:
     return f"[]string{{{listed}}}"
 
 
-def _check(user: User, asked: User, authorizer: Authorizer) -> None:
+def _check(user: UserInfo, asked: UserInfo, authorizer: Authorizer) -> None:
     if asked.name.startswith(_SERVICE_ACCOUNT):
         namespace, _, account = asked.name.removeprefix(_SERVICE_ACCOUNT).partition(":")
         wanted = [Attributes("impersonate", "", "serviceaccounts", "", namespace, account)]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from certwright.apiserver.access.users import User
+from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.refusals import PathForbidden, details_of
-from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.storage.storage import StoredRecord
 from certwright.kube.errors import Forbidden
 from certwright.kube.identity import Resource
 from certwright.kube.objects import JsonObject
@@ -39,7 +39,7 @@ class Attributes:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AccessDecision:
     """Whether it is allowed, and thanks to which binding."""
 
     allowed: bool
@@ -53,21 +53,21 @@ class Authorizer:
         self._backend = backend
         self._enabled = enabled
 
-    def trusts(self, user: User) -> bool:
+    def trusts(self, user: UserInfo) -> bool:
         """Whether a user may do anything."""
         return not self._enabled or user.is_master
 
-    def decide(self, user: User, attributes: Attributes) -> Verdict:
+    def decide(self, user: UserInfo, attributes: Attributes) -> AccessDecision:
         """Say whether a user may do something."""
         if self.trusts(user):
-            return Verdict(allowed=True)
+            return AccessDecision(allowed=True)
         problems: list[str] = []
         for rule, reason in self._granted(user, attributes.namespace, problems):
             if _covers(rule, attributes):
-                return Verdict(allowed=True, reason=reason)
-        return Verdict(allowed=False, reason=f"RBAC: {joined(problems)}" if problems else "")
+                return AccessDecision(allowed=True, reason=reason)
+        return AccessDecision(allowed=False, reason=f"RBAC: {joined(problems)}" if problems else "")
 
-    def check(self, user: User, attributes: Attributes) -> None:
+    def check(self, user: UserInfo, attributes: Attributes) -> None:
         """Refuse what a user may not do.
 
         Raises:
@@ -77,7 +77,7 @@ class Authorizer:
         if not verdict.allowed:
             raise _refusal(user, attributes, verdict.reason)
 
-    def rules(self, user: User, namespace: str) -> tuple[list[JsonObject], list[str]]:
+    def rules(self, user: UserInfo, namespace: str) -> tuple[list[JsonObject], list[str]]:
         """Return the rules that grant a user something in a namespace, and what is amiss."""
         if not self._enabled:
             return list(EVERYTHING), []
@@ -93,7 +93,7 @@ class Authorizer:
         return (record.obj.get("rules") or []) if record is not None else None
 
     def _granted(
-        self, user: User, namespace: str, problems: list[str]
+        self, user: UserInfo, namespace: str, problems: list[str]
     ) -> Iterator[tuple[JsonObject, str]]:
         """Yield rules, and thanks to what they count; bindings to nothing are *problems*."""
         for binding in self._records("clusterrolebindings"):
@@ -103,7 +103,7 @@ class Authorizer:
                 yield from self._bound(user, binding, problems)
 
     def _bound(
-        self, user: User, binding: Record, problems: list[str]
+        self, user: UserInfo, binding: StoredRecord, problems: list[str]
     ) -> Iterator[tuple[JsonObject, str]]:
         subjects = binding.obj.get("subjects") or ()
         subject = next((s for s in subjects if _is_subject(user, s, binding.namespace)), None)
@@ -122,7 +122,7 @@ class Authorizer:
         for rule in rules:
             yield rule, reason
 
-    def _records(self, plural: str, prefix: str = "") -> Iterator[Record]:
+    def _records(self, plural: str, prefix: str = "") -> Iterator[StoredRecord]:
         return self._backend.storage.collection(RBAC, plural).records(prefix)
 
 
@@ -166,7 +166,7 @@ def _has(values: list[str] | None, wanted: str) -> bool:
     return values is not None and ("*" in values or wanted in values)
 
 
-def _is_subject(user: User, subject: JsonObject, namespace: str) -> bool:
+def _is_subject(user: UserInfo, subject: JsonObject, namespace: str) -> bool:
     match subject.get("kind"):
         case "User":
             return bool(subject.get("name") == user.name)
@@ -185,7 +185,7 @@ def _shown(subject: JsonObject, namespace: str) -> str:
     return f'{subject.get("kind")} "{name}"'
 
 
-def _refusal(user: User, asked: Attributes, reason: str) -> Forbidden:
+def _refusal(user: UserInfo, asked: Attributes, reason: str) -> Forbidden:
     because = f": {reason}" if reason else ""
     if asked.path:
         return PathForbidden(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from certwright.apiserver.access.users import User
-from certwright.apiserver.storage.storage import Change, ChangeType
+from certwright.apiserver.access.users import UserInfo
+from certwright.apiserver.storage.storage import ChangeType, StoredChange
 from certwright.clock import Clock
 
 _PREFIX = "certwright-"
@@ -15,10 +15,10 @@ AUDIENCE = "https://kubernetes.default.svc"
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class GrantedToken:
     """Whom a token stands for, until when and towards whom."""
 
-    user: User
+    user: UserInfo
     expiry: datetime | None
     audiences: tuple[str, ...]
 
@@ -32,21 +32,21 @@ class Tokens:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._issued: dict[str, Issued] = {}
+        self._issued: dict[str, GrantedToken] = {}
 
     def issue(
         self,
-        user: User,
+        user: UserInfo,
         lifetime: timedelta | None = None,
         audiences: Sequence[str] = (AUDIENCE,),
     ) -> str:
         """Return a new token for a user; without a lifetime it is valid as long as the server."""
         token = _PREFIX + secrets.token_urlsafe(32)
         expiry = self._clock.now() + lifetime if lifetime else None
-        self._issued[token] = Issued(user, expiry, tuple(audiences))
+        self._issued[token] = GrantedToken(user, expiry, tuple(audiences))
         return token
 
-    def find(self, token: str) -> Issued | None:
+    def find(self, token: str) -> GrantedToken | None:
         """Return what is known of a token; None when it is unknown or has expired."""
         issued = self._issued.get(token)
         if issued is not None and issued.expiry is not None and issued.expiry <= self._clock.now():
@@ -54,12 +54,12 @@ class Tokens:
             return None
         return issued
 
-    def user(self, token: str) -> User | None:
+    def user(self, token: str) -> UserInfo | None:
         """Return whom a token lets in; None when it is none for this server."""
         issued = self.find(token)
         return issued.user if issued is not None and AUDIENCE in issued.audiences else None
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoredChange) -> None:
         """Forget the tokens of a ServiceAccount when it is deleted."""
         if change.type is not ChangeType.DELETED:
             return

@@ -12,7 +12,7 @@ AUTHENTICATED = "system:authenticated"
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserInfo:
     """An authenticated caller, as access decisions and reviews see it."""
 
     name: str
@@ -37,12 +37,12 @@ class User:
         return info
 
 
-ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
+ADMIN = UserInfo("kubernetes-admin", (MASTERS, AUTHENTICATED))
 
 
-def service_account(namespace: str, name: str, uid: str = "") -> User:
+def service_account(namespace: str, name: str, uid: str = "") -> UserInfo:
     """Return the user a ServiceAccount's token stands for."""
-    return User(
+    return UserInfo(
         f"system:serviceaccount:{namespace}:{name}",
         ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED),
         uid,

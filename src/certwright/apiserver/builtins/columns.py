@@ -7,21 +7,21 @@ from typing import Any, Final
 from certwright.apiserver.builtins import cells
 from certwright.apiserver.builtins.cells import NONE, dig
 from certwright.apiserver.gotext import age
-from certwright.apiserver.kinds.kind import Column
+from certwright.apiserver.kinds.kind import PrinterColumn
 from certwright.kube.objects import JsonObject
 
 Cell = Callable[[JsonObject], Any]
 
-_NAME: Final = Column("Name", ".metadata.name", format="name")
-_AGE: Final = Column("Age", ".metadata.creationTimestamp", type="date")
+_NAME: Final = PrinterColumn("Name", ".metadata.name", format="name")
+_AGE: Final = PrinterColumn("Age", ".metadata.creationTimestamp", type="date")
 
 
-def _column(name: str, value: Cell, kind: str = "string") -> Column:
-    return Column(name, type=kind, value=value)
+def _column(name: str, value: Cell, kind: str = "string") -> PrinterColumn:
+    return PrinterColumn(name, type=kind, value=value)
 
 
-def _wide(name: str, value: Cell, kind: str = "string") -> Column:
-    return Column(name, type=kind, priority=1, value=value)
+def _wide(name: str, value: Cell, kind: str = "string") -> PrinterColumn:
+    return PrinterColumn(name, type=kind, priority=1, value=value)
 
 
 def _path(path: str, default: Any = "") -> Cell:
@@ -43,7 +43,7 @@ _CONTAINERS: Final = (
 _SELECTOR: Final = _wide("Selector", cells.selector)
 
 
-def _scaled(*extra: Column) -> tuple[Column, ...]:
+def _scaled(*extra: PrinterColumn) -> tuple[PrinterColumn, ...]:
     return (
         _NAME,
         _column("Desired", _path("spec.replicas", 0), "integer"),
@@ -68,7 +68,7 @@ _EVENTS: Final = (
     _column("Message", lambda obj: (obj.get("message") or obj.get("note") or "").strip()),
     _wide("First Seen", lambda obj: cells.event_seen(obj, first=True), "date"),
     _wide("Count", cells.event_count),
-    Column("Name", ".metadata.name", format="name", priority=1),
+    PrinterColumn("Name", ".metadata.name", format="name", priority=1),
 )
 _BINDING: Final = (
     _NAME,
@@ -119,7 +119,7 @@ def _available(obj: JsonObject) -> str:
     return "Unknown"
 
 
-COLUMNS: Final[dict[str, tuple[Column, ...]]] = {
+COLUMNS: Final[dict[str, tuple[PrinterColumn, ...]]] = {
     "configmaps": (_NAME, _column("Data", _data), _AGE),
     "secrets": (_NAME, _column("Type", _path("type")), _column("Data", _count("data")), _AGE),
     "serviceaccounts": (_NAME, _AGE),

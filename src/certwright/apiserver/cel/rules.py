@@ -13,7 +13,7 @@ from certwright.apiserver.causes import (
 from certwright.apiserver.cel.expressions import Expression, ExpressionError, result_type
 from certwright.apiserver.cel.values import needs_conversion, to_cel
 from certwright.apiserver.schema.constraints import correlated
-from certwright.apiserver.schema.schema import CONTAINERS, ListType, Rule, Schema
+from certwright.apiserver.schema.schema import CONTAINERS, ListType, Schema, ValidationRule
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
 
@@ -26,7 +26,7 @@ _MESSAGE_LIMIT: Final = 5 * 1024
 
 @dataclass(slots=True)
 class _Compiled:
-    rule: Rule
+    rule: ValidationRule
     expression: Expression
     message: Expression | None
 
@@ -145,7 +145,9 @@ def rule_errors(schema: Schema, path: str, *, correlatable: bool = True) -> Iter
         yield from rule_errors(schema.items, f"{path}.items", correlatable=kept)
 
 
-def _rule_errors(rule: Rule, schema: Schema, path: str, *, correlatable: bool) -> Iterator[Cause]:
+def _rule_errors(
+    rule: ValidationRule, schema: Schema, path: str, *, correlatable: bool
+) -> Iterator[Cause]:
     if not rule.rule.strip():
         yield required(f"{path}.rule", "rule is not specified")
         return
@@ -174,7 +176,7 @@ def _rule_errors(rule: Rule, schema: Schema, path: str, *, correlatable: bool) -
             yield invalid_value(f"{path}.messageExpression", shown, why)
 
 
-def _go_rule(rule: Rule) -> JsonObject:
+def _go_rule(rule: ValidationRule) -> JsonObject:
     """Return a rule as the API server prints its internal form."""
     return {
         "Rule": rule.rule,
@@ -200,7 +202,7 @@ def _message(compiled: _Compiled, value: Any, old: Any, *, has_old: bool) -> str
     return rule.message.strip() or f"failed rule: {rule.rule.strip()}"
 
 
-def _cause(rule: Rule, path: str, value: Any, message: str) -> Cause:
+def _cause(rule: ValidationRule, path: str, value: Any, message: str) -> Cause:
     if rule.reason == "FieldValueForbidden":
         return forbidden_value(path, message)
     if rule.reason == "FieldValueRequired":

@@ -2,7 +2,7 @@
 
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.fields import manager as fieldmanager
-from certwright.apiserver.storage.storage import Change, Record
+from certwright.apiserver.storage.storage import StoredChange, StoredRecord
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
 
@@ -15,7 +15,7 @@ class RoleAggregation:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    def concerns(self, change: Change) -> bool:
+    def concerns(self, change: StoredChange) -> bool:
         """Whether a change may alter what aggregated roles allow."""
         resource = change.record.kind.resource
         return (resource.group, resource.plural) == _ROLES
@@ -32,7 +32,7 @@ class RoleAggregation:
                 obj = self._applied(record, rules)
                 self._backend.storage.put(collection, record.key, record.kind, obj)
 
-    def _applied(self, record: Record, rules: list[JsonObject]) -> JsonObject:
+    def _applied(self, record: StoredRecord, rules: list[JsonObject]) -> JsonObject:
         """Return a role with other rules, which belong to the one who collects them."""
         resource = record.kind.resource
         wanted = {

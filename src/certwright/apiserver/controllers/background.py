@@ -12,11 +12,11 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.controllers.aggregation import RoleAggregation
 from certwright.apiserver.controllers.customresources import CustomResources
 from certwright.apiserver.controllers.garbage import GarbageCollector
-from certwright.apiserver.controllers.namespacedefaults import NamespaceContents
+from certwright.apiserver.controllers.namespacedefaults import NamespaceDefaults
 from certwright.apiserver.controllers.namespaces import NamespaceController
-from certwright.apiserver.storage.storage import Change
+from certwright.apiserver.storage.storage import StoredChange
 from certwright.apiserver.writes.deletion import Deletion
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.writes.writes import ObjectWriter
 
 Step = Callable[[], None]
 
@@ -25,14 +25,19 @@ class Background:
     """Queues and runs the server's own controllers. *paused* may be set at any time."""
 
     def __init__(
-        self, backend: Backend, writes: Writes, deletion: Deletion, *, furnish_namespaces: bool
+        self,
+        backend: Backend,
+        writes: ObjectWriter,
+        deletion: Deletion,
+        *,
+        namespace_defaults: bool,
     ) -> None:
         self.paused = False
         self._garbage = GarbageCollector(backend, writes, deletion)
         self._namespaces = NamespaceController(backend, deletion)
         self._definitions = CustomResources(backend, writes, deletion)
         self._roles = RoleAggregation(backend)
-        self._contents = NamespaceContents(backend, writes) if furnish_namespaces else None
+        self._contents = NamespaceDefaults(backend, writes) if namespace_defaults else None
         self._steps: dict[object, Step] = {}
         self._running = False
 
@@ -41,14 +46,14 @@ class Background:
         """Whether nothing is left to do."""
         return not self._steps
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoredChange) -> None:
         """Queue what a change calls for."""
         for place in self._garbage.concerns(change):
             self._add(place, partial(self._garbage.collect, place))
         if namespace := self._namespaces.concerns(change):
             self._add(("namespace", namespace), partial(self._namespaces.finalize, namespace))
         if self._contents is not None and (namespace := self._contents.concerns(change)):
-            self._add(("contents", namespace), partial(self._contents.furnish, namespace))
+            self._add(("contents", namespace), partial(self._contents.create_missing, namespace))
         if name := self._definitions.concerns(change):
             self._add(("definition", name), partial(self._definitions.sync, name))
         if self._roles.concerns(change):

@@ -4,20 +4,20 @@ from typing import Final
 
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.crds import accept, served_kinds
-from certwright.apiserver.http.options import DeleteOptions, WriteOptions
-from certwright.apiserver.storage.storage import Change, ChangeType, Collection, Record
+from certwright.apiserver.http.options import DeleteParameters, WriteParameters
+from certwright.apiserver.storage.storage import ChangeType, Collection, StoredChange, StoredRecord
 from certwright.apiserver.writes.deletion import CLEANUP, Deletion, set_condition
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
 
-_AS_SERVER: Final = WriteOptions("kube-apiserver", "Ignore")
+_AS_SERVER: Final = WriteParameters("kube-apiserver", "Ignore")
 DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 class CustomResources:
     """Keeps the served kinds in step with the definitions; part of the server's background."""
 
-    def __init__(self, backend: Backend, writes: Writes, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: Deletion) -> None:
         self._backend = backend
         self._writes = writes
         self._deletion = deletion
@@ -25,7 +25,7 @@ class CustomResources:
         """The spec each definition is served by."""
         self._terminating: set[str] = set()
 
-    def concerns(self, change: Change) -> str:
+    def concerns(self, change: StoredChange) -> str:
         """Return the definition to look after following a change; empty for none."""
         record = change.record
         resource = record.kind.resource
@@ -46,7 +46,7 @@ class CustomResources:
         else:
             self._serve(record)
 
-    def _serve(self, record: Record) -> None:
+    def _serve(self, record: StoredRecord) -> None:
         obj = record.copy()
         accept(obj, self._backend.now(), self._group_of(record.name))
         if obj != record.obj:
@@ -77,14 +77,14 @@ class CustomResources:
             if other["metadata"]["name"] != name and accepted != other["spec"]["names"]:
                 self.sync(other["metadata"]["name"])
 
-    def _terminate(self, record: Record) -> None:
+    def _terminate(self, record: StoredRecord) -> None:
         if CLEANUP not in (record.metadata.get("finalizers") or ()):
             return
         self._terminating.add(record.name)
         collection = self._collection(record.obj)
         for instance in list(collection.records()):
             if not instance.metadata.get("deletionTimestamp"):
-                self._deletion.delete(instance, DeleteOptions())
+                self._deletion.delete(instance, DeleteParameters())
         if len(collection):
             reason = "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             self._set_terminating(record, "True", reason)
@@ -104,12 +104,14 @@ class CustomResources:
         else:
             self._deletion.finish(record, obj, record.kind, dry_run=False)
 
-    def _set_terminating(self, record: Record, status: str, reason: tuple[str, str]) -> Record:
+    def _set_terminating(
+        self, record: StoredRecord, status: str, reason: tuple[str, str]
+    ) -> StoredRecord:
         obj = record.copy()
         set_condition(obj, "Terminating", status, reason, self._backend.now())
         return self._update_status(record, obj)
 
-    def _update_status(self, record: Record, obj: JsonObject) -> Record:
+    def _update_status(self, record: StoredRecord, obj: JsonObject) -> StoredRecord:
         return self._writes.update(record.kind, record, obj, _AS_SERVER, "status")
 
     def _stop_serving(self, name: str) -> None:

@@ -8,14 +8,14 @@ from collections import defaultdict
 from typing import Any
 
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.http.options import DeleteOptions, WriteOptions
-from certwright.apiserver.storage.storage import Change, ChangeType, Collection, Record
+from certwright.apiserver.http.options import DeleteParameters, WriteParameters
+from certwright.apiserver.storage.storage import ChangeType, Collection, StoredChange, StoredRecord
 from certwright.apiserver.writes.deletion import Deletion
 from certwright.apiserver.writes.metadata import FOREGROUND, ORPHAN
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
 
-_AS_CONTROLLER = WriteOptions("kube-controller-manager", "Ignore")
+_AS_CONTROLLER = WriteParameters("kube-controller-manager", "Ignore")
 
 Place = tuple[str, str, str]
 """Group, plural and key: where an object is stored."""
@@ -24,13 +24,13 @@ Place = tuple[str, str, str]
 class GarbageCollector:
     """Follows ownerReferences; part of the server's background."""
 
-    def __init__(self, backend: Backend, writes: Writes, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: Deletion) -> None:
         self._backend = backend
         self._writes = writes
         self._deletion = deletion
         self._dependents: defaultdict[str, dict[Place, None]] = defaultdict(dict)
 
-    def concerns(self, change: Change) -> list[Place]:
+    def concerns(self, change: StoredChange) -> list[Place]:
         """Keep the index of owners; return the objects to look at following a change."""
         record, previous = change.record, change.previous
         owners = _owners(record) if change.type is not ChangeType.DELETED else []
@@ -65,7 +65,7 @@ class GarbageCollector:
         if _owners(record) and not record.metadata.get("deletionTimestamp"):
             self._delete_if_ownerless(record)
 
-    def _delete_if_ownerless(self, record: Record) -> None:
+    def _delete_if_ownerless(self, record: StoredRecord) -> None:
         solid, dangling, waiting = [], [], []
         for owner in _owners(record):
             found = self._owner(owner, record)
@@ -85,9 +85,9 @@ class GarbageCollector:
             policy = "Foreground"
         else:
             policy = _policy_of(record)
-        self._deletion.delete(record, DeleteOptions(policy=policy))
+        self._deletion.delete(record, DeleteParameters(policy=policy))
 
-    def _delete_dependents(self, record: Record) -> None:
+    def _delete_dependents(self, record: StoredRecord) -> None:
         dependents = self._dependents_of(record)
         blocking = [
             dependent
@@ -103,13 +103,13 @@ class GarbageCollector:
             if not dependent.metadata.get("deletionTimestamp"):
                 self._delete_if_ownerless(dependent)
 
-    def _orphan_dependents(self, record: Record) -> None:
+    def _orphan_dependents(self, record: StoredRecord) -> None:
         for dependent in self._dependents_of(record):
             kept = [owner for owner in _owners(dependent) if owner.get("uid") != record.uid]
             self._set_owners(dependent, kept)
         self._drop_finalizer(record, ORPHAN)
 
-    def _set_owners(self, record: Record, owners: list[JsonObject]) -> None:
+    def _set_owners(self, record: StoredRecord, owners: list[JsonObject]) -> None:
         obj = record.copy()
         if owners:
             obj["metadata"]["ownerReferences"] = owners
@@ -117,7 +117,7 @@ class GarbageCollector:
             obj["metadata"].pop("ownerReferences", None)
         self._writes.update(record.kind, record, obj, _AS_CONTROLLER)
 
-    def _drop_finalizer(self, record: Record, name: str) -> None:
+    def _drop_finalizer(self, record: StoredRecord, name: str) -> None:
         obj = record.copy()
         kept = [each for each in obj["metadata"].get("finalizers") or () if each != name]
         if kept:
@@ -129,7 +129,7 @@ class GarbageCollector:
         else:
             self._put(record, obj)
 
-    def _put(self, record: Record, obj: JsonObject) -> None:
+    def _put(self, record: StoredRecord, obj: JsonObject) -> None:
         self._backend.storage.put(self._collection(record), record.key, record.kind, obj)
 
     def _index(self, place: Place, owners: list[JsonObject], before: list[JsonObject]) -> None:
@@ -141,11 +141,11 @@ class GarbageCollector:
         for owner in owners:
             self._dependents[owner.get("uid", "")][place] = None
 
-    def _dependents_of(self, record: Record) -> list[Record]:
+    def _dependents_of(self, record: StoredRecord) -> list[StoredRecord]:
         places = self._dependents.get(record.uid, {})
         return [found for place in list(places) if (found := self._record(place)) is not None]
 
-    def _owner(self, owner: JsonObject, dependent: Record) -> Any:
+    def _owner(self, owner: JsonObject, dependent: StoredRecord) -> Any:
         """Return the owner's record, None when it does not exist, or `_UNKNOWN_KIND`."""
         group = owner.get("apiVersion", "").rpartition("/")[0]
         kind = self._backend.registry.kind_named(group, owner.get("kind", ""))
@@ -157,35 +157,35 @@ class GarbageCollector:
         record = self._backend.find(kind, namespace, owner.get("name", ""))
         return record if record is not None and record.uid == owner.get("uid") else None
 
-    def _place_of_owner(self, owner: JsonObject, dependent: Record) -> dict[Place, None]:
+    def _place_of_owner(self, owner: JsonObject, dependent: StoredRecord) -> dict[Place, None]:
         found = self._owner(owner, dependent)
-        return {self._place(found): None} if isinstance(found, Record) else {}
+        return {self._place(found): None} if isinstance(found, StoredRecord) else {}
 
-    def _collection(self, record: Record) -> Collection:
+    def _collection(self, record: StoredRecord) -> Collection:
         return self._backend.registry.collection_of(record)
 
-    def _place(self, record: Record) -> Place:
+    def _place(self, record: StoredRecord) -> Place:
         collection = self._collection(record)
         return (collection.group, collection.plural, record.key)
 
-    def _record(self, place: Place) -> Record | None:
+    def _record(self, place: Place) -> StoredRecord | None:
         return self._backend.storage.collection(place[0], place[1]).get(place[2])
 
 
 _UNKNOWN_KIND = object()
 
 
-def _owners(record: Record) -> list[JsonObject]:
+def _owners(record: StoredRecord) -> list[JsonObject]:
     return record.metadata.get("ownerReferences") or []
 
 
-def _is_in_foreground_deletion(record: Record) -> bool:
+def _is_in_foreground_deletion(record: StoredRecord) -> bool:
     return bool(record.metadata.get("deletionTimestamp")) and FOREGROUND in (
         record.metadata.get("finalizers") or ()
     )
 
 
-def _policy_of(record: Record) -> str:
+def _policy_of(record: StoredRecord) -> str:
     finalizers = record.metadata.get("finalizers") or ()
     if ORPHAN in finalizers:
         return "Orphan"

@@ -3,9 +3,9 @@
 from typing import Final
 
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.http.options import WriteOptions
-from certwright.apiserver.storage.storage import Change, ChangeType
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.http.options import WriteParameters
+from certwright.apiserver.storage.storage import ChangeType, StoredChange
+from certwright.apiserver.writes.writes import ObjectWriter
 
 _NAMESPACES: Final = ("", "namespaces")
 _ROOT_CA: Final = "kube-root-ca.crt"
@@ -16,16 +16,16 @@ _DESCRIPTION: Final = (
 )
 
 
-class NamespaceContents:
+class NamespaceDefaults:
     """Furnishes namespaces; part of the server's background."""
 
-    def __init__(self, backend: Backend, writes: Writes) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter) -> None:
         self._backend = backend
         self._writes = writes
         self._authority = ""
 
-    def concerns(self, change: Change) -> str:
-        """Return the namespace to furnish following a change; empty for none."""
+    def concerns(self, change: StoredChange) -> str:
+        """Return the namespace to create_missing following a change; empty for none."""
         record = change.record
         resource = record.kind.resource
         if (resource.group, resource.plural) == _NAMESPACES:
@@ -41,14 +41,14 @@ class NamespaceContents:
         """Tell every namespace the certificate under which the server is reached."""
         self._authority = authority.decode()
         for record in list(self._backend.storage.collection(*_NAMESPACES).records()):
-            self.furnish(record.name)
+            self.create_missing(record.name)
 
-    def furnish(self, namespace: str) -> None:
+    def create_missing(self, namespace: str) -> None:
         """Create what a namespace should hold and does not."""
         record = self._backend.storage.collection(*_NAMESPACES).get(namespace)
         if record is None or record.metadata.get("deletionTimestamp"):
             return
-        options = WriteOptions("kube-controller-manager", "Ignore")
+        options = WriteParameters("kube-controller-manager", "Ignore")
         accounts = self._backend.registry.find("", "v1", "serviceaccounts")
         if accounts is not None and self._backend.find(accounts, namespace, "default") is None:
             account = {
@@ -58,9 +58,9 @@ class NamespaceContents:
             }
             # Nobody owns its fields: it is created empty.
             self._writes.create(accounts, namespace, account, options)
-        self._furnish_authority(namespace, options)
+        self._create_authority(namespace, options)
 
-    def _furnish_authority(self, namespace: str, options: WriteOptions) -> None:
+    def _create_authority(self, namespace: str, options: WriteParameters) -> None:
         maps = self._backend.registry.find("", "v1", "configmaps")
         if maps is None:
             return

@@ -5,8 +5,8 @@ from typing import Final
 
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.fields.manager import update as record_owner
-from certwright.apiserver.http.options import DeleteOptions
-from certwright.apiserver.storage.storage import Change, ChangeType, Record
+from certwright.apiserver.http.options import DeleteParameters
+from certwright.apiserver.storage.storage import ChangeType, StoredChange, StoredRecord
 from certwright.apiserver.writes.deletion import Deletion, set_condition
 from certwright.kube.objects import JsonObject
 
@@ -23,7 +23,7 @@ class NamespaceController:
         self._deletion = deletion
         self._terminating: set[str] = set()
 
-    def concerns(self, change: Change) -> str:
+    def concerns(self, change: StoredChange) -> str:
         """Return the namespace to look after following a change; empty for none."""
         record = change.record
         if (record.kind.resource.group, record.kind.resource.plural) == _NAMESPACES:
@@ -45,7 +45,7 @@ class NamespaceController:
             return
         for item in self._content(namespace):
             if not item.metadata.get("deletionTimestamp"):
-                self._deletion.delete(item, DeleteOptions(policy="Background"))
+                self._deletion.delete(item, DeleteParameters(policy="Background"))
         remaining = self._content(namespace)
         record = self._backend.storage.collection(*_NAMESPACES).get(namespace)
         if record is None:
@@ -61,14 +61,14 @@ class NamespaceController:
         if not (obj.get("spec") or {}).get("finalizers") and not obj["metadata"].get("finalizers"):
             self._backend.storage.remove(collection, record)
 
-    def _content(self, namespace: str) -> list[Record]:
+    def _content(self, namespace: str) -> list[StoredRecord]:
         return [
             record
             for collection in self._backend.storage.collections()
             for record in collection.records(f"{namespace}/")
         ]
 
-    def _with_conditions(self, record: Record, remaining: list[Record]) -> JsonObject:
+    def _with_conditions(self, record: StoredRecord, remaining: list[StoredRecord]) -> JsonObject:
         obj, now = record.copy(), self._backend.now()
         for type_, status, reason, message in _conditions(remaining):
             set_condition(obj, type_, status, (reason, message), now)
@@ -84,7 +84,7 @@ class NamespaceController:
         )
 
 
-def _conditions(remaining: list[Record]) -> list[tuple[str, str, str, str]]:
+def _conditions(remaining: list[StoredRecord]) -> list[tuple[str, str, str, str]]:
     kinds = Counter(record.kind.resource.qualified for record in remaining)
     finalizers = Counter(
         name for record in remaining for name in record.metadata.get("finalizers") or ()

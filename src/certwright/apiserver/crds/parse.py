@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from certwright.apiserver.schema.schema import UNSET, ListType, Rule, Schema
+from certwright.apiserver.schema.schema import UNSET, ListType, Schema, ValidationRule
 from certwright.kube.objects import JsonObject
 
 _NAMES = {
@@ -62,8 +62,8 @@ def _additional(value: Any) -> Schema | None:
     return Schema(preserve_unknown=True) if value else None
 
 
-def _rule(rule: JsonObject) -> Rule:
-    return Rule(
+def _rule(rule: JsonObject) -> ValidationRule:
+    return ValidationRule(
         rule=rule["rule"],
         message=rule.get("message") or "",
         message_expression=rule.get("messageExpression") or "",

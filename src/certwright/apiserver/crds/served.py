@@ -13,7 +13,7 @@ from certwright.apiserver.builtins.rules.checks import name_causes
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.crds.parse import parse
 from certwright.apiserver.gotext import json_type
-from certwright.apiserver.kinds.kind import Column, ServedKind
+from certwright.apiserver.kinds.kind import PrinterColumn, ServedKind
 from certwright.apiserver.kinds.scalepaths import replica_causes
 from certwright.apiserver.schema.constraints import validate
 from certwright.apiserver.schema.schema import Schema
@@ -22,7 +22,7 @@ from certwright.kube.errors import BadRequest, Cause
 from certwright.kube.identity import Resource
 from certwright.kube.objects import JsonObject
 
-_NAME: Final = Column("Name", ".metadata.name", format="name")
+_NAME: Final = PrinterColumn("Name", ".metadata.name", format="name")
 _BLOCKING: Final = frozenset({
     "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany",
     "FieldValueTypeInvalid",
@@ -34,7 +34,7 @@ _UNCHECKED: Final = invalid_value(
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation",
 )
-_AGE: Final = Column("Age", ".metadata.creationTimestamp", type="date")
+_AGE: Final = PrinterColumn("Age", ".metadata.creationTimestamp", type="date")
 
 
 def served_kinds(crd: JsonObject) -> list[ServedKind]:
@@ -90,12 +90,12 @@ def _dotted(path: str | None) -> str:
     return (path or "").removeprefix(".")
 
 
-def _columns(version: JsonObject) -> tuple[Column, ...]:
+def _columns(version: JsonObject) -> tuple[PrinterColumn, ...]:
     declared = version.get("additionalPrinterColumns")
     if not declared:
         return (_NAME, _AGE)
     columns = [
-        Column(
+        PrinterColumn(
             name=column["name"],
             json_path=column["jsonPath"],
             type=column["type"],

@@ -45,7 +45,7 @@ _CUSTOM_VERBS: Final = (
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz", "/livez/ping", "/readyz/ping"})
 
 
-class Discovery:
+class GroupDiscovery:
     """Answers requests to paths that are no resources."""
 
     def __init__(self, registry: Registry) -> None:

@@ -3,7 +3,7 @@
 import orjson
 
 from certwright.apiserver.discovery import openapi
-from certwright.apiserver.discovery.groups import Discovery
+from certwright.apiserver.discovery.groups import GroupDiscovery
 from certwright.apiserver.http.request import lower_headers
 from certwright.apiserver.http.responses import json_response
 from certwright.apiserver.kinds.kind import ServedKind
@@ -24,7 +24,7 @@ class Paths:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._discovery = Discovery(registry)
+        self._discovery = GroupDiscovery(registry)
         self._documents: dict[str, tuple[list[ServedKind], JsonObject]] = {}
 
     def answer(self, request: Request) -> Response:

@@ -17,7 +17,7 @@ MAX_UPDATERS = 10
 _TEXTS = ("manager", "apiVersion", "subresource", "time")
 
 
-class Manager(NamedTuple):
+class FieldManager(NamedTuple):
     """The identity of an entry. Appliers keep theirs when they move to another version."""
 
     name: str
@@ -26,12 +26,12 @@ class Manager(NamedTuple):
     subresource: str
 
     @classmethod
-    def applier(cls, name: str, subresource: str) -> "Manager":
+    def applier(cls, name: str, subresource: str) -> "FieldManager":
         """Identify a manager that applies."""
         return cls(name, "Apply", "", subresource)
 
     @classmethod
-    def updater(cls, name: str, api_version: str, subresource: str) -> "Manager":
+    def updater(cls, name: str, api_version: str, subresource: str) -> "FieldManager":
         """Identify a manager that creates, updates or patches."""
         return cls(name or "unknown", "Update", api_version, subresource)
 
@@ -54,7 +54,7 @@ class Manager(NamedTuple):
 
 
 @dataclass(slots=True)
-class Entry:
+class ManagedFieldsEntry:
     """What one manager owns."""
 
     fields: FieldSet
@@ -64,7 +64,7 @@ class Entry:
     """The entry as stored; kept as it is unless the fields, version or time change."""
 
 
-Managed = dict[Manager, Entry]
+Managed = dict[FieldManager, ManagedFieldsEntry]
 
 
 def entries_of(obj: JsonObject | None) -> Any:
@@ -95,13 +95,15 @@ def read(obj: JsonObject | None) -> Managed:
     for raw in entries_of(obj) or ():
         api_version = raw["apiVersion"]
         applied = raw["operation"] == "Apply"
-        manager = Manager(
+        manager = FieldManager(
             raw.get("manager", ""),
             raw["operation"],
             "" if applied else api_version,
             raw.get("subresource", ""),
         )
-        managed[manager] = Entry(raw.get("fieldsV1") or {}, api_version, raw.get("time", ""), raw)
+        managed[manager] = ManagedFieldsEntry(
+            raw.get("fieldsV1") or {}, api_version, raw.get("time", ""), raw
+        )
     return managed
 
 
@@ -142,7 +144,7 @@ def write(managed: Managed) -> list[JsonObject]:
     return out
 
 
-def _print(manager: Manager, entry: Entry) -> JsonObject:
+def _print(manager: FieldManager, entry: ManagedFieldsEntry) -> JsonObject:
     origin = entry.origin
     if (
         origin is not None
@@ -190,7 +192,7 @@ def cap(managed: Managed) -> Managed:
     if excess <= 0:
         return managed
     updaters.sort(key=lambda manager: (_seconds(managed[manager].time), manager.order))
-    first: dict[str, Manager] = {}
+    first: dict[str, FieldManager] = {}
     out = dict(managed)
     for manager in updaters:
         if excess == 0:
@@ -200,15 +202,15 @@ def cap(managed: Managed) -> Managed:
         if version not in first:
             first[version] = manager
             continue
-        bucket = Manager.updater("ancient-changes", version, "")
+        bucket = FieldManager.updater("ancient-changes", version, "")
         merged = out[bucket] if bucket in out else out.pop(first[version])
         del out[manager]
-        out[bucket] = Entry(union(entry.fields, merged.fields), version, entry.time)
+        out[bucket] = ManagedFieldsEntry(union(entry.fields, merged.fields), version, entry.time)
         excess -= 1
     return out
 
 
-def conflict(conflicts: dict[Manager, FieldSet]) -> Conflict:
+def conflict(conflicts: dict[FieldManager, FieldSet]) -> Conflict:
     """Return the refusal of an apply that touches fields of other managers."""
     found = [
         (manager, path)

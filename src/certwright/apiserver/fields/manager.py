@@ -23,9 +23,9 @@ from certwright.apiserver.fields.fieldset import (
     without,
 )
 from certwright.apiserver.fields.managedfields import (
-    Entry,
+    FieldManager,
     Managed,
-    Manager,
+    ManagedFieldsEntry,
     cap,
     conflict,
     entries_of,
@@ -102,10 +102,10 @@ def apply(
             managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
         conflicts, result, owners = _apply(base, applied, managed, target, manager)
     except TypeMismatch as error:
-        raise _misfit("live", base, error) from error
+        raise _mismatch("live", base, error) from error
     if not force:
         _refuse_conflicts(conflicts, base, kind, manager)
-    me = Manager.applier(manager, subresource)
+    me = FieldManager.applier(manager, subresource)
     if me in owners and (result is not base or live is None):
         owners[me].time = time
     if manager == lastapplied.MANAGER:
@@ -184,7 +184,7 @@ def _check_applied(applied: JsonObject, kind: ServedKind) -> None:
     try:
         check(applied, kind.schema)
     except TypeMismatch as error:
-        raise _misfit("patch", applied, error) from error
+        raise _mismatch("patch", applied, error) from error
 
 
 def _type(obj: JsonObject) -> str:
@@ -193,7 +193,7 @@ def _type(obj: JsonObject) -> str:
     return f"{group_version}, Kind={obj.get('kind', '')}"
 
 
-def _misfit(which: str, obj: JsonObject, error: TypeMismatch) -> InternalError:
+def _mismatch(which: str, obj: JsonObject, error: TypeMismatch) -> InternalError:
     """Return the refusal of an object that does not fit its schema: unclassified, status 500."""
     metadata = obj.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -205,10 +205,10 @@ def _misfit(which: str, obj: JsonObject, error: TypeMismatch) -> InternalError:
 
 def _apply(
     base: JsonObject, applied: JsonObject, managed: Managed, target: _Target, manager: str
-) -> tuple[dict[Manager, FieldSet], JsonObject, Managed]:
+) -> tuple[dict[FieldManager, FieldSet], JsonObject, Managed]:
     """Return the conflicts, and what object and owners become if they are taken over."""
     schema, ignored = target.schema, target.ignored
-    me = Manager.applier(manager, target.subresource)
+    me = FieldManager.applier(manager, target.subresource)
     managed = _reconciled(managed, target)
     last = managed.pop(me, None)
     mine = without(owned(applied, schema), ignored)
@@ -221,14 +221,14 @@ def _apply(
     if mine:
         if last and last.api_version == target.api_version and mine == last.fields:
             mine = last.fields
-        entry = Entry(mine, target.api_version, last.time if last else "")
+        entry = ManagedFieldsEntry(mine, target.api_version, last.time if last else "")
         entry.origin = last.origin if last else None
         managed[me] = entry
     return conflicts, merged, managed
 
 
 def _refuse_conflicts(
-    conflicts: dict[Manager, FieldSet], live: JsonObject, kind: ServedKind, manager: str
+    conflicts: dict[FieldManager, FieldSet], live: JsonObject, kind: ServedKind, manager: str
 ) -> None:
     if conflicts and manager == lastapplied.MANAGER:
         allowed = lastapplied.owned_fields(live, kind)
@@ -275,18 +275,18 @@ def _track(
     _, managed = _take(changes, _reconciled(managed, target))
     mine = difference(changes.set, _SERVER_FIELDS)
     if mine:
-        me = Manager.updater(manager, target.api_version, target.subresource)
+        me = FieldManager.updater(manager, target.api_version, target.subresource)
         before = managed[me].fields if me in managed else {}
-        managed[me] = Entry(union(mine, before), target.api_version, time)
+        managed[me] = ManagedFieldsEntry(union(mine, before), target.api_version, time)
     return managed
 
 
-def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet], Managed]:
+def _take(changes: Comparison, managed: Managed) -> tuple[dict[FieldManager, FieldSet], Managed]:
     """Take changed and removed fields from their owners; also return who lost which value."""
     changed, removed = changes.set, changes.removed
     if not changed and not removed:
         return {}, managed
-    lost: dict[Manager, FieldSet] = {}
+    lost: dict[FieldManager, FieldSet] = {}
     left: Managed = {}
     for manager, entry in managed.items():
         taken = intersection(entry.fields, changed)
@@ -297,7 +297,7 @@ def _take(changes: Comparison, managed: Managed) -> tuple[dict[Manager, FieldSet
             if not fields:
                 continue
             if fields != entry.fields:
-                entry = Entry(fields, entry.api_version, entry.time)  # noqa: PLW2901 - replaced
+                entry = ManagedFieldsEntry(fields, entry.api_version, entry.time)  # noqa: PLW2901 - replaced
         left[manager] = entry
     return lost, left
 
@@ -308,7 +308,9 @@ def _reconciled(managed: Managed, target: _Target) -> Managed:
     for manager, entry in managed.items():
         fields = reconcile(entry.fields, target.schema)
         out[manager] = (
-            entry if fields is entry.fields else Entry(fields, entry.api_version, entry.time)
+            entry
+            if fields is entry.fields
+            else ManagedFieldsEntry(fields, entry.api_version, entry.time)
         )
     return out
 

@@ -8,8 +8,8 @@ moves to an entry by itself.
 
 from certwright.apiserver.fields.fieldset import difference, field_set, is_subset
 from certwright.apiserver.fields.managedfields import (
-    Entry,
-    Manager,
+    FieldManager,
+    ManagedFieldsEntry,
     read,
     with_entries,
     without_entries,
@@ -37,11 +37,11 @@ def scaled(old: JsonObject, new: JsonObject, *, kind: ServedKind, manager: str) 
         del managed[owner]
         rest = difference(entry.fields, replicas)
         if rest:
-            managed[owner] = Entry(rest, entry.api_version, entry.time)
+            managed[owner] = ManagedFieldsEntry(rest, entry.api_version, entry.time)
         if not changes.set:
             moved = owner._replace(api_version=_SCALE_VERSION)
-            managed[moved] = Entry(replicas, kind.resource.api_version)
+            managed[moved] = ManagedFieldsEntry(replicas, kind.resource.api_version)
     if owners and changes.set and value_at(fresh, kind.scale_paths[0]):
-        me = Manager.updater(manager, _SCALE_VERSION, "scale")
-        managed[me] = Entry(replicas, kind.resource.api_version)
+        me = FieldManager.updater(manager, _SCALE_VERSION, "scale")
+        managed[me] = ManagedFieldsEntry(replicas, kind.resource.api_version)
     return with_entries(fresh, write(managed))

@@ -180,16 +180,16 @@ def check(value: Any, schema: Schema) -> None:
     """Refuse an applied configuration that does not fit the schema.
 
     Raises:
-        TypeMismatch: naming every misfit, in the server's words.
+        TypeMismatch: naming every mismatch, in the server's words.
     """
-    misfits = list(_misfits(value, schema, open_=False))
-    if len(misfits) == 1:
-        raise TypeMismatch(misfits[0])
-    if misfits:
-        raise TypeMismatch("\n  ".join(["errors:", *misfits]))
+    mismatches = list(_mismatches(value, schema, open_=False))
+    if len(mismatches) == 1:
+        raise TypeMismatch(mismatches[0])
+    if mismatches:
+        raise TypeMismatch("\n  ".join(["errors:", *mismatches]))
 
 
-def _misfits(value: Any, schema: Schema, *, open_: bool) -> Iterator[str]:
+def _mismatches(value: Any, schema: Schema, *, open_: bool) -> Iterator[str]:
     kind = schema.type
     if value is None or (not kind and not isinstance(value, (dict, list))):
         return
@@ -197,19 +197,19 @@ def _misfits(value: Any, schema: Schema, *, open_: bool) -> Iterator[str]:
         kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
     if kind == "object":
         if isinstance(value, dict):
-            yield from _map_misfits(value, schema, open_=open_ or schema.preserve_unknown)
+            yield from _map_mismatches(value, schema, open_=open_ or schema.preserve_unknown)
         else:
             yield f": expected map, got &{{{plain(value)}}}"
     elif kind == "array":
         if isinstance(value, list):
-            yield from _list_misfits(value, schema, open_=open_ or schema.preserve_unknown)
+            yield from _list_mismatches(value, schema, open_=open_ or schema.preserve_unknown)
         else:
             yield f": expected list, got &{{{plain(value)}}}"
     elif kind:
-        yield from _scalar_misfits(value, schema)
+        yield from _scalar_mismatches(value, schema)
 
 
-def _scalar_misfits(value: Any, schema: Schema) -> Iterator[str]:
+def _scalar_mismatches(value: Any, schema: Schema) -> Iterator[str]:
     kind = schema.type
     if kind == "string" and schema.format not in {"", "byte"}:
         if isinstance(value, (dict, list)):
@@ -225,18 +225,18 @@ def _scalar_misfits(value: Any, schema: Schema) -> Iterator[str]:
         yield f": expected numeric (int or float), got {type_name(value)}"
 
 
-def _map_misfits(value: dict[str, Any], schema: Schema, *, open_: bool) -> Iterator[str]:
+def _map_mismatches(value: dict[str, Any], schema: Schema, *, open_: bool) -> Iterator[str]:
     closed = bool(schema.properties) and schema.additional is None and not open_
     for name, part in value.items():
         if closed and name not in schema.properties:
             yield f".{name}: field not declared in schema"
             return
         if part is not None:
-            for misfit in _misfits(part, child(schema, name), open_=open_):
-                yield f".{name}{misfit}"
+            for mismatch in _mismatches(part, child(schema, name), open_=open_):
+                yield f".{name}{mismatch}"
 
 
-def _list_misfits(value: list[Any], schema: Schema, *, open_: bool) -> Iterator[str]:
+def _list_mismatches(value: list[Any], schema: Schema, *, open_: bool) -> Iterator[str]:
     seen = set()
     item_schema = schema.items or DEDUCED
     for index, item in enumerate(value):
@@ -250,5 +250,5 @@ def _list_misfits(value: list[Any], schema: Schema, *, open_: bool) -> Iterator[
             if step in seen:
                 yield f": duplicate entries for key {describe(step)}"
             seen.add(step)
-        for misfit in _misfits(item, item_schema, open_=open_):
-            yield describe(step) + misfit
+        for mismatch in _mismatches(item, item_schema, open_=open_):
+            yield describe(step) + mismatch

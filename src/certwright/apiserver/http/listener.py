@@ -6,34 +6,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from aiohttp import web
 
 from certwright.apiserver.access.tokens import Tokens
-from certwright.apiserver.access.users import ADMIN, User
+from certwright.apiserver.access.users import ADMIN, UserInfo
 from certwright.apiserver.http.bodies import SIZE_LIMIT
 from certwright.apiserver.http.certs import KeyPair, TestAuthority
 from certwright.apiserver.http.kubeconfig import kubeconfig_with_token
 from certwright.apiserver.http.responses import refusal_response
+from certwright.apiserver.http.transport import RequestHandler
 from certwright.client.transport import Request, Response, Stream
 from certwright.clock import Clock
 from certwright.kube.errors import RequestTooLarge, Unauthorized
 
 _HOST = "127.0.0.1"
 _SHUTDOWN_SECONDS = 0.5
-
-
-class Server(Protocol):
-    """What is being served."""
-
-    def handle(self, request: Request, user: User) -> Response:
-        """Answer a request."""
-        ...
-
-    def watch(self, request: Request, user: User) -> Stream:
-        """Open a watch."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +43,10 @@ class Endpoint:
         path.write_text(self.kubeconfig(), "utf-8")
 
 
-class Front:
+class TlsListener:
     """An HTTP server in front of an API server: authenticates, then passes on."""
 
-    def __init__(self, server: Server, tokens: Tokens, clock: Clock) -> None:
+    def __init__(self, server: RequestHandler, tokens: Tokens, clock: Clock) -> None:
         self._server = server
         self._tokens = tokens
         self._authority = TestAuthority("certwright embedded API server", clock.now())
@@ -109,7 +97,7 @@ class Front:
             return await self._stream(request, self._server.watch(call, user))
         return _whole(self._server.handle(call, user))
 
-    def _authenticated(self, request: web.Request) -> User | None:
+    def _authenticated(self, request: web.Request) -> UserInfo | None:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         return self._tokens.user(token.strip()) if scheme.lower() == "bearer" else None
 

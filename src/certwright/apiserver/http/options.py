@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from certwright.apiserver.access.users import User
+from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.causes import (
     forbidden_value,
     invalid_value,
@@ -31,7 +31,7 @@ _POLICIES = ("Foreground", "Background", "Orphan")
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteParameters:
     """How a create, update or patch wants to be carried out."""
 
     field_manager: str
@@ -41,11 +41,11 @@ class WriteOptions:
     force: bool | None = None
     warnings: list[str] = field(default_factory=list)
     """What the answer will warn about; filled while the write is carried out."""
-    user: User | None = None
+    user: UserInfo | None = None
     """Who writes; nobody when the server does."""
 
 
-def write_options(call: Call, options_kind: str, *, applies: bool = False) -> WriteOptions:
+def write_options(call: Call, options_kind: str, *, applies: bool = False) -> WriteParameters:
     """Read the options of a write; *options_kind* names them in refusals."""
     causes: list[Cause] = []
     manager = call.query.get("fieldManager", "")
@@ -63,7 +63,7 @@ def write_options(call: Call, options_kind: str, *, applies: bool = False) -> Wr
     dry_run = _dry_run([value for name, value in call.request.query if name == "dryRun"], causes)
     if causes:
         raise invalid(options_kind, "meta.k8s.io", "", causes)
-    return WriteOptions(
+    return WriteParameters(
         manager or default_manager(call.headers.get("user-agent", "")),
         validation or "Warn",
         dry_run,
@@ -74,7 +74,7 @@ def write_options(call: Call, options_kind: str, *, applies: bool = False) -> Wr
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteParameters:
     """How a delete wants to be carried out."""
 
     uid: str | None = None
@@ -86,7 +86,7 @@ class DeleteOptions:
     orphan_dependents: bool | None = None
 
 
-def delete_options(call: Call) -> DeleteOptions:
+def delete_options(call: Call) -> DeleteParameters:
     """Read the options of a delete, from the body or else from the query."""
     if call.request.body:
         content_type = call.headers.get("content-type", "")
@@ -102,7 +102,7 @@ def delete_options(call: Call) -> DeleteOptions:
     return delete_options_from(body)
 
 
-def delete_options_from(body: JsonObject) -> DeleteOptions:
+def delete_options_from(body: JsonObject) -> DeleteParameters:
     """Read a DeleteOptions document."""
     causes: list[Cause] = []
     for name, type_, go_name in _DELETE_FIELDS:
@@ -131,7 +131,7 @@ def delete_options_from(body: JsonObject) -> DeleteOptions:
     if orphan is not None:
         policy = "Orphan" if orphan else "Background"
     preconditions = body.get("preconditions") or {}
-    return DeleteOptions(
+    return DeleteParameters(
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
         policy=policy,

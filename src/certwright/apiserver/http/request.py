@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from certwright.apiserver.access.rbac import Attributes
-from certwright.apiserver.access.users import User
+from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.http import protobuf
 from certwright.apiserver.http.bodies import check_size
 from certwright.apiserver.http.media import Form, accepted_form
@@ -26,7 +26,7 @@ _NAMESPACE_SUBRESOURCES: Final = {"status", "finalize"}
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ResourcePath:
     """What a resource path names."""
 
     group: str
@@ -38,7 +38,7 @@ class Address:
 
 
 @lru_cache(maxsize=1024)
-def parse_path(path: str) -> Address | None:
+def parse_path(path: str) -> ResourcePath | None:
     """Read the path of a resource; None for discovery, health and other paths."""
     parts = path.strip("/").split("/")
     if "%" in path:
@@ -54,7 +54,7 @@ def parse_path(path: str) -> Address | None:
         namespace, rest = rest[1], rest[2:]
     plural, name = [*rest, ""][:2]
     subresource = "/".join(rest[2:])
-    return Address(group, version, plural, namespace, name, subresource)
+    return ResourcePath(group, version, plural, namespace, name, subresource)
 
 
 @dataclass(slots=True)
@@ -62,9 +62,9 @@ class Call:
     """A request to a served kind. *warnings* collects what the answer's headers will say."""
 
     request: Request
-    user: User
+    user: UserInfo
     kind: ServedKind
-    address: Address
+    address: ResourcePath
     verb: str
     query: dict[str, str]
     headers: dict[str, str]
@@ -118,7 +118,7 @@ class Call:
             raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
-def attributes_of(request: Request, address: Address) -> Attributes:
+def attributes_of(request: Request, address: ResourcePath) -> Attributes:
     """Return what a request asks for, as access rules see it, whether it is served or not."""
     verb, name, namespace = _ACCESS_VERBS.get(request.method, ""), address.name, address.namespace
     if not name and verb == "get":
@@ -152,7 +152,7 @@ def query_of(request: Request) -> dict[str, str]:
 
 
 def parse_call(
-    request: Request, user: User, registry: Registry, address: Address, clock: Clock
+    request: Request, user: UserInfo, registry: Registry, address: ResourcePath, clock: Clock
 ) -> Call:
     """Understand a request to a resource path.
 
@@ -188,7 +188,7 @@ def _verbs_at(kind: ServedKind, subresource: str) -> tuple[str, ...]:
     return kind.verbs
 
 
-def _is_at(kind: ServedKind, address: Address) -> bool:
+def _is_at(kind: ServedKind, address: ResourcePath) -> bool:
     """Whether objects of a kind are found at addresses of this shape."""
     if address.subresource and address.subresource not in kind.subresources:
         return False
@@ -199,7 +199,7 @@ def _is_at(kind: ServedKind, address: Address) -> bool:
     return not address.namespace
 
 
-def _verb(method: str, address: Address, query: dict[str, str]) -> str:
+def _verb(method: str, address: ResourcePath, query: dict[str, str]) -> str:
     if address.name and not (address.subresource and method == "POST"):
         verb = _OBJECT_VERBS.get(method)
     else:

@@ -17,7 +17,7 @@ from certwright.apiserver.refusals import (
     UnknownPatch,
     details_of,
 )
-from certwright.apiserver.storage.storage import ChangeType, ListPage, Record
+from certwright.apiserver.storage.storage import ChangeType, ListPage, StoredRecord
 from certwright.apiserver.storage.versions import render, view
 from certwright.client.transport import Response
 from certwright.kube.errors import (
@@ -81,7 +81,7 @@ def status_of(error: ApiError) -> JsonObject:
     return status
 
 
-def object_response(call: Call, record: Record, status: int = 200) -> Response:
+def object_response(call: Call, record: StoredRecord, status: int = 200) -> Response:
     """Answer with one object."""
     form = call.form
     if form is Form.OBJECT:
@@ -102,7 +102,7 @@ def document_response(call: Call, document: JsonObject, status: int = 200) -> Re
     return json_response(status, orjson.dumps(document), call.warnings)
 
 
-def deleted_response(call: Call, record: Record) -> Response:
+def deleted_response(call: Call, record: StoredRecord) -> Response:
     """Answer that an object is gone."""
     details = {**details_of(call.kind.resource, record.name), "uid": record.uid}
     document = {
@@ -146,7 +146,7 @@ def list_response(call: Call, page: ListPage) -> Response:
     return json_response(200, body, call.warnings)
 
 
-def _item(record: Record, kind: ServedKind) -> bytes:
+def _item(record: StoredRecord, kind: ServedKind) -> bytes:
     """Return an object as lists hold it: built-in kinds leave out what the list says."""
     encoded = render(record, kind)
     if kind.custom:
@@ -184,7 +184,7 @@ class EventEncoder:
         self._include = call.query.get("includeObject", "")
         self._with_columns = True
 
-    def __call__(self, type_: ChangeType, record: Record) -> bytes:
+    def __call__(self, type_: ChangeType, record: StoredRecord) -> bytes:
         """Return the line of a change."""
         if self._form is Form.OBJECT:
             encoded = render(record, self._kind)

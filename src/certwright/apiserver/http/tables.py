@@ -7,16 +7,16 @@ import orjson
 
 from certwright.apiserver.gotext import age
 from certwright.apiserver.http.jsonpath import find
-from certwright.apiserver.kinds.kind import Column, ServedKind
+from certwright.apiserver.kinds.kind import PrinterColumn, ServedKind
 from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
 from certwright.kube.timestamps import parse_time
 
-_NAME: Final = Column(
+_NAME: Final = PrinterColumn(
     "Name", ".metadata.name", format="name", description="The name, unique within a namespace."
 )
-_AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
-_CREATED: Final = Column("Created At", ".metadata.creationTimestamp", "date")
+_AGE: Final = PrinterColumn("Age", ".metadata.creationTimestamp", "date")
+_CREATED: Final = PrinterColumn("Created At", ".metadata.creationTimestamp", "date")
 
 
 def table_of(
@@ -41,7 +41,7 @@ def table_of(
     }
 
 
-def columns_of(kind: ServedKind) -> tuple[Column, ...]:
+def columns_of(kind: ServedKind) -> tuple[PrinterColumn, ...]:
     """Return the columns of a kind; the name always comes first."""
     columns = kind.columns
     if not columns:
@@ -49,7 +49,7 @@ def columns_of(kind: ServedKind) -> tuple[Column, ...]:
     return columns if any(c.format == "name" for c in columns) else (_NAME, *columns)
 
 
-def _definition(column: Column, kind: ServedKind) -> JsonObject:
+def _definition(column: PrinterColumn, kind: ServedKind) -> JsonObject:
     # Built-in kinds announce ages as the text they are sent as.
     is_text = column.type == "date" and not kind.custom and column is not _CREATED
     return {
@@ -61,7 +61,7 @@ def _definition(column: Column, kind: ServedKind) -> JsonObject:
     }
 
 
-def _cell(column: Column, obj: JsonObject, now: datetime) -> Any:
+def _cell(column: PrinterColumn, obj: JsonObject, now: datetime) -> Any:
     if column.value is not None:
         value = column.value(obj)
     else:

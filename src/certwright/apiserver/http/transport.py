@@ -5,18 +5,18 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from certwright.apiserver.access.users import User
+from certwright.apiserver.access.users import UserInfo
 from certwright.client.transport import Request, Response, Stream
 
 
-class Server(Protocol):
-    """What a transport needs of a server."""
+class RequestHandler(Protocol):
+    """What a transport and a listener need of a server."""
 
-    def handle(self, request: Request, user: User) -> Response:
+    def handle(self, request: Request, user: UserInfo) -> Response:
         """Answer a request."""
         ...
 
-    def watch(self, request: Request, user: User) -> Stream:
+    def watch(self, request: Request, user: UserInfo) -> Stream:
         """Open a watch."""
         ...
 
@@ -24,7 +24,7 @@ class Server(Protocol):
 class MemoryTransport:
     """Carries requests to a server in this process, as one user."""
 
-    def __init__(self, server: Server, user: User) -> None:
+    def __init__(self, server: RequestHandler, user: UserInfo) -> None:
         self._server = server
         self._user = user
 

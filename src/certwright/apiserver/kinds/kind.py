@@ -14,7 +14,7 @@ from certwright.kube.objects import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PrinterColumn:
     """A column of ``kubectl get``."""
 
     name: str
@@ -78,7 +78,7 @@ class ServedKind:
     """The version objects of this kind are stored and watched across; empty means this one."""
     selectable_fields: tuple[str, ...] = ()
     """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
-    columns: tuple[Column, ...] = field(default=())
+    columns: tuple[PrinterColumn, ...] = field(default=())
     decode: Callable[[JsonObject], list[str]] = _no_unknown
     """Bring an object into the kind's shape, in place: drop unknown fields and nulls.
 

@@ -13,7 +13,7 @@ _KINDS = {dict: "map", list: "slice", str: "string", bool: "bool", int: "int64",
 _GO_KINDS = {"string": "string", "boolean": "bool", "number": "float64"}
 
 
-def misfit(value: Any, schema: Schema) -> str:
+def type_mismatch(value: Any, schema: Schema) -> str:
     """Return what is wrong with the first value of a wrong type; empty if nothing is."""
     if value is None or schema.preserve_unknown:
         return ""
@@ -23,7 +23,9 @@ def misfit(value: Any, schema: Schema) -> str:
         if not isinstance(value, list):
             return f"cannot restore slice from {_KINDS[type(value)]}"
         children = ((item, schema.items) for item in value)
-        return next((why for item, node in children if node and (why := misfit(item, node))), "")
+        return next(
+            (why for item, node in children if node and (why := type_mismatch(item, node))), ""
+        )
     return _in_scalar(value, schema)
 
 
@@ -36,7 +38,7 @@ def _in_object(value: Any, schema: Schema) -> str:
         )
     for name, child in value.items():
         node = schema.properties.get(name, schema.additional)
-        if node is not None and (why := misfit(child, node)):
+        if node is not None and (why := type_mismatch(child, node)):
             return why
     return ""
 

@@ -31,7 +31,7 @@ CONTAINERS: Final = (dict, list)
 
 
 @dataclass(slots=True)
-class Rule:
+class ValidationRule:
     """A CEL validation rule (``x-kubernetes-validations``)."""
 
     rule: str
@@ -99,7 +99,7 @@ class Schema:
     any_of: "tuple[Schema, ...]" = ()
     one_of: "tuple[Schema, ...]" = ()
     not_: "Schema | None" = None
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ValidationRule, ...] = ()
 
     _defaulted: "tuple[tuple[str, Schema], ...] | None" = field(
         default=None, init=False, repr=False, compare=False

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from certwright.apiserver.kinds.kind import ServedKind
-from certwright.apiserver.storage.storage import Collection, Record, Storage
+from certwright.apiserver.storage.storage import Collection, Storage, StoredRecord
 from certwright.kube.identity import Resource
 
 _STORED_AS = {("events.k8s.io", "events"): ("", "events")}
@@ -58,7 +58,7 @@ class Registry:
         """Return where the objects of a kind are kept."""
         return self._storage.collection(*self._place(kind.resource))
 
-    def collection_of(self, record: Record) -> Collection:
+    def collection_of(self, record: StoredRecord) -> Collection:
         """Return where a record is kept."""
         return self.collection(record.kind)
 

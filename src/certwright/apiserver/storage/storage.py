@@ -1,7 +1,7 @@
 """What the server remembers: every object, and the changes that led there.
 
 One counter numbers all writes, as etcd's revision does. Records are never changed once
-stored; readers that want to edit one take a `Record.copy`. Watches and consistent lists
+stored; readers that want to edit one take a `StoredRecord.copy`. Watches and consistent lists
 read the history of changes, which can be trimmed like a compacted etcd.
 """
 
@@ -18,7 +18,7 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.objects import JsonObject
 
 
-class Record:
+class StoredRecord:
     """One version of one object, and its encodings, made once and shared by all readers."""
 
     __slots__ = ("_views", "key", "kind", "obj", "revision")
@@ -75,7 +75,7 @@ class Record:
 class ListPage:
     """Part of a list of records, as of one revision."""
 
-    records: list[Record]
+    records: list[StoredRecord]
     revision: int
     continue_token: str = ""
     remaining: int | None = None
@@ -89,12 +89,14 @@ class ChangeType(StrEnum):
     DELETED = "DELETED"
 
 
-class Change:
+class StoredChange:
     """One write: the record after it (for deletions, the last one) and the record before."""
 
     __slots__ = ("previous", "record", "type")
 
-    def __init__(self, type_: ChangeType, record: Record, previous: Record | None) -> None:
+    def __init__(
+        self, type_: ChangeType, record: StoredRecord, previous: StoredRecord | None
+    ) -> None:
         self.type = type_
         self.record = record
         self.previous = previous
@@ -105,7 +107,7 @@ class Change:
         return self.record.revision
 
 
-def _revision(change: Change) -> int:
+def _revision(change: StoredChange) -> int:
     return change.revision
 
 
@@ -122,30 +124,30 @@ class Collection:
         self.epoch = 0
         """Raised when what is served changes; watches of an earlier epoch end."""
         self._limit = limit
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, StoredRecord] = {}
         self._keys: list[str] = []
-        self._changes: list[Change] = []
+        self._changes: list[StoredChange] = []
         self._waiters: list[asyncio.Future[None]] = []
 
     def __len__(self) -> int:
         return len(self._records)
 
-    def get(self, key: str) -> Record | None:
+    def get(self, key: str) -> StoredRecord | None:
         """Return the current record under a key."""
         return self._records.get(key)
 
-    def records(self, prefix: str = "", start: str = "") -> Iterator[Record]:
+    def records(self, prefix: str = "", start: str = "") -> Iterator[StoredRecord]:
         """Iterate over current records in key order, those under *prefix*, not before *start*."""
         keys, records = self._keys, self._records
         first = bisect_left(keys, max(prefix, start))
         last = bisect_left(keys, prefix[:-1] + "0", first) if prefix else len(keys)
         return (records[key] for key in keys[first:last])
 
-    def records_at(self, revision: int, prefix: str = "", start: str = "") -> list[Record]:
+    def records_at(self, revision: int, prefix: str = "", start: str = "") -> list[StoredRecord]:
         """Return the records as they were after the write numbered *revision*."""
         if not self._changes or self._changes[-1].revision <= revision:
             return list(self.records(prefix, start))
-        past: dict[str, Record | None] = {}
+        past: dict[str, StoredRecord | None] = {}
         for change in self._changes[bisect_right(self._changes, revision, key=_revision) :]:
             past.setdefault(change.record.key, change.previous)
         merged = {record.key: record for record in self.records(prefix, start)}
@@ -157,14 +159,14 @@ class Collection:
                     merged[key] = record
         return [merged[key] for key in sorted(merged)]
 
-    def changes_since(self, revision: int) -> list[Change]:
+    def changes_since(self, revision: int) -> list[StoredChange]:
         """Return the writes after the one numbered *revision*, oldest first."""
         changes = self._changes
         if not changes or changes[-1].revision <= revision:
             return []
         return changes[bisect_right(changes, revision, key=_revision) :]
 
-    def commit(self, change: Change) -> None:
+    def commit(self, change: StoredChange) -> None:
         """Make a change the current state and tell everyone who waits for one."""
         key = change.record.key
         if change.type is ChangeType.DELETED:
@@ -218,7 +220,7 @@ class Storage:
         self._limit = history_limit
         self._floor = revision  # also of collections nobody has asked for yet
         self._collections: dict[tuple[str, str], Collection] = {}
-        self._listeners: list[Callable[[Change], None]] = []
+        self._listeners: list[Callable[[StoredChange], None]] = []
 
     def collection(self, group: str, plural: str) -> Collection:
         """Return the collection of a resource; an empty one when nothing was stored yet."""
@@ -232,26 +234,30 @@ class Storage:
         """Return every collection that was ever used."""
         return list(self._collections.values())
 
-    def on_change(self, listener: Callable[[Change], None]) -> None:
+    def on_change(self, listener: Callable[[StoredChange], None]) -> None:
         """Call *listener* synchronously after each write."""
         self._listeners.append(listener)
 
-    def put(self, collection: Collection, key: str, kind: ServedKind, obj: JsonObject) -> Record:
+    def put(
+        self, collection: Collection, key: str, kind: ServedKind, obj: JsonObject
+    ) -> StoredRecord:
         """Store an object, which becomes the storage's own, as new or over the current one."""
         self.revision += 1
         obj["metadata"]["resourceVersion"] = str(self.revision)
-        record = Record(key, kind, obj, self.revision)
+        record = StoredRecord(key, kind, obj, self.revision)
         previous = collection.get(key)
         type_ = ChangeType.ADDED if previous is None else ChangeType.MODIFIED
-        self._commit(collection, Change(type_, record, previous))
+        self._commit(collection, StoredChange(type_, record, previous))
         return record
 
-    def remove(self, collection: Collection, record: Record) -> Record:
+    def remove(self, collection: Collection, record: StoredRecord) -> StoredRecord:
         """Delete an object; its last state is returned with the number of the deletion."""
         self.revision += 1
         metadata = {**record.metadata, "resourceVersion": str(self.revision)}
-        last = Record(record.key, record.kind, {**record.obj, "metadata": metadata}, self.revision)
-        self._commit(collection, Change(ChangeType.DELETED, last, record))
+        last = StoredRecord(
+            record.key, record.kind, {**record.obj, "metadata": metadata}, self.revision
+        )
+        self._commit(collection, StoredChange(ChangeType.DELETED, last, record))
         return last
 
     def trim_history(self) -> None:
@@ -260,7 +266,7 @@ class Storage:
         for collection in self._collections.values():
             collection.trim(self.revision)
 
-    def _commit(self, collection: Collection, change: Change) -> None:
+    def _commit(self, collection: Collection, change: StoredChange) -> None:
         collection.commit(change)
         for listener in self._listeners:
             listener(change)

@@ -9,7 +9,7 @@ import orjson
 
 from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.storage.eventversions import from_core, to_core
-from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.storage.storage import StoredRecord
 from certwright.kube.objects import JsonObject
 
 
@@ -25,7 +25,7 @@ def to_storage(obj: JsonObject, kind: ServedKind, stored: ServedKind) -> JsonObj
     return renamed
 
 
-def view(record: Record, kind: ServedKind) -> JsonObject:
+def view(record: StoredRecord, kind: ServedKind) -> JsonObject:
     """Return the stored object in a served version. It is shared: not to be changed."""
     if record.kind is kind:
         return record.obj
@@ -33,20 +33,20 @@ def view(record: Record, kind: ServedKind) -> JsonObject:
     return obj
 
 
-def view_copy(record: Record, kind: ServedKind) -> JsonObject:
+def view_copy(record: StoredRecord, kind: ServedKind) -> JsonObject:
     """Return the stored object in a served version, for the caller to change."""
     obj: JsonObject = orjson.loads(render(record, kind))
     return obj
 
 
-def render(record: Record, kind: ServedKind) -> bytes:
+def render(record: StoredRecord, kind: ServedKind) -> bytes:
     """Return the stored object in a served version, encoded once for all readers."""
     if record.kind is kind:
         return record.raw
     return record.view(kind, lambda: orjson.dumps(_converted(record, kind)))
 
 
-def _converted(record: Record, kind: ServedKind) -> JsonObject:
+def _converted(record: StoredRecord, kind: ServedKind) -> JsonObject:
     if kind.resource.group != record.kind.resource.group:
         return from_core(record.copy())
     obj = _renamed(record.copy(), kind)

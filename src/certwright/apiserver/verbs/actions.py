@@ -12,7 +12,7 @@ from certwright.apiserver.http.options import delete_options_from, write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
 from certwright.apiserver.refusals import invalid
-from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.writes.deletion import Deletion
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, Conflict, TooManyRequests
@@ -50,7 +50,7 @@ class Actions:
                 return document_response(call, self._bind(record, body), 201)
         raise BadRequest(f"{call.subresource} cannot be created")
 
-    def _token(self, call: Call, record: Record, body: JsonObject) -> JsonObject:
+    def _token(self, call: Call, record: StoredRecord, body: JsonObject) -> JsonObject:
         options = write_options(call, "CreateOptions")
         spec = {"audiences": [AUDIENCE], "expirationSeconds": _HOUR_SECONDS} | {
             field: value for field, value in (body.get("spec") or {}).items() if value
@@ -87,14 +87,14 @@ class Actions:
             },
         }
 
-    def _evict(self, record: Record, body: JsonObject) -> JsonObject:
+    def _evict(self, record: StoredRecord, body: JsonObject) -> JsonObject:
         phase = (record.obj.get("status") or {}).get("phase")
         if phase == "Running" and not record.metadata.get("deletionTimestamp"):
             self._check_budgets(record)
         self._deletion.delete(record, delete_options_from(body.get("deleteOptions") or {}))
         return {**_SUCCESS, "code": 201}
 
-    def _check_budgets(self, record: Record) -> None:
+    def _check_budgets(self, record: StoredRecord) -> None:
         for budget in self._backend.storage.collection("policy", "poddisruptionbudgets").records(
             f"{record.namespace}/"
         ):
@@ -107,7 +107,7 @@ class Actions:
                     causes=[Cause("DisruptionBudget", why)],
                 )
 
-    def _bind(self, record: Record, body: JsonObject) -> JsonObject:
+    def _bind(self, record: StoredRecord, body: JsonObject) -> JsonObject:
         node = (body.get("target") or {}).get("name") or ""
         obj = record.copy()
         spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
@@ -131,7 +131,7 @@ class Actions:
         return {**_SUCCESS, "code": 201}
 
 
-def _check_token_request(record: Record, body: JsonObject, seconds: Any) -> None:
+def _check_token_request(record: StoredRecord, body: JsonObject, seconds: Any) -> None:
     kind = ("TokenRequest", "authentication.k8s.io")
     name = (body.get("metadata") or {}).get("name") or record.name
     if name != record.name:

@@ -12,7 +12,7 @@ from certwright.apiserver.causes import forbidden_value, unsupported_value
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import invalid, too_large_resource_version
-from certwright.apiserver.storage.storage import Collection, ListPage, Record
+from certwright.apiserver.storage.storage import Collection, ListPage, StoredRecord
 from certwright.apiserver.storage.versions import view
 from certwright.kube.errors import ApiError, BadRequest, Cause, Gone
 from certwright.kube.objects import JsonObject
@@ -37,7 +37,7 @@ _NOT_OLDER: Final = "NotOlderThan"
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ListSelector:
     """Which objects of a kind a list or watch is about."""
 
     kind: ServedKind
@@ -55,7 +55,7 @@ class Selection:
         """Whether all objects in the namespace are selected."""
         return not self.labels.requirements and not self.fields.requirements
 
-    def matches(self, record: Record) -> bool:
+    def matches(self, record: StoredRecord) -> bool:
         """Whether an object is selected, apart from its namespace."""
         if self.is_everything:
             return True
@@ -65,7 +65,7 @@ class Selection:
         )
 
 
-def selection_of(call: Call) -> Selection:
+def selection_of(call: Call) -> ListSelector:
     """Read the selectors of a request.
 
     Raises:
@@ -76,14 +76,14 @@ def selection_of(call: Call) -> Selection:
     return selection(call.kind, call.namespace, labels, fields)
 
 
-def selection(kind: ServedKind, namespace: str, labels: str, fields: str) -> Selection:
+def selection(kind: ServedKind, namespace: str, labels: str, fields: str) -> ListSelector:
     """Return which objects a namespace and two selectors select; empty ones select all.
 
     Raises:
         BadRequest: a selector is malformed, or names a field this kind cannot be selected by.
     """
     try:
-        chosen = Selection(kind, namespace, _read_labels(labels), _read_fields(fields))
+        chosen = ListSelector(kind, namespace, _read_labels(labels), _read_fields(fields))
     except ValueError as error:
         raise BadRequest(str(error)) from None
     for requirement in chosen.fields.requirements:
@@ -170,10 +170,10 @@ def list_page(backend: Backend, call: Call) -> ListPage:
 
 
 def _page(
-    selection: Selection, collection: Collection, revision: int, start: str, limit: int
+    selection: ListSelector, collection: Collection, revision: int, start: str, limit: int
 ) -> ListPage:
     records = collection.records_at(revision, selection.prefix, start)
-    chosen: list[Record] = []
+    chosen: list[StoredRecord] = []
     left = 0
     for index, record in enumerate(records):
         if selection.matches(record):
@@ -205,7 +205,7 @@ def _token(revision: int, start: str) -> str:
 
 
 def _continued(
-    token: str, selection: Selection, collection: Collection, current: int
+    token: str, selection: ListSelector, collection: Collection, current: int
 ) -> tuple[str, int]:
     try:
         document = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))

@@ -13,13 +13,13 @@ from certwright.apiserver.fields import manager as fieldmanager
 from certwright.apiserver.gotext import json_type, plain
 from certwright.apiserver.http.bodies import parse_json, parse_yaml
 from certwright.apiserver.http.media import body_media_type
-from certwright.apiserver.http.options import WriteOptions, write_options
+from certwright.apiserver.http.options import WriteParameters, write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import object_response
 from certwright.apiserver.http.strictness import duplicate_keys
 from certwright.apiserver.kinds.kind import fill_defaults
 from certwright.apiserver.patch.jsonpatch import apply_json_patch_leniently
-from certwright.apiserver.patch.mismatch import misfit
+from certwright.apiserver.patch.mismatch import type_mismatch
 from certwright.apiserver.patch.strategic import strategic_merge
 from certwright.apiserver.refusals import (
     Failed,
@@ -28,11 +28,11 @@ from certwright.apiserver.refusals import (
     conflict,
     not_found,
 )
-from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view, view_copy
 from certwright.apiserver.writes.decode import check_type, decode
 from certwright.apiserver.writes.metadata import check_name, dedup_owners, settle_namespace
-from certwright.apiserver.writes.writes import Writes, restrict
+from certwright.apiserver.writes.writes import ObjectWriter, restrict
 from certwright.client.transport import Response
 from certwright.kube.errors import ApiError, BadRequest, Invalid, UnsupportedMediaType
 from certwright.kube.objects import JsonObject
@@ -51,7 +51,7 @@ _DIALECTS: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 class Patches:
     """Carries out PATCH requests."""
 
-    def __init__(self, backend: Backend, writes: Writes, authorizer: Authorizer) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter, authorizer: Authorizer) -> None:
         self._backend = backend
         self._writes = writes
         self._authorizer = authorizer
@@ -70,7 +70,7 @@ class Patches:
         stored = self._writes.update(call.kind, record, patched, options, call.subresource)
         return object_response(call, stored)
 
-    def _apply(self, call: Call, options: WriteOptions) -> Response:
+    def _apply(self, call: Call, options: WriteParameters) -> Response:
         applied = parse_yaml(call.request.body or b"")
         if not isinstance(applied, dict):
             raise BadRequest(
@@ -97,7 +97,9 @@ class Patches:
             return object_response(call, self._create_applied(call, merged, options), 201)
         return object_response(call, self._replace_applied(call, record, merged, options))
 
-    def _create_applied(self, call: Call, obj: JsonObject, options: WriteOptions) -> Record:
+    def _create_applied(
+        self, call: Call, obj: JsonObject, options: WriteParameters
+    ) -> StoredRecord:
         uid = obj["metadata"].get("uid")
         if uid:
             why = (
@@ -115,8 +117,8 @@ class Patches:
         return self._writes.insert(call.kind, obj, options)
 
     def _replace_applied(
-        self, call: Call, record: Record, obj: JsonObject, options: WriteOptions
-    ) -> Record:
+        self, call: Call, record: StoredRecord, obj: JsonObject, options: WriteParameters
+    ) -> StoredRecord:
         self._writes.check_current(call.kind, record, obj)
         restrict(call.kind, obj, view(record, call.kind), call.subresource)
         fill_defaults(obj, call.kind)
@@ -168,7 +170,7 @@ def patched_document(call: Call, current: JsonObject) -> JsonObject:
         patched = apply_merge_patch(current, patch)
     else:
         patched = strategic_merge(current, patch, call.kind.schema)
-        if why := misfit(patched, call.kind.schema):
+        if why := type_mismatch(patched, call.kind.schema):
             cause = invalid_value("patch", plain(patch), why)
             raise Invalid(f' "" is invalid: patch: {cause.message}', causes=[cause])
     if not isinstance(patched, dict):
@@ -201,7 +203,7 @@ def _json_patched(current: JsonObject, patch: Any) -> Any:
         raise Rejected from None
 
 
-def _decoded(call: Call, patched: JsonObject, options: WriteOptions) -> list[str]:
+def _decoded(call: Call, patched: JsonObject, options: WriteParameters) -> list[str]:
     resource = call.kind.resource
     sorting = orjson.OPT_SORT_KEYS if call.kind.custom else 0
     shown = orjson.dumps(patched, option=sorting).decode()
@@ -223,7 +225,7 @@ def _check_identity(call: Call, obj: JsonObject) -> None:
     check_name(obj["metadata"], call.name)
 
 
-def _duplicates(call: Call, applied: JsonObject, options: WriteOptions) -> list[str]:
+def _duplicates(call: Call, applied: JsonObject, options: WriteParameters) -> list[str]:
     if options.validation == "Ignore":
         return []
     strays = duplicate_keys(call.request.body or b"", applied)

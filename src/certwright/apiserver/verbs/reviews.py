@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from certwright.apiserver.access.rbac import Attributes, Authorizer
 from certwright.apiserver.access.tokens import AUDIENCE, Tokens
-from certwright.apiserver.access.users import User
+from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.fields.manager import update as record_owner
 from certwright.apiserver.http.bodies import parse_object
@@ -67,10 +67,10 @@ class Reviews:
             why = "at least one of user or group must be specified"
             cause = invalid_value("spec.user", "", why)
             raise invalid("", call.kind.resource.group, "", [cause])
-        user = User(spec.get("user") or "", tuple(spec.get("groups") or ()))
+        user = UserInfo(spec.get("user") or "", tuple(spec.get("groups") or ()))
         return self._verdict(call, spec, user)
 
-    def _verdict(self, call: Call, spec: JsonObject, user: User) -> JsonObject:
+    def _verdict(self, call: Call, spec: JsonObject, user: UserInfo) -> JsonObject:
         verdict = self._authorizer.decide(user, _asked(call, spec))
         status: JsonObject = {"allowed": verdict.allowed}
         return {**status, "reason": verdict.reason} if verdict.reason else status

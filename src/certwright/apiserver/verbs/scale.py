@@ -12,11 +12,11 @@ from certwright.apiserver.http.responses import document_response
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.scalepaths import assign_at, value_at
 from certwright.apiserver.refusals import conflict, invalid
-from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view, view_copy
 from certwright.apiserver.verbs.patches import patched_document
 from certwright.apiserver.writes.metadata import check_name
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, InternalError, Invalid
 from certwright.kube.objects import JsonObject
@@ -26,7 +26,7 @@ from certwright.kube.selectors import LabelSelector
 class Scales:
     """Reads and writes Scale objects of kinds that have one."""
 
-    def __init__(self, backend: Backend, writes: Writes) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter) -> None:
         self._backend = backend
         self._writes = writes
 
@@ -46,7 +46,7 @@ class Scales:
         return document_response(call, self._store(call, record, scale, wanted))
 
     def _store(
-        self, call: Call, record: Record, scale: JsonObject, wanted: JsonObject
+        self, call: Call, record: StoredRecord, scale: JsonObject, wanted: JsonObject
     ) -> JsonObject:
         options_kind = "UpdateOptions" if call.verb == "update" else "PatchOptions"
         options = write_options(call, options_kind)
@@ -91,7 +91,7 @@ def _check_replicas(obj: JsonObject, kind: ServedKind) -> None:
         raise InternalError(f"Internal error occurred: {why}", causes=[Cause(message=why)])
 
 
-def scale_of(record: Record, call: Call) -> JsonObject:
+def scale_of(record: StoredRecord, call: Call) -> JsonObject:
     """Return the Scale of an object."""
     obj = view(record, call.kind)
     metadata = obj["metadata"]

@@ -2,7 +2,7 @@
 
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.bodies import parse_object
-from certwright.apiserver.http.options import WriteOptions, delete_options, write_options
+from certwright.apiserver.http.options import WriteParameters, delete_options, write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import (
     deleted_response,
@@ -22,7 +22,7 @@ from certwright.apiserver.writes.decode import check_type, decode
 from certwright.apiserver.writes.deletion import Deletion
 from certwright.apiserver.writes.metadata import check_name, dedup_owners, settle_namespace
 from certwright.apiserver.writes.signingrequests import is_signing_request, stamp_requestor
-from certwright.apiserver.writes.writes import Writes, uid_mismatch
+from certwright.apiserver.writes.writes import ObjectWriter, uid_mismatch
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
@@ -36,7 +36,7 @@ _PODS_STAY = (
 class Verbs:
     """Carries out requests to objects and collections; patches are in `Patches`."""
 
-    def __init__(self, backend: Backend, writes: Writes, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: Deletion) -> None:
         self._backend = backend
         self._writes = writes
         self._deletion = deletion
@@ -108,7 +108,7 @@ class Verbs:
                 self._deletion.delete(current, options)
         return list_response(call, ListPage(page.records, page.revision))
 
-    def _body(self, call: Call, options: WriteOptions) -> JsonObject:
+    def _body(self, call: Call, options: WriteParameters) -> JsonObject:
         content_type = call.headers.get("content-type", "")
         obj = parse_object(call.request.body, content_type, call.kind.resource.kind)
         check_type(obj, call.kind, call.request.body)

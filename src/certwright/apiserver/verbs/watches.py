@@ -14,7 +14,7 @@ from certwright.apiserver.causes import forbidden_value, unsupported_value
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import EventEncoder, status_of
 from certwright.apiserver.refusals import Failed, invalid, too_large_resource_version
-from certwright.apiserver.storage.storage import Change, ChangeType, Record
+from certwright.apiserver.storage.storage import ChangeType, StoredChange, StoredRecord
 from certwright.apiserver.verbs.lists import parse_version, selection_of
 from certwright.kube.errors import ApiError, BadRequest, Cause, Gone
 from certwright.kube.objects import JsonObject
@@ -42,7 +42,7 @@ class WatchStream:
         self._seconds = float(call.integer("timeoutSeconds")) or _SHORTEST_SECONDS * (
             1 + backend.rng.random()
         )
-        self._initial: list[Record] | None = None
+        self._initial: list[StoredRecord] | None = None
         self._refusal: ApiError | None = None
         self._position = backend.storage.revision
         self._start(call)
@@ -121,7 +121,7 @@ class WatchStream:
             timer.cancel()
             self._collection.forget(waiter)
 
-    def _initial_lines(self, records: list[Record]) -> bytes:
+    def _initial_lines(self, records: list[StoredRecord]) -> bytes:
         lines = [self._encode(ChangeType.ADDED, record) for record in records]
         if self._bookmarks:
             lines.append(self._bookmark_line({"k8s.io/initial-events-end": "true"}))
@@ -133,7 +133,7 @@ class WatchStream:
         self._position = max(self._position, self._backend.storage.revision)
         return b"".join(filter(None, (self._line(change) for change in changes)))
 
-    def _line(self, change: Change) -> bytes | None:
+    def _line(self, change: StoredChange) -> bytes | None:
         selection = self._selection
         if selection.namespace and not change.record.key.startswith(selection.prefix):
             return None
@@ -188,14 +188,16 @@ def _version(text: str) -> int:
         raise Failed(error.message.removeprefix("invalid resource version: ")) from None
 
 
-def _as_of(change: Change) -> Record:
+def _as_of(change: StoredChange) -> StoredRecord:
     """Return the object a selector no longer matches: as it was, with the change's number."""
     if change.type is ChangeType.DELETED:
         return change.record
     assert change.previous is not None
     before = change.previous
     metadata = {**before.metadata, "resourceVersion": str(change.revision)}
-    return Record(before.key, before.kind, {**before.obj, "metadata": metadata}, change.revision)
+    return StoredRecord(
+        before.key, before.kind, {**before.obj, "metadata": metadata}, change.revision
+    )
 
 
 def _error_line(error: ApiError) -> bytes:

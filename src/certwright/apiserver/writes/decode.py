@@ -2,7 +2,7 @@
 
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.http.bodies import unrecognized
-from certwright.apiserver.http.options import WriteOptions
+from certwright.apiserver.http.options import WriteParameters
 from certwright.apiserver.http.strictness import stray_fields
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import invalid
@@ -65,7 +65,7 @@ def _refuse_built_in(api_version: str, named: str, resource: Resource) -> None:
 
 
 def decode(
-    obj: JsonObject, kind: ServedKind, body: bytes | None, options: WriteOptions
+    obj: JsonObject, kind: ServedKind, body: bytes | None, options: WriteParameters
 ) -> list[str]:
     """Bring an object into the shape of its kind, in place; returns warnings.
 

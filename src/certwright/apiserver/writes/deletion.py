@@ -5,11 +5,11 @@ from datetime import timedelta
 from enum import Enum, auto
 
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.http.options import DeleteOptions
+from certwright.apiserver.http.options import DeleteParameters
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.traits import traits_of
 from certwright.apiserver.refusals import conflict, forbidden
-from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import to_storage
 from certwright.apiserver.writes.metadata import FOREGROUND, ORPHAN
 from certwright.kube.errors import Conflict
@@ -35,7 +35,7 @@ class _Grace(Enum):
 class Deleted:
     """What came of a delete: the object's last or latest state, and whether it is gone."""
 
-    record: Record
+    record: StoredRecord
     is_gone: bool
 
 
@@ -45,7 +45,7 @@ class Deletion:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    def delete(self, record: Record, options: DeleteOptions) -> Deleted:
+    def delete(self, record: StoredRecord, options: DeleteParameters) -> Deleted:
         """Delete an object as far as its grace period and finalizers allow.
 
         Raises:
@@ -85,12 +85,16 @@ class Deletion:
             and not (new["kind"] == "Namespace" and (new.get("spec") or {}).get("finalizers"))
         )
 
-    def finish(self, record: Record, new: JsonObject, kind: ServedKind, *, dry_run: bool) -> Record:
+    def finish(
+        self, record: StoredRecord, new: JsonObject, kind: ServedKind, *, dry_run: bool
+    ) -> StoredRecord:
         """Delete an object whose update emptied its finalizers; returns what was sent."""
         self._remove(record, dry_run=dry_run)
-        return Record(record.key, record.kind, to_storage(new, kind, record.kind), record.revision)
+        return StoredRecord(
+            record.key, record.kind, to_storage(new, kind, record.kind), record.revision
+        )
 
-    def _delete_namespace(self, record: Record, options: DeleteOptions) -> Deleted:
+    def _delete_namespace(self, record: StoredRecord, options: DeleteParameters) -> Deleted:
         if record.name in IMMORTAL:
             raise forbidden(record.kind.resource, record.name, "this namespace may not be deleted")
         finalizers = (record.obj.get("spec") or {}).get("finalizers")
@@ -105,7 +109,7 @@ class Deletion:
             return Deleted(record, is_gone=False)
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
 
-    def _delete_definition(self, record: Record, options: DeleteOptions) -> Deleted:
+    def _delete_definition(self, record: StoredRecord, options: DeleteParameters) -> Deleted:
         obj = record.copy()
         metadata, now = obj["metadata"], self._backend.now()
         metadata["deletionTimestamp"] = now
@@ -117,7 +121,7 @@ class Deletion:
         set_condition(obj, "Terminating", "True", reason, now)
         return Deleted(self._store(record, obj, dry_run=options.dry_run), is_gone=False)
 
-    def _begin_grace(self, obj: JsonObject, options: DeleteOptions) -> _Grace:
+    def _begin_grace(self, obj: JsonObject, options: DeleteParameters) -> _Grace:
         metadata = obj["metadata"]
         asked = options.grace_seconds
         if asked is not None and asked < 0:
@@ -164,7 +168,7 @@ class Deletion:
         metadata["deletionGracePeriodSeconds"] = 0
 
     def _set_collection_finalizers(
-        self, kind: ServedKind, metadata: JsonObject, options: DeleteOptions
+        self, kind: ServedKind, metadata: JsonObject, options: DeleteParameters
     ) -> None:
         """Leave the garbage collector a note of what to do with dependents."""
         traits = traits_of(kind)
@@ -185,15 +189,15 @@ class Deletion:
         else:
             metadata.pop("finalizers", None)
 
-    def _store(self, record: Record, obj: JsonObject, *, dry_run: bool) -> Record:
+    def _store(self, record: StoredRecord, obj: JsonObject, *, dry_run: bool) -> StoredRecord:
         if obj == record.obj:
             return record
         if dry_run:
-            return Record(record.key, record.kind, obj, record.revision)
+            return StoredRecord(record.key, record.kind, obj, record.revision)
         collection = self._backend.registry.collection_of(record)
         return self._backend.storage.put(collection, record.key, record.kind, obj)
 
-    def _remove(self, record: Record, *, dry_run: bool) -> Record:
+    def _remove(self, record: StoredRecord, *, dry_run: bool) -> StoredRecord:
         if dry_run:
             return record
         collection = self._backend.registry.collection_of(record)
@@ -214,7 +218,7 @@ def set_condition(
     found.update(status=status, reason=reason[0], message=reason[1])
 
 
-def check_preconditions(kind: ServedKind, record: Record, options: DeleteOptions) -> None:
+def check_preconditions(kind: ServedKind, record: StoredRecord, options: DeleteParameters) -> None:
     """Refuse to delete another object than the one the client means."""
     resource = kind.resource
     if resource.qualified == "namespaces" and options.uid not in {None, record.uid}:

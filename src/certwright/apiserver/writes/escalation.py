@@ -13,15 +13,15 @@ from certwright.apiserver.access.rbac import (
     Authorizer,
     joined,
 )
-from certwright.apiserver.access.users import User
+from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.http.options import WriteOptions
+from certwright.apiserver.http.options import WriteParameters
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import forbidden, not_found
-from certwright.apiserver.storage.storage import Record
+from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view
 from certwright.apiserver.writes.deletion import Deletion
-from certwright.apiserver.writes.writes import Writes
+from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
 
 _ROLES: Final = ("roles", "clusterroles")
@@ -37,7 +37,7 @@ _PARTS: Final = (
 )
 
 
-class GuardedWrites(Writes):
+class AuthorizedWriter(ObjectWriter):
     """Writes in which users grant only what they are granted themselves.
 
     Those who may ``escalate`` a role or ``bind`` it are exempt, and so are members of
@@ -48,7 +48,7 @@ class GuardedWrites(Writes):
         super().__init__(backend, deletion)
         self._authorizer = authorizer
 
-    def insert(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
+    def insert(self, kind: ServedKind, obj: JsonObject, options: WriteParameters) -> StoredRecord:
         """Store a new object whose owners are recorded."""
         self._check(kind, obj, None, options.user)
         return super().insert(kind, obj, options)
@@ -56,17 +56,17 @@ class GuardedWrites(Writes):
     def replace(
         self,
         kind: ServedKind,
-        record: Record,
+        record: StoredRecord,
         new: JsonObject,
-        options: WriteOptions,
+        options: WriteParameters,
         subresource: str = "",
-    ) -> Record:
+    ) -> StoredRecord:
         """Store an object, whose owners are recorded, over the one that is there."""
         self._check(kind, new, view(record, kind), options.user)
         return super().replace(kind, record, new, options, subresource)
 
     def _check(
-        self, kind: ServedKind, new: JsonObject, old: JsonObject | None, user: User | None
+        self, kind: ServedKind, new: JsonObject, old: JsonObject | None, user: UserInfo | None
     ) -> None:
         is_guarded = kind.resource.group == RBAC and user is not None and not user.is_master
         if not is_guarded or (old is not None and _gives_the_same(new, old)):
@@ -78,7 +78,7 @@ class GuardedWrites(Writes):
             self._check_binding(kind, new, user)
 
     def _check_role(
-        self, kind: ServedKind, new: JsonObject, old: JsonObject | None, user: User
+        self, kind: ServedKind, new: JsonObject, old: JsonObject | None, user: UserInfo
     ) -> None:
         namespace, name = new["metadata"].get("namespace", ""), new["metadata"].get("name", "")
         path_name = name if old is not None else ""
@@ -92,7 +92,7 @@ class GuardedWrites(Writes):
             why = "must have cluster-admin privileges to use the aggregationRule"
             raise forbidden(kind.resource, name, why)
 
-    def _check_binding(self, kind: ServedKind, new: JsonObject, user: User) -> None:
+    def _check_binding(self, kind: ServedKind, new: JsonObject, user: UserInfo) -> None:
         reference = new.get("roleRef") or {}
         namespace, name = new["metadata"].get("namespace", ""), new["metadata"].get("name", "")
         plural = {"Role": "roles", "ClusterRole": "clusterroles"}.get(reference.get("kind", ""))
@@ -107,7 +107,7 @@ class GuardedWrites(Writes):
         if lacking := self._lacking(user, namespace, rules):
             raise forbidden(kind.resource, name, lacking)
 
-    def _lacking(self, user: User, namespace: str, wanted: Iterable[JsonObject]) -> str:
+    def _lacking(self, user: UserInfo, namespace: str, wanted: Iterable[JsonObject]) -> str:
         """Say which of the rules a user does not have; empty if none."""
         owned, problems = self._authorizer.rules(user, namespace)
         missing = [

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from certwright.apiserver.access.users import User
+from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.objects import JsonObject
 
@@ -15,7 +15,7 @@ def is_signing_request(kind: ServedKind) -> bool:
     return kind.resource.qualified == _KIND
 
 
-def stamp_requestor(obj: JsonObject, user: User) -> None:
+def stamp_requestor(obj: JsonObject, user: UserInfo) -> None:
     """Write into a new request who made it, whatever it says itself."""
     spec = obj.setdefault("spec", {})
     for field in ("username", "uid", "groups", "extra"):

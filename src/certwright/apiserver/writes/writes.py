@@ -14,7 +14,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.fields.manager import keep_times
 from certwright.apiserver.fields.manager import update as record_owner
-from certwright.apiserver.http.options import WriteOptions
+from certwright.apiserver.http.options import WriteParameters
 from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.kinds.traits import traits_of
 from certwright.apiserver.refusals import (
@@ -24,7 +24,7 @@ from certwright.apiserver.refusals import (
     invalid,
     invalid_object,
 )
-from certwright.apiserver.storage.storage import Record, storage_key
+from certwright.apiserver.storage.storage import StoredRecord, storage_key
 from certwright.apiserver.storage.versions import to_storage, view
 from certwright.apiserver.writes.deletion import Deletion
 from certwright.apiserver.writes.metadata import (
@@ -45,7 +45,7 @@ from certwright.kube.objects import JsonObject
 _NAME_ATTEMPTS = 8
 
 
-class Writes:
+class ObjectWriter:
     """Creates and updates objects."""
 
     def __init__(self, backend: Backend, deletion: Deletion) -> None:
@@ -53,8 +53,8 @@ class Writes:
         self._deletion = deletion
 
     def create(
-        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteOptions
-    ) -> Record:
+        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteParameters
+    ) -> StoredRecord:
         """Store a new object, already decoded, which becomes the server's own."""
         metadata = obj.setdefault("metadata", {})
         wipe_server_fields(metadata)
@@ -68,8 +68,8 @@ class Writes:
         return self.insert(kind, obj, options)
 
     def create_instead(
-        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteOptions
-    ) -> Record:
+        self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteParameters
+    ) -> StoredRecord:
         """Store an object that was meant to replace one that is not there.
 
         Raises:
@@ -83,7 +83,7 @@ class Writes:
         metadata.pop("resourceVersion", None)
         return self.create(kind, namespace, obj, options)
 
-    def insert(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
+    def insert(self, kind: ServedKind, obj: JsonObject, options: WriteParameters) -> StoredRecord:
         """Store a new object whose owners are recorded."""
         check_namespace(self._backend, kind, obj["metadata"])
         prefix = obj["metadata"].get("generateName") or ""
@@ -101,7 +101,9 @@ class Writes:
         assert record is not None
         return record
 
-    def _insert_named(self, kind: ServedKind, obj: JsonObject, options: WriteOptions) -> Record:
+    def _insert_named(
+        self, kind: ServedKind, obj: JsonObject, options: WriteParameters
+    ) -> StoredRecord:
         backend, resource = self._backend, kind.resource
         metadata = obj["metadata"]
         metadata["uid"] = backend.new_uid()
@@ -128,11 +130,11 @@ class Writes:
     def update(
         self,
         kind: ServedKind,
-        record: Record,
+        record: StoredRecord,
         new: JsonObject,
-        options: WriteOptions,
+        options: WriteParameters,
         subresource: str = "",
-    ) -> Record:
+    ) -> StoredRecord:
         """Store an object, already decoded, over the one that is there.
 
         The record returned is the old one when nothing changed, and the last one when the
@@ -162,11 +164,11 @@ class Writes:
     def replace(
         self,
         kind: ServedKind,
-        record: Record,
+        record: StoredRecord,
         new: JsonObject,
-        options: WriteOptions,
+        options: WriteParameters,
         subresource: str = "",
-    ) -> Record:
+    ) -> StoredRecord:
         """Store an object, whose owners are recorded, over the one that is there."""
         old = view(record, kind)
         metadata, before = new["metadata"], old["metadata"]
@@ -197,7 +199,7 @@ class Writes:
             return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
         return self._put(kind, record.key, new, dry_run=options.dry_run)
 
-    def check_current(self, kind: ServedKind, record: Record, new: JsonObject) -> None:
+    def check_current(self, kind: ServedKind, record: StoredRecord, new: JsonObject) -> None:
         """Refuse a write that rests on another version of the object than the current one."""
         resource, metadata = kind.resource, new["metadata"]
         version = metadata.get("resourceVersion") or "0"
@@ -212,12 +214,12 @@ class Writes:
         elif version != record.metadata["resourceVersion"]:
             raise conflict(resource, record.name)
 
-    def _put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> Record:
+    def _put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> StoredRecord:
         registry = self._backend.registry
         stored = registry.storage_kind(kind)
         obj = _ordered(to_storage(obj, kind, stored))
         if dry_run:
-            return Record(key, stored, obj, 0)
+            return StoredRecord(key, stored, obj, 0)
         return self._backend.storage.put(registry.collection(kind), key, stored, obj)
 
 
@@ -274,7 +276,7 @@ def _within_status(rules: list[Cause]) -> list[Cause]:
     ]
 
 
-def _taken(kind: ServedKind, existing: Record) -> Exception:
+def _taken(kind: ServedKind, existing: StoredRecord) -> Exception:
     error = already_exists(kind.resource, existing.name)
     if existing.metadata.get("deletionTimestamp"):
         message = f"object is being deleted: {error.message}"

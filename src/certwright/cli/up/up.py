@@ -137,7 +137,7 @@ async def _server(kubeconfig: Path, *, real: bool) -> AsyncIterator[str]:
             kubeconfig.write_bytes(plane.kubeconfig.read_bytes())
             yield f"real control plane at {plane.server}"
     else:
-        async with ApiServer(furnish_namespaces=True).serve() as endpoint:
+        async with ApiServer(namespace_defaults=True).serve() as endpoint:
             endpoint.write_kubeconfig(kubeconfig)
             yield f"embedded API server at {endpoint.url}"
 

@@ -25,7 +25,7 @@ from certwright.runtime import DONE, Context, Controller, Outcome, select
 ANNOTATION: Final = "testkit.certwright.dev/workload"
 
 
-class Fate(StrEnum):
+class WorkloadResult(StrEnum):
     """What becomes of a workload."""
 
     READY = "ready"
@@ -49,28 +49,28 @@ def _controller(kind: Resource, namespace: str) -> Controller:
     return Controller(watched, reconcile, name=f"simulate-{kind.plural}")
 
 
-def fate_of(workload: JsonObject) -> Fate:
+def result_of(workload: JsonObject) -> WorkloadResult:
     """Read the annotation; what it does not know means ready."""
     wish = (workload["metadata"].get("annotations") or {}).get(ANNOTATION, "")
-    return Fate(wish) if wish in set(Fate) else Fate.READY
+    return WorkloadResult(wish) if wish in set(WorkloadResult) else WorkloadResult.READY
 
 
 def status_of(workload: JsonObject, now: datetime) -> JsonObject:
     """Return the whole status a workload should have; given its result it returns the same."""
-    return _WRITERS[workload["kind"]](workload, fate_of(workload), now)
+    return _WRITERS[workload["kind"]](workload, result_of(workload), now)
 
 
-def _deployment(workload: JsonObject, fate: Fate, now: datetime) -> JsonObject:
+def _deployment(workload: JsonObject, result: WorkloadResult, now: datetime) -> JsonObject:
     replicas: int = workload["spec"].get("replicas", 1)
-    ready = fate is Fate.READY
+    ready = result is WorkloadResult.READY
     progress = {
-        Fate.READY: ("True", "NewReplicaSetAvailable"),
-        Fate.FAIL: ("False", "ProgressDeadlineExceeded"),
-        Fate.HANG: ("True", "ReplicaSetUpdated"),
+        WorkloadResult.READY: ("True", "NewReplicaSetAvailable"),
+        WorkloadResult.FAIL: ("False", "ProgressDeadlineExceeded"),
+        WorkloadResult.HANG: ("True", "ReplicaSetUpdated"),
     }
     available = ("True", "MinimumReplicasAvailable")
     unavailable = ("False", "MinimumReplicasUnavailable")
-    conditions = {"Available": available if ready else unavailable, "Progressing": progress[fate]}
+    conditions = {"Available": available if ready else unavailable, "Progressing": progress[result]}
     return {
         "observedGeneration": workload["metadata"]["generation"],
         **_counted(
@@ -84,11 +84,11 @@ def _deployment(workload: JsonObject, fate: Fate, now: datetime) -> JsonObject:
     }
 
 
-def _stateful_set(workload: JsonObject, fate: Fate, _now: datetime) -> JsonObject:
+def _stateful_set(workload: JsonObject, result: WorkloadResult, _now: datetime) -> JsonObject:
     replicas: int = workload["spec"].get("replicas", 1)
     generation = workload["metadata"]["generation"]
     revision = f"{workload['metadata']['name']}-{generation}"
-    ready = fate is Fate.READY
+    ready = result is WorkloadResult.READY
     before = (workload.get("status") or {}).get("currentRevision", "")
     return {
         "observedGeneration": generation,
@@ -105,8 +105,8 @@ def _stateful_set(workload: JsonObject, fate: Fate, _now: datetime) -> JsonObjec
     }
 
 
-def _daemon_set(workload: JsonObject, fate: Fate, _now: datetime) -> JsonObject:
-    ready = int(fate is Fate.READY)  # a cluster of one node
+def _daemon_set(workload: JsonObject, result: WorkloadResult, _now: datetime) -> JsonObject:
+    ready = int(result is WorkloadResult.READY)  # a cluster of one node
     return {
         "observedGeneration": workload["metadata"]["generation"],
         "desiredNumberScheduled": 1,
@@ -117,20 +117,20 @@ def _daemon_set(workload: JsonObject, fate: Fate, _now: datetime) -> JsonObject:
     }
 
 
-def _job(workload: JsonObject, fate: Fate, now: datetime) -> JsonObject:
+def _job(workload: JsonObject, result: WorkloadResult, now: datetime) -> JsonObject:
     status: JsonObject = workload.get("status") or {}
     if any(c["status"] == "True" for c in status.get("conditions") or ()):
         return status  # it has ended
     start = status.get("startTime") or format_time(now.replace(microsecond=0))
     pods: int = workload["spec"].get("completions") or workload["spec"].get("parallelism") or 1
-    match fate:
-        case Fate.HANG:
+    match result:
+        case WorkloadResult.HANG:
             return {"startTime": start, "active": pods, "ready": 0}
-        case Fate.FAIL:
+        case WorkloadResult.FAIL:
             reason = ("True", "BackoffLimitExceeded")
             conditions = {"FailureTarget": reason, "Failed": reason}
             ended: JsonObject = {"failed": workload["spec"].get("backoffLimit", 6) + 1}
-        case Fate.READY:
+        case WorkloadResult.READY:
             reason = ("True", "CompletionsReached")
             conditions = {"SuccessCriteriaMet": reason, "Complete": reason}
             ended = {"succeeded": pods, "completionTime": format_time(now.replace(microsecond=0))}
@@ -144,7 +144,7 @@ def _job(workload: JsonObject, fate: Fate, now: datetime) -> JsonObject:
     }
 
 
-_WRITERS: Final[dict[str, Callable[[JsonObject, Fate, datetime], JsonObject]]] = {
+_WRITERS: Final[dict[str, Callable[[JsonObject, WorkloadResult, datetime], JsonObject]]] = {
     "Deployment": _deployment,
     "StatefulSet": _stateful_set,
     "DaemonSet": _daemon_set,

@@ -55,7 +55,7 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DropEvent:
     """The event never arrives. After *heal_seconds* the watch is told to list anew (410).
 
     An API server never skips an event and goes on for ever: what happens is that a client
@@ -66,34 +66,34 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Duplicate:
+class RepeatEvent:
     """The event arrives twice."""
 
 
 @dataclass(frozen=True, slots=True)
-class Delay:
+class DelayEvent:
     """The event, and all that follow on its watch, arrive this much later."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
+class SwapEvents:
     """The event arrives after one of another object that follows it on its watch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutWatch:
     """The connection of the watch breaks before the event."""
 
 
 @dataclass(frozen=True, slots=True)
-class Freeze:
+class FreezeWatch:
     """The watch goes silent before the event, its connection stays open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Expire:
+class ExpireWatch:
     """The watch ends before the event: its resourceVersion is too old (410)."""
 
 
@@ -105,7 +105,9 @@ class JumpClock:
 
 
 RequestFault: TypeAlias = Crash | Refuse | Unreachable | LoseAnswer | Slow | JumpClock
-EventFault: TypeAlias = Drop | Duplicate | Delay | Swap | Cut | Freeze | Expire
+EventFault: TypeAlias = (
+    DropEvent | RepeatEvent | DelayEvent | SwapEvents | CutWatch | FreezeWatch | ExpireWatch
+)
 
 
 class Plan(Protocol):
@@ -198,13 +200,13 @@ class Storm:
         if not self._strikes():
             return None
         choices: tuple[EventFault, ...] = (
-            Drop(60 * self._rng.random()),
-            Duplicate(),
-            Delay(20 * self._rng.random()),
-            Swap(),
-            Cut(),
-            Freeze(),
-            Expire(),
+            DropEvent(60 * self._rng.random()),
+            RepeatEvent(),
+            DelayEvent(20 * self._rng.random()),
+            SwapEvents(),
+            CutWatch(),
+            FreezeWatch(),
+            ExpireWatch(),
         )
         return self._rng.choice(choices)
 

@@ -19,7 +19,7 @@ RESTART_SECONDS = 1.0
 """How long a crashed process takes to come back."""
 
 
-class Process:
+class ControllerProcess:
     """Runs controllers the way a pod does: when it crashes it is started again.
 
     *connect* is called at every start. It returns the transport of the new process and an

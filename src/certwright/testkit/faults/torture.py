@@ -15,18 +15,18 @@ from certwright.runtime import Controller, Declared, Operator
 from certwright.testkit.faults.faults import (
     At,
     Crash,
-    Cut,
-    Delay,
-    Drop,
-    Duplicate,
+    CutWatch,
+    DelayEvent,
+    DropEvent,
     EventFault,
-    Expire,
-    Freeze,
+    ExpireWatch,
+    FreezeWatch,
     LoseAnswer,
     Plan,
     Refuse,
+    RepeatEvent,
     RequestFault,
-    Swap,
+    SwapEvents,
     Unreachable,
 )
 from certwright.testkit.faults.replay import Replay
@@ -114,23 +114,23 @@ def fail_every_request(calm: Run) -> Iterator[Plan]:
 
 def drop_each_event(calm: Run) -> Iterator[Plan]:
     """Hide each watch event; what it told shows only in a later list."""
-    yield from _each_event(calm, Drop())
+    yield from _each_event(calm, DropEvent())
 
 
 def repeat_each_event(calm: Run) -> Iterator[Plan]:
     """Deliver each watch event twice."""
-    yield from _each_event(calm, Duplicate())
+    yield from _each_event(calm, RepeatEvent())
 
 
 def delay_each_event(calm: Run) -> Iterator[Plan]:
     """Let each watch event, and those behind it, come late; or after the one behind it."""
-    yield from _each_event(calm, Delay(20.0))
-    yield from _each_event(calm, Swap())
+    yield from _each_event(calm, DelayEvent(20.0))
+    yield from _each_event(calm, SwapEvents())
 
 
 def break_each_watch(calm: Run) -> Iterator[Plan]:
     """End the watch before each of its events: cut, silent, or too old to go on."""
-    for fault in (Cut(), Freeze(), Expire()):
+    for fault in (CutWatch(), FreezeWatch(), ExpireWatch()):
         yield from _each_event(calm, fault)
 
 

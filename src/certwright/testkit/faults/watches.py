@@ -113,23 +113,23 @@ class FaultyStream:
         if self._held is not None and _object_of(self._held) == _object_of(line):
             yield self._release()  # a server keeps the order of one object's events
         match fault:
-            case faults.Cut():
+            case faults.CutWatch():
                 raise ConnectionLost("injected: the watch was cut")
-            case faults.Freeze():
+            case faults.FreezeWatch():
                 await asyncio.Event().wait()
-            case faults.Expire():
+            case faults.ExpireWatch():
                 yield _EXPIRED
                 return
-            case faults.Drop(heal_seconds):
+            case faults.DropEvent(heal_seconds):
                 self._run.miss(self._place, DROPPED, heal_seconds)
                 return
-            case faults.Swap() if self._held is None:
+            case faults.SwapEvents() if self._held is None:
                 self._held = line
                 self._run.miss(self._place, HELD, SWAP_SECONDS)
                 return
-            case faults.Delay(seconds):
+            case faults.DelayEvent(seconds):
                 await asyncio.sleep(seconds)
-            case faults.Duplicate():
+            case faults.RepeatEvent():
                 yield line
         yield line
         if self._held is not None:

@@ -5,9 +5,9 @@ SCRIPT = """
 import sys
 sys.modules["cel"] = None  # as if the extra were not installed
 from certwright.apiserver.cel import rule_errors
-from certwright.apiserver.schema.schema import Rule, Schema
+from certwright.apiserver.schema.schema import Schema, ValidationRule
 assert list(rule_errors(Schema("object"), "schema")) == []
-(cause,) = rule_errors(Schema("object", rules=(Rule("true"),)), "schema")
+(cause,) = rule_errors(Schema("object", rules=(ValidationRule("true"),)), "schema")
 print(cause.message)
 """
 

@@ -3,11 +3,13 @@ from typing import Any
 import pytest
 
 from certwright.apiserver.cel import compile_rules, rule_errors
-from certwright.apiserver.schema.schema import ListType, Rule, Schema
+from certwright.apiserver.schema.schema import ListType, Schema, ValidationRule
 
 
-def spec(*rules: Rule | str, **properties: Schema) -> Schema:
-    made = tuple(rule if isinstance(rule, Rule) else Rule(rule) for rule in rules)
+def spec(*rules: ValidationRule | str, **properties: Schema) -> Schema:
+    made = tuple(
+        rule if isinstance(rule, ValidationRule) else ValidationRule(rule) for rule in rules
+    )
     return Schema("object", properties=properties, rules=made)
 
 
@@ -28,8 +30,10 @@ def test_a_rule_that_does_not_hold_is_told() -> None:
 
 
 def test_the_message_may_be_computed() -> None:
-    rule = Rule("self.a < 3", message="too much", message_expression="'a is ' + string(self.a)")
-    broken = Rule("self.a < 3", message="too much", message_expression="self.b + 1")
+    rule = ValidationRule(
+        "self.a < 3", message="too much", message_expression="'a is ' + string(self.a)"
+    )
+    broken = ValidationRule("self.a < 3", message="too much", message_expression="self.b + 1")
     schema = spec(rule, broken, a=INT, b=TEXT)
 
     assert [message for _, message in told(schema, {"a": 5, "b": "x"})] == [
@@ -48,20 +52,23 @@ def test_the_message_may_be_computed() -> None:
     ],
 )
 def test_the_reason_is_the_rules_choice(reason: str, message: str) -> None:
-    node = Schema("integer", rules=(Rule("self < 3", message="no", reason=reason),))
+    node = Schema("integer", rules=(ValidationRule("self < 3", message="no", reason=reason),))
 
     assert told(Schema("object", properties={"a": node}), {"a": 5}) == [("a", message)]
 
 
 def test_a_rule_may_point_at_a_field() -> None:
-    schema = Schema("object", properties={"spec": spec(Rule("self.a < 3", field_path=".a"), a=INT)})
+    schema = Schema(
+        "object", properties={"spec": spec(ValidationRule("self.a < 3", field_path=".a"), a=INT)}
+    )
 
     assert [field for field, _ in told(schema, {"spec": {"a": 5}})] == ["spec.a"]
 
 
 def test_transitions_are_judged_on_updates_only() -> None:
     schema = Schema(
-        "object", properties={"a": Schema("string", rules=(Rule("self == oldSelf", "fixed"),))}
+        "object",
+        properties={"a": Schema("string", rules=(ValidationRule("self == oldSelf", "fixed"),))},
     )
 
     assert told(schema, {"a": "x"}) == []
@@ -71,7 +78,9 @@ def test_transitions_are_judged_on_updates_only() -> None:
 
 
 def test_a_rule_may_ask_for_the_first_time_too() -> None:
-    rule = Rule("oldSelf.hasValue() ? self >= oldSelf.value() : self > 0", optional_old_self=True)
+    rule = ValidationRule(
+        "oldSelf.hasValue() ? self >= oldSelf.value() : self > 0", optional_old_self=True
+    )
     schema = Schema("object", properties={"a": Schema("integer", rules=(rule,))})
 
     assert told(schema, {"a": 1}) == []
@@ -94,7 +103,7 @@ def test_items_of_keyed_lists_are_compared_with_themselves() -> None:
 
 
 def test_values_of_maps_are_named_by_their_keys() -> None:
-    value = Schema("string", rules=(Rule("self != 'bad'"),))
+    value = Schema("string", rules=(ValidationRule("self != 'bad'"),))
     schema = Schema("object", properties={"m": Schema("object", additional=value)})
 
     assert [field for field, _ in told(schema, {"m": {"x": "ok", "y": "bad"}})] == ["m[y]"]
@@ -181,16 +190,16 @@ def test_values_and_functions(value: dict, rule: str, *, holds: bool) -> None:
 @pytest.mark.parametrize(
     ("rule", "field", "message"),
     [
-        (Rule("self.a >"), "rule", "compilation failed: ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>'"),
-        (Rule("slef.a > 1"), "rule", "compilation failed: ERROR: <input>:1:1: undeclared reference to 'slef' (in container '')\n | slef.a > 1\n | ^"),
-        (Rule("self.zz > 1"), "rule", "compilation failed: ERROR: <input>:1:5: undefined field 'zz'\n | self.zz > 1\n | ....^"),
-        (Rule("nope(self.a)"), "rule", "compilation failed: ERROR: <input>:1:1: undeclared reference to 'nope'"),
-        (Rule("self.a"), "rule", "cel expression must evaluate to a bool"),
-        (Rule("self.a > 1", message_expression="self."), "messageExpression", "messageExpression compilation failed: ERROR:"),
-        (Rule("self.a > 1", optional_old_self=True), "optionalOldSelf", "may not be set if oldSelf is not used in rule"),
+        (ValidationRule("self.a >"), "rule", "compilation failed: ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>'"),
+        (ValidationRule("slef.a > 1"), "rule", "compilation failed: ERROR: <input>:1:1: undeclared reference to 'slef' (in container '')\n | slef.a > 1\n | ^"),
+        (ValidationRule("self.zz > 1"), "rule", "compilation failed: ERROR: <input>:1:5: undefined field 'zz'\n | self.zz > 1\n | ....^"),
+        (ValidationRule("nope(self.a)"), "rule", "compilation failed: ERROR: <input>:1:1: undeclared reference to 'nope'"),
+        (ValidationRule("self.a"), "rule", "cel expression must evaluate to a bool"),
+        (ValidationRule("self.a > 1", message_expression="self."), "messageExpression", "messageExpression compilation failed: ERROR:"),
+        (ValidationRule("self.a > 1", optional_old_self=True), "optionalOldSelf", "may not be set if oldSelf is not used in rule"),
     ],
 )  # fmt: skip
-def test_rules_that_cannot_work_are_refused(rule: Rule, field: str, message: str) -> None:
+def test_rules_that_cannot_work_are_refused(rule: ValidationRule, field: str, message: str) -> None:
     (cause,) = rule_errors(spec(rule, a=INT), "schema")
 
     assert cause.field == f"schema.x-kubernetes-validations[0].{field}"
@@ -198,7 +207,7 @@ def test_rules_that_cannot_work_are_refused(rule: Rule, field: str, message: str
 
 
 def test_items_without_identity_have_no_past() -> None:
-    item = Schema("string", rules=(Rule("self == oldSelf"),))
+    item = Schema("string", rules=(ValidationRule("self == oldSelf"),))
     schema = Schema("object", properties={"l": Schema("array", items=item)})
 
     (cause,) = rule_errors(schema, "schema")

@@ -1,7 +1,7 @@
 import pytest
 
 from certwright.apiserver.builtins.notation import definitions
-from certwright.apiserver.patch.mismatch import misfit
+from certwright.apiserver.patch.mismatch import type_mismatch
 
 DEPLOYMENT = definitions()["io.k8s.api.apps.v1.Deployment"]
 
@@ -27,4 +27,4 @@ DEPLOYMENT = definitions()["io.k8s.api.apps.v1.Deployment"]
     ],
 )
 def test_the_first_value_that_does_not_fit_is_named(patched, why):
-    assert misfit(patched, DEPLOYMENT) == why
+    assert type_mismatch(patched, DEPLOYMENT) == why

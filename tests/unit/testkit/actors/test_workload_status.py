@@ -1,4 +1,4 @@
-"""The status a simulated workload gets, by kind and fate."""
+"""The status a simulated workload gets, by kind and result."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,8 +11,8 @@ from certwright.testkit.builders import daemon_set, deployment, job, stateful_se
 NOW = datetime(2031, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 
 
-def seen(obj: dict[str, Any], fate: str = "", generation: int = 4) -> dict[str, Any]:
-    annotations = {ANNOTATION: fate} if fate else {}
+def seen(obj: dict[str, Any], result: str = "", generation: int = 4) -> dict[str, Any]:
+    annotations = {ANNOTATION: result} if result else {}
     obj["metadata"] |= {"generation": generation, "annotations": annotations}
     return obj
 
@@ -44,11 +44,11 @@ def test_a_deployment_becomes_available() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fate", "progressing", "reason"),
+    ("result", "progressing", "reason"),
     [("fail", "False", "ProgressDeadlineExceeded"), ("hang", "True", "ReplicaSetUpdated")],
 )
-def test_a_deployment_that_does_not(fate: str, progressing: str, reason: str) -> None:
-    status = status_of(seen(deployment("web", replicas=2), fate), NOW)
+def test_a_deployment_that_does_not(result: str, progressing: str, reason: str) -> None:
+    status = status_of(seen(deployment("web", replicas=2), result), NOW)
     assert status["unavailableReplicas"] == 2
     assert "readyReplicas" not in status
     found = {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]}
@@ -68,9 +68,9 @@ def test_the_other_sets_count_their_pods() -> None:
     assert status_of(seen(daemon_set("agent"), "fail"), NOW)["numberUnavailable"] == 1
 
 
-@pytest.mark.parametrize(("fate", "condition"), [("", "Complete"), ("fail", "Failed")])
-def test_a_job_ends_and_stays_ended(fate: str, condition: str) -> None:
-    ended = seen(job("once", completions=2), fate)
+@pytest.mark.parametrize(("result", "condition"), [("", "Complete"), ("fail", "Failed")])
+def test_a_job_ends_and_stays_ended(result: str, condition: str) -> None:
+    ended = seen(job("once", completions=2), result)
     ended["status"] = status_of(ended, NOW)
     assert {c["type"] for c in ended["status"]["conditions"]} >= {condition}
     ended["metadata"]["annotations"] = {ANNOTATION: "hang"}
@@ -90,10 +90,10 @@ def test_a_job_that_hangs_is_active_and_can_still_end() -> None:
 
 
 @pytest.mark.parametrize("build", [deployment, stateful_set, daemon_set, job])
-@pytest.mark.parametrize("fate", ["", "fail", "hang", "nonsense"])
-def test_the_same_state_gives_the_same_status(build: Any, fate: str) -> None:
+@pytest.mark.parametrize("result", ["", "fail", "hang", "nonsense"])
+def test_the_same_state_gives_the_same_status(build: Any, result: str) -> None:
     """Otherwise the simulator would write for ever."""
-    obj = seen(build("x"), fate)
+    obj = seen(build("x"), result)
     obj["status"] = status_of(obj, NOW)
     assert status_of(obj, NOW + timedelta(hours=3)) == obj["status"]
 

@@ -7,7 +7,7 @@ from certwright.client import request
 from certwright.client.request import Selection
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.testkit.faults.faults import CALM, At, Crash, Drop, Refuse, Storm
+from certwright.testkit.faults.faults import CALM, At, Crash, DropEvent, Refuse, Storm
 
 WRITE = request.delete(ConfigMap, Key("n", "a"))
 READ = request.list_page(ConfigMap, Selection())
@@ -23,16 +23,16 @@ def rolls(storm: Storm) -> list[object]:
 
 
 def test_named_points_strike_where_they_say() -> None:
-    plan = At(writes={2: Crash()}, requests={7: Refuse(500)}, events={3: Drop()})
+    plan = At(writes={2: Crash()}, requests={7: Refuse(500)}, events={3: DropEvent()})
     assert plan.on_request(WRITE, 5, 2) == Crash()
     assert plan.on_request(READ, 7, 0) == Refuse(500)
     assert plan.on_request(WRITE, 6, 3) is None
-    assert plan.on_event(3) == Drop()
+    assert plan.on_event(3) == DropEvent()
     assert plan.on_event(2) is None
     assert str(plan) == (
         "Crash(answered=False, behind=0, hold_seconds=5.0) at write 2; "
         "Refuse(status=500, retry_after_seconds=0) at request 7; "
-        "Drop(heal_seconds=30.0) at event 3"
+        "DropEvent(heal_seconds=30.0) at event 3"
     )
 
 
@@ -52,8 +52,8 @@ def test_a_storm_repeats_itself_and_ends(seed: int) -> None:
 def test_storms_differ_and_leave_nothing_out() -> None:
     seen = {type(fault).__name__ for seed in range(60) for fault in rolls(Storm(seed))}
     assert seen - {"NoneType"} == {
-        "Crash", "Cut", "Delay", "Drop", "Duplicate", "Expire", "Freeze", "JumpClock",
-        "LoseAnswer", "Refuse", "Slow", "Swap", "Unreachable",
+        "Crash", "CutWatch", "DelayEvent", "DropEvent", "ExpireWatch", "FreezeWatch", "JumpClock",
+        "LoseAnswer", "Refuse", "RepeatEvent", "Slow", "SwapEvents", "Unreachable",
     }  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def _no_warnings(_new: JsonObject) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class KindRules:
     """The hooks of a kind."""
 
     complete: Complete = _as_is
@@ -58,84 +58,88 @@ class Rules:
 
 
 _RULES: Final = {
-    "configmaps": Rules(validate=config.validate_config_map),
-    "secrets": Rules(config.complete_secret, validate=config.validate_secret),
-    "namespaces": Rules(
+    "configmaps": KindRules(validate=config.validate_config_map),
+    "secrets": KindRules(config.complete_secret, validate=config.validate_secret),
+    "namespaces": KindRules(
         config.complete_namespace, config.prepare_namespace, config.validate_namespace
     ),
-    "events": Rules(validate=coordination.validate_core_event),
-    "events.events.k8s.io": Rules(validate=coordination.validate_event),
-    "limitranges": Rules(storage.complete_limit_range),
-    "nodes": Rules(prepare=storage.prepare_node),
-    "podtemplates": Rules(pods.complete_pod_template),
-    "pods": Rules(pods.complete_pod, pods.prepare_pod, pods.validate_pod),
-    "replicationcontrollers": Rules(
+    "events": KindRules(validate=coordination.validate_core_event),
+    "events.events.k8s.io": KindRules(validate=coordination.validate_event),
+    "limitranges": KindRules(storage.complete_limit_range),
+    "nodes": KindRules(prepare=storage.prepare_node),
+    "podtemplates": KindRules(pods.complete_pod_template),
+    "pods": KindRules(pods.complete_pod, pods.prepare_pod, pods.validate_pod),
+    "replicationcontrollers": KindRules(
         workloads.complete_replication_controller,
         validate=workloads.validate_replication_controller,
     ),
-    "persistentvolumeclaims": Rules(
+    "persistentvolumeclaims": KindRules(
         storage.complete_claim, storage.prepare_claim, storage.validate_claim
     ),
-    "persistentvolumes": Rules(prepare=storage.prepare_volume),
-    "deployments.apps": Rules(
+    "persistentvolumes": KindRules(prepare=storage.prepare_volume),
+    "deployments.apps": KindRules(
         workloads.complete_deployment, validate=workloads.validate_deployment
     ),
-    "replicasets.apps": Rules(workloads.complete_template, validate=workloads.validate_replica_set),
-    "statefulsets.apps": Rules(
+    "replicasets.apps": KindRules(
+        workloads.complete_template, validate=workloads.validate_replica_set
+    ),
+    "statefulsets.apps": KindRules(
         workloads.complete_stateful_set, validate=workloads.validate_stateful_set
     ),
-    "daemonsets.apps": Rules(
+    "daemonsets.apps": KindRules(
         workloads.complete_daemon_set,
         workloads.prepare_daemon_set,
         workloads.validate_daemon_set,
     ),
-    "jobs.batch": Rules(batch.complete_job, batch.prepare_job, batch.validate_job),
-    "cronjobs.batch": Rules(batch.complete_cron_job, validate=batch.validate_cron_job),
-    "horizontalpodautoscalers.autoscaling": Rules(
+    "jobs.batch": KindRules(batch.complete_job, batch.prepare_job, batch.validate_job),
+    "cronjobs.batch": KindRules(batch.complete_cron_job, validate=batch.validate_cron_job),
+    "horizontalpodautoscalers.autoscaling": KindRules(
         scaling.complete_autoscaler, validate=scaling.validate_autoscaler
     ),
-    "poddisruptionbudgets.policy": Rules(validate=scaling.validate_budget),
-    "ingresses.networking.k8s.io": Rules(validate=network.validate_ingress),
-    "networkpolicies.networking.k8s.io": Rules(network.complete_network_policy),
-    "endpointslices.discovery.k8s.io": Rules(validate=network.validate_endpoint_slice),
-    "storageclasses.storage.k8s.io": Rules(validate=storage.validate_storage_class),
-    "priorityclasses.scheduling.k8s.io": Rules(validate=storage.validate_priority_class),
-    "roles.rbac.authorization.k8s.io": Rules(
+    "poddisruptionbudgets.policy": KindRules(validate=scaling.validate_budget),
+    "ingresses.networking.k8s.io": KindRules(validate=network.validate_ingress),
+    "networkpolicies.networking.k8s.io": KindRules(network.complete_network_policy),
+    "endpointslices.discovery.k8s.io": KindRules(validate=network.validate_endpoint_slice),
+    "storageclasses.storage.k8s.io": KindRules(validate=storage.validate_storage_class),
+    "priorityclasses.scheduling.k8s.io": KindRules(validate=storage.validate_priority_class),
+    "roles.rbac.authorization.k8s.io": KindRules(
         prepare=access.prepare_role, validate=access.validate_role
     ),
-    "clusterroles.rbac.authorization.k8s.io": Rules(
+    "clusterroles.rbac.authorization.k8s.io": KindRules(
         prepare=access.prepare_role, validate=access.validate_cluster_role
     ),
-    "rolebindings.rbac.authorization.k8s.io": Rules(
+    "rolebindings.rbac.authorization.k8s.io": KindRules(
         access.complete_binding, validate=access.validate_role_binding
     ),
-    "clusterrolebindings.rbac.authorization.k8s.io": Rules(
+    "clusterrolebindings.rbac.authorization.k8s.io": KindRules(
         access.complete_binding, validate=access.validate_cluster_role_binding
     ),
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": KindRules(
         validate=webhooks.validate_webhooks
     ),
-    "validatingwebhookconfigurations.admissionregistration.k8s.io": Rules(
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": KindRules(
         validate=webhooks.validate_webhooks
     ),
-    "certificatesigningrequests.certificates.k8s.io": Rules(
+    "certificatesigningrequests.certificates.k8s.io": KindRules(
         validate=access.validate_signing_request
     ),
-    "leases.coordination.k8s.io": Rules(validate=coordination.validate_lease),
-    "customresourcedefinitions.apiextensions.k8s.io": Rules(
+    "leases.coordination.k8s.io": KindRules(validate=coordination.validate_lease),
+    "customresourcedefinitions.apiextensions.k8s.io": KindRules(
         crd_status.complete, crd_status.prepare, crd_rules.validate
     ),
 }
 
 
-def rules_for(resource: Resource, allocator: ServiceAllocator) -> Rules:
+def rules_for(resource: Resource, allocator: ServiceAllocator) -> KindRules:
     """Return the hooks of a kind; every kind has at least a rule for names."""
-    rules = _RULES.get(resource.qualified, Rules())
+    rules = _RULES.get(resource.qualified, KindRules())
     if resource.qualified == "services":
-        rules = Rules(services.complete, allocator.prepare, services.validate, services.warnings)
+        rules = KindRules(
+            services.complete, allocator.prepare, services.validate, services.warnings
+        )
 
     def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes = name_causes(resource.kind, new["metadata"]) if old is None else []
         return causes + rules.validate(new, old)
 
-    return Rules(rules.complete, rules.prepare, validate, rules.warnings)
+    return KindRules(rules.complete, rules.prepare, validate, rules.warnings)
