@@ -57,7 +57,7 @@ THIRD_PARTY = {
         "certwright.cli.",
     },
     "typer": {"certwright.cli."},
-    "uvloop": {"certwright.runtime.process.loops"},
+    "uvloop": {"certwright.runtime.process.eventloop"},
     "yaml": {
         "certwright.apply.manifests.yamldocument",
         "certwright.client.config.kubeconfig",

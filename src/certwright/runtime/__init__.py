@@ -19,7 +19,6 @@ from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.store import Interest, Listener, Store
 from certwright.runtime.cache.transforms import Drop, Keep
 from certwright.runtime.cache.watch import Watch, WatchStatus
-from certwright.runtime.channel import Channel
 from certwright.runtime.context import Context
 from certwright.runtime.controller import Controller, Reconcile
 from certwright.runtime.errors import (
@@ -33,17 +32,7 @@ from certwright.runtime.leader import LeaderElection
 from certwright.runtime.manager import Manager
 from certwright.runtime.operator import Declared, Operator, Part, Runnable, Site
 from certwright.runtime.outcome import DONE, WAIT, Outcome, again
-from certwright.runtime.predicates import (
-    Predicate,
-    all_of,
-    annotations_changed,
-    any_of,
-    generation_changed,
-    labelled,
-    labels_changed,
-)
-from certwright.runtime.process.cpupool import CpuPool
-from certwright.runtime.process.loops import new_event_loop
+from certwright.runtime.process.eventloop import CpuPool, new_event_loop
 from certwright.runtime.process.memory import Settling, settle_memory
 from certwright.runtime.process.signals import on_signals
 from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
@@ -54,9 +43,24 @@ from certwright.runtime.serve.logs import configure as configure_logs
 from certwright.runtime.serve.logs import redact_text
 from certwright.runtime.serve.metrics import Metrics
 from certwright.runtime.serve.probes import Address, Probes
-from certwright.runtime.triggers import Mapper, Source, Trigger, Watched, mapped, select
-from certwright.runtime.writes.apply import Effect
+from certwright.runtime.triggers import (
+    Channel,
+    Mapper,
+    Predicate,
+    Source,
+    Trigger,
+    Watched,
+    all_of,
+    annotations_changed,
+    any_of,
+    generation_changed,
+    labelled,
+    labels_changed,
+    mapped,
+    select,
+)
 from certwright.runtime.writes.events import EventRecorder, EventType
+from certwright.runtime.writes.writer import Effect
 
 __all__ = [
     "DONE",

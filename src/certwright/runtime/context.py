@@ -27,18 +27,17 @@ from certwright.kube import (
 )
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.store import THIS_PROCESS, Store
-from certwright.runtime.process.cpupool import CpuPool
+from certwright.runtime.process.eventloop import CpuPool
 from certwright.runtime.queue.backoff import Rng
-from certwright.runtime.writes.apply import Applier, Effect, render
 from certwright.runtime.writes.events import EventRecorder, EventType
-from certwright.runtime.writes.finalizers import (
+from certwright.runtime.writes.patches import (
     FinalizerChange,
     finalizer_patch,
+    status_patch,
     with_finalizer,
     without_finalizer,
 )
-from certwright.runtime.writes.status import status_patch
-from certwright.runtime.writes.writer import Writes
+from certwright.runtime.writes.writer import Applier, Effect, Writes, render
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -234,7 +233,7 @@ class Context:
         )
 
     async def hold(self, obj: JsonObject | Object, finalizer: str) -> Effect:
-        """Add a finalizer; no call when it is there. See `certwright.runtime.writes.finalizers`."""
+        """Add a finalizer; no call when it is there. See `certwright.runtime.writes.patches`."""
         return await self._set_finalizers(obj, finalizer, with_finalizer)
 
     async def release(self, obj: JsonObject | Object, finalizer: str) -> Effect:

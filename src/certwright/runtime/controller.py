@@ -11,12 +11,20 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 
 from certwright.kube import Key, Resource
-from certwright.runtime.channel import Channel
 from certwright.runtime.context import Context
 from certwright.runtime.outcome import Outcome
-from certwright.runtime.predicates import Predicate
 from certwright.runtime.rbac import PolicyRule
-from certwright.runtime.triggers import Source, Trigger, Watchable, Watched, own, owned, watched_of
+from certwright.runtime.triggers import (
+    Channel,
+    Predicate,
+    Source,
+    Trigger,
+    Watchable,
+    Watched,
+    own,
+    owned,
+    watched_of,
+)
 
 Reconcile: TypeAlias = Callable[[Context, Key], Coroutine[Any, Any, Outcome]]
 

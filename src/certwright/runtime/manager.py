@@ -18,29 +18,40 @@ from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cached_property
+from typing import NamedTuple
 
 import structlog
 
 from certwright.client import Client
 from certwright.clock import SYSTEM, Clock
-from certwright.kube import JsonObject
-from certwright.runtime.assembly import Running, assemble
-from certwright.runtime.cache.cache import Cache, Feed
+from certwright.kube import JsonObject, Key
+from certwright.runtime.cache.cache import Cache, Feed, StoreHandle
 from certwright.runtime.cache.state import WatchState
+from certwright.runtime.context import Surroundings
 from certwright.runtime.controller import Controller
 from certwright.runtime.leader import Elector, LeaderElection
 from certwright.runtime.operator import Operator, Part, Runnable
-from certwright.runtime.process.cpupool import CpuPool
-from certwright.runtime.process.stalls import StallMonitor
-from certwright.runtime.queue.backoff import Rng, new_rng
-from certwright.runtime.queue.inflight import Flight
-from certwright.runtime.queue.workers import Workers
+from certwright.runtime.process.eventloop import CpuPool, StallMonitor
+from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
+from certwright.runtime.queue.queue import Queue
+from certwright.runtime.queue.workers import Flight, Workers
 from certwright.runtime.serve import health
-from certwright.runtime.serve.metrics import Metrics, Reading
+from certwright.runtime.serve.metrics import ControllerMetrics, Metrics, QueueCounters, Reading
 from certwright.runtime.serve.probes import Address, Probes
+from certwright.runtime.triggers import Watched
+from certwright.runtime.writes.events import EventRecorder
+from certwright.runtime.writes.writer import Applier, Writes
 
 _log = structlog.get_logger()
 _UNWATCHABLE = (WatchState.MISSING, WatchState.FORBIDDEN)
+
+
+class Running(NamedTuple):
+    """One controller, ready to run."""
+
+    workers: Workers
+    recorder: EventRecorder
+    shares: list[StoreHandle]
 
 
 class Manager:
@@ -236,3 +247,56 @@ class Manager:
             seconds=round(seconds, 3),
             hint="move the work into ctx.cpu(...)",
         )
+
+
+def assemble(controller: Controller, process: Manager) -> Running:
+    """Build what a controller needs and connect its triggers to the stores."""
+    shares = {watched.resource: _share(process.cache, watched) for watched in controller.watched}
+    stores = {resource: share.store for resource, share in shares.items()}
+    writes = Writes(process.client, process.cache, process.clock, controller.field_manager)
+    recorder = EventRecorder(
+        process.client,
+        process.clock,
+        controller=controller.name,
+        instance=process.identity,
+        dropped=process.metrics.events_dropped.inc,
+    )
+    surroundings = Surroundings(
+        controller=controller.name,
+        client=process.client,
+        clock=process.clock,
+        stores=stores,
+        kinds={resource.gvk: resource for resource in stores},
+        writes=writes,
+        applier=Applier(writes, stores),
+        events=recorder,
+        pool=process.pool,
+        rng=process.rng,
+    )
+    counters = QueueCounters(process.metrics, controller.name)
+    queue: Queue[Key] = Queue(backoff=Backoff(rng=process.rng), metrics=counters)
+    metrics = ControllerMetrics(process.metrics, controller.name)
+    workers = Workers(controller, surroundings, queue, metrics, process.monitor)
+    for trigger in controller.triggers:
+        shares[trigger.watched.resource].listen(workers.listener(trigger))
+    for channel in controller.channels:
+        channel.connect(queue.add)
+    for share in shares.values():
+        share.listen(surroundings.applier.forgets(share.store.resource))
+    return Running(workers, recorder, list(shares.values()))
+
+
+def _share(cache: Cache, watched: Watched) -> StoreHandle:
+    share = cache.store(
+        watched.kind,
+        namespace=watched.namespace,
+        labels=watched.labels,
+        fields=watched.fields,
+        metadata_only=watched.metadata_only,
+        transform=watched.transform,
+        keep=watched.keep,
+        indexes=watched.indexes,
+    )
+    if watched.keep is not None:
+        share.store.refuse_for_good()  # nobody but who asks a cache for a store admits later
+    return share

@@ -1,8 +1,8 @@
 """What wakes a controller: kinds it watches, and how a change there becomes a key here.
 
-A trigger is a value; the controller turns it into a listener on a store. Mappers are
-ordinary functions over cached entries: they read nothing from the API, so they cannot fail
-for lack of a connection. One that raises loses nothing all the same, see `controller`.
+A trigger is a value; the workers turn it into a listener on a store. Mappers and predicates
+are ordinary functions over cached entries: they read nothing from the API, so they cannot fail
+for lack of a connection. If one raises, every object is reconciled, so no change is lost.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -14,12 +14,19 @@ from certwright.runtime.cache.decode import Transform
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.indexes import IndexFunction
 from certwright.runtime.cache.store import Interest
-from certwright.runtime.predicates import Predicate
 
 if TYPE_CHECKING:
     from certwright.runtime.context import Context
+from certwright.kube import LabelSelector
+from certwright.runtime.queue.queue import Priority
 
 Mapper: TypeAlias = Callable[[Entry], Iterable[Key]]
+Predicate: TypeAlias = Callable[[Entry | None, Entry | None], bool]
+"""Whether a change is worth waking up for, by the old and the new entry.
+
+*old* is None when the object appeared, *new* is None when it disappeared; both always wake
+unless said otherwise. A predicate only saves work: reconciles must be right without it.
+"""
 Source: TypeAlias = Callable[["Context"], AsyncIterator[Key]]
 """An async generator function that yields keys: a timer, a channel, a foreign system."""
 
@@ -119,3 +126,65 @@ def owned(watchable: Watchable, owner: Resource, predicate: Predicate | None = N
 def mapped(watchable: Watchable, mapper: Mapper, predicate: Predicate | None = None) -> Trigger:
     """Wake the keys a function finds in the changed object."""
     return Trigger(watched_of(watchable), mapper, predicate)
+
+
+# Predicates
+
+
+def generation_changed(old: Entry | None, new: Entry | None) -> bool:
+    """Wake when the desired state changed, and sleep through changes of status and metadata.
+
+    Kinds without a generation (ConfigMap, Secret…) always wake.
+    """
+    if old is None or new is None:
+        return True
+    return old.meta.generation != new.meta.generation or not new.meta.generation
+
+
+def labels_changed(old: Entry | None, new: Entry | None) -> bool:
+    """Wake when a label was added, changed or removed."""
+    return old is None or new is None or old.meta.labels != new.meta.labels
+
+
+def annotations_changed(old: Entry | None, new: Entry | None) -> bool:
+    """Wake when an annotation was added, changed or removed."""
+    return old is None or new is None or old.annotations != new.annotations
+
+
+def any_of(*predicates: Predicate) -> Predicate:
+    """Wake when at least one of the predicates does."""
+    return lambda old, new: any(predicate(old, new) for predicate in predicates)
+
+
+def all_of(*predicates: Predicate) -> Predicate:
+    """Wake when every one of the predicates does."""
+    return lambda old, new: all(predicate(old, new) for predicate in predicates)
+
+
+def labelled(selector: str) -> Predicate:
+    """Wake when the object matches a label selector, or did before the change."""
+    wanted = LabelSelector.parse(selector)
+    return lambda old, new: any(
+        entry is not None and wanted.matches(entry.meta.labels) for entry in (old, new)
+    )
+
+
+class Channel:
+    """Passes keys to the queues of the controllers that name it.
+
+    Where a `Controller.sources` generator suits what must be polled or awaited, a channel suits
+    what is called back: from another cluster, or another controller. A key is in the queue when
+    `send` returns, so a manager that is asked whether it is idle never overlooks it.
+    """
+
+    def __init__(self) -> None:
+        self._queues: list[Callable[[Key, Priority], None]] = []
+
+    def send(self, key: Key, priority: Priority = Priority.FRESH) -> None:
+        """Queue a key, as a change of the object itself would. Any number of times is once."""
+        for add in self._queues:
+            add(key, priority)
+
+    def connect(self, add: Callable[[Key, Priority], None]) -> None:
+        """Pass to this queue whatever is sent from now on."""
+        self._queues.append(add)

@@ -1,4 +1,4 @@
-"""What of a received object enters a store: from the server's bytes to an `Entry`.
+"""From the bytes of a list or a watch to entries: what of a received object enters a store.
 
 One pass over the bytes reads the metadata and skips the rest; managedFields are cut; a
 transform may drop more. Objects of the wrong shape get in too, as far as they can be named:
@@ -6,16 +6,18 @@ a watch never ends because of one bad object.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import orjson
 import structlog
 from msgspec import Struct, field
 
+from certwright.kube.errors import ApiError
 from certwright.kube.identity import Key, Resource
 from certwright.runtime.cache.entry import Entry, Meta, Owner
-from certwright.runtime.cache.managedfields import find, own_entries, rebuild
+from certwright.runtime.cache.transforms import find, own_entries, rebuild
 
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
@@ -254,3 +256,109 @@ _LOOSE = msgspec.json.Decoder(_Loose)
 _MANAGED = msgspec.json.Decoder(_Managed)
 _PART = msgspec.json.Decoder(_Part)
 _PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
+
+
+END_OF_LIST = "k8s.io/initial-events-end"
+"""The annotation of the bookmark that ends a streaming list."""
+
+
+class EventType(StrEnum):
+    """What a line reports."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+    ERROR = "ERROR"
+
+
+class ObjectEvent(NamedTuple):
+    """An object appeared, changed or disappeared; of the last only key and version are told."""
+
+    entry: Entry
+    deleted: bool
+
+
+class Bookmark(NamedTuple):
+    """Everything up to a version has been delivered."""
+
+    resource_version: str
+    ends_list: bool
+
+
+def read_event(
+    line: bytes, intake: Intake, held: Held | None = None
+) -> ObjectEvent | Bookmark | None:
+    """Read one line of a watch; None for a type this version does not know.
+
+    An object that is *held* in the very version is not read again.
+
+    Raises:
+        ApiError: the line is an ERROR event, this is its Status.
+        BrokenJson: the line is no event.
+        Nameless: its object cannot be named.
+    """
+    usual = _USUAL.get(line[:_HEAD])
+    if usual is not None and line.startswith(usual[0]) and line.endswith(b"}"):
+        # API servers write these bytes; what stands between them needs one pass, not two.
+        try:
+            prefix, deleted = usual
+            start, stop = len(prefix), len(line) - 1
+            if deleted:
+                return ObjectEvent(intake.departed(line, start, stop), deleted)
+            return ObjectEvent(intake.entry(line, start, stop, held=held), deleted)
+        except BrokenJson:
+            pass  # one more member after the object, or really broken: look closely
+    try:
+        event = _EVENT.decode(line)
+        match event.type:
+            case EventType.ADDED | EventType.MODIFIED:
+                return ObjectEvent(intake.entry(bytes(event.object)), deleted=False)
+            case EventType.DELETED:
+                raw = bytes(event.object)
+                return ObjectEvent(intake.departed(raw, 0, len(raw)), deleted=True)
+            case EventType.BOOKMARK:
+                mark = _MARK.decode(event.object).metadata
+                ends_list = mark.annotations.get(END_OF_LIST) == "true"
+                return Bookmark(mark.resource_version, ends_list)
+            case EventType.ERROR:
+                status = _STATUS.decode(event.object)
+                code = status.get("code")
+                raise ApiError.from_status(code if isinstance(code, int) else 500, status)
+            case _:
+                return None
+    except msgspec.DecodeError as error:
+        raise BrokenJson(
+            f"a watch event of {intake.resource.kind} cannot be read ({error}); "
+            "the server or a proxy cut or garbled it"
+        ) from error
+
+
+def _prefix(event_type: EventType) -> bytes:
+    return b'{"type":"' + event_type.encode() + b'","object":'
+
+
+_HEAD = len(b'{"type":"ADDED')
+_USUAL = {
+    _prefix(event_type)[:_HEAD]: (_prefix(event_type), event_type == EventType.DELETED)
+    for event_type in (EventType.ADDED, EventType.MODIFIED, EventType.DELETED)
+}
+
+
+class _Event(Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Mark(Struct, rename="camel"):
+    resource_version: str
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+class _Marked(Struct):
+    metadata: _Mark
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+_MARK = msgspec.json.Decoder(_Marked)
+_STATUS = msgspec.json.Decoder(dict)

@@ -1,16 +1,24 @@
-"""Entries and the indexes over them: what a store swaps as a whole when it lists anew."""
+"""Entries and the indexes over them: what a store swaps as a whole when it lists anew.
 
+Of the objects a store did not want, the most recent ones stay at hand: what makes them wanted
+often arrives a moment later, and then they need not be read from the server. The memory for
+them is bounded.
+"""
+
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import structlog
 
 from certwright.kube.identity import Key
 from certwright.runtime.cache.entry import Entry
-from certwright.runtime.cache.unwanted import ROOM_BYTES, WaitingRoom
 
 IndexFunction: TypeAlias = Callable[[Entry], Iterable[Hashable]]
 """Names the values an entry is found under. Must be pure: the same entry, the same values."""
+
+ROOM_BYTES: Final = 2**20
+"""Hundreds of ordinary objects: enough for the moment between two watches."""
 
 _log = structlog.get_logger()
 
@@ -140,3 +148,40 @@ class LabelValue:
         """Return the value, if there is one."""
         value = entry.meta.labels.get(self._label)
         return () if value is None else (value,)
+
+
+class WaitingRoom:
+    """The most recent refused entries, up to *limit* bytes of objects and their field sets.
+
+    The very last one stays however large it is, unless there is no room at all.
+    """
+
+    def __init__(self, limit: int = ROOM_BYTES) -> None:
+        self.limit = limit
+        self._entries: OrderedDict[Key, Entry] = OrderedDict()
+        self._size = 0
+
+    def put(self, entry: Entry) -> None:
+        """Keep an entry instead of any older version; whoever came first goes first."""
+        self.take(entry.key)
+        if not self.limit:
+            return
+        self._entries[entry.key] = entry
+        self._size += _size(entry)
+        while self._size > self.limit and len(self._entries) > 1:
+            _, oldest = self._entries.popitem(last=False)
+            self._size -= _size(oldest)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._entries
+
+    def take(self, key: Key) -> Entry | None:
+        """Return and forget the entry at a key, if it is still here."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._size -= _size(entry)
+        return entry
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.raw) + len(entry.own_fields)

@@ -19,10 +19,10 @@ from certwright.runtime.cache.indexes import (
     IndexFunction,
     LabelValue,
     Table,
+    WaitingRoom,
     namespace_of,
     owners_of,
 )
-from certwright.runtime.cache.unwanted import WaitingRoom
 
 Listener: TypeAlias = Callable[[Entry | None, Entry | None], None]
 """Called with the old and the new entry of every change; None stands for "not there".

@@ -20,9 +20,8 @@ import structlog
 
 from certwright.client import Client, ConnectFailed, Selection, TransportError, WatchOptions
 from certwright.kube.errors import ApiError, Unauthorized
-from certwright.runtime.cache.decode import BrokenJson, Nameless
+from certwright.runtime.cache.decode import Bookmark, BrokenJson, Nameless, ObjectEvent, read_event
 from certwright.runtime.cache.entry import Entry, version_number
-from certwright.runtime.cache.events import Bookmark, ObjectEvent, read_event
 from certwright.runtime.cache.indexes import Table
 from certwright.runtime.cache.state import (
     FAILURES,

@@ -3,8 +3,9 @@
 `settle` is pure. The workers ask it after every reconcile and do what it says.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from enum import IntEnum, StrEnum
+from types import TracebackType
 
 from msgspec import Struct
 
@@ -112,3 +113,21 @@ def _retry_after(leaves: tuple[BaseException, ...]) -> float:
     waits = (leaf.retry_after for leaf in leaves if isinstance(leaf, ApiError))
     longest = max((wait for wait in waits if wait is not None), default=0.0)
     return min(longest, LONGEST_WAIT_SECONDS)
+
+
+def foreign_traceback(
+    error: BaseException, ours: Container[str]
+) -> tuple[type[BaseException], BaseException, TracebackType | None]:
+    """Return the traceback of an error for a logger, without the first frames in our own files."""
+    lines = error.__traceback__
+    while lines is not None and lines.tb_frame.f_code.co_filename in ours:
+        lines = lines.tb_next
+    return type(error), error, lines
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as one line; of a group, what is inside."""
+    if isinstance(error, BaseExceptionGroup):
+        return f"{error.message}: " + "; ".join(describe(part) for part in error.exceptions[:8])
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

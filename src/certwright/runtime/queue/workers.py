@@ -9,7 +9,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from enum import StrEnum
-from types import TracebackType
+from typing import Any
 
 import structlog
 
@@ -20,12 +20,18 @@ from certwright.runtime.context import Context, Surroundings
 from certwright.runtime.controller import Controller
 from certwright.runtime.errors import DeadlineExceeded
 from certwright.runtime.outcome import Outcome
-from certwright.runtime.process import stalls
-from certwright.runtime.process.stalls import StallMonitor
+from certwright.runtime.process import eventloop
+from certwright.runtime.process.eventloop import StallMonitor
 from certwright.runtime.queue.backoff import Backoff
-from certwright.runtime.queue.inflight import Flight, Stop
 from certwright.runtime.queue.queue import Priority, Queue, QueueShutDown
-from certwright.runtime.queue.settlement import Fault, Next, Verdict, settle
+from certwright.runtime.queue.settlement import (
+    Fault,
+    Next,
+    Verdict,
+    describe,
+    foreign_traceback,
+    settle,
+)
 from certwright.runtime.serve.metrics import ControllerMetrics
 from certwright.runtime.triggers import Source, Trigger
 
@@ -38,8 +44,46 @@ CUT_OFF_SECONDS = 1.0
 CRASHES = (Exception, SystemExit, BaseExceptionGroup)
 """What somebody else's code may raise without taking the process down."""
 
+_OURS = {__file__, eventloop.__file__}
+
 KEYS_PER_TURN = 1000
 """How many keys a resync queues before the rest of the event loop has a turn."""
+
+
+class Stop(StrEnum):
+    """Why the runtime cancelled a reconcile."""
+
+    DEADLINE = "deadline"
+    PAUSE = "pause"
+
+
+class Flight:
+    """One reconcile under way."""
+
+    __slots__ = ("controller", "key", "lost", "replaced", "started", "stopped", "task")
+
+    def __init__(self, controller: str, key: Key, started: float) -> None:
+        self.controller = controller
+        self.key = key
+        self.started = started
+        self.task: asyncio.Task[Any] | None = asyncio.current_task()
+        self.stopped: Stop | None = None
+        self.lost = False
+        self.replaced = False
+
+    def __str__(self) -> str:
+        return f"{self.controller} {self.key}"
+
+    def stop(self, why: Stop) -> None:
+        """Cancel the reconcile, unless that was done before."""
+        if self.stopped is None and self.task is not None:
+            self.stopped = why
+            self.task.cancel()
+
+    def land(self) -> None:
+        """Take the cancellation back: the worker goes on after its reconcile has ended."""
+        if self.stopped is not None and self.task is not None:
+            self.task.uncancel()
 
 
 class Workers:
@@ -197,12 +241,12 @@ class Workers:
             try:
                 if not self._open.is_set():
                     self.queue.add(key)  # leadership was lost while this worker waited
-                elif await self._fly(key) is _Worker.REPLACED:
+                elif (await self._fly(key)).replaced:
                     return
             finally:
                 self.queue.done(key)
 
-    async def _fly(self, key: Key) -> "_Worker":
+    async def _fly(self, key: Key) -> Flight:
         """Reconcile one key and settle how it ended."""
         loop, clock = asyncio.get_running_loop(), self._around.clock
         flight = self.flights[key] = Flight(self.controller.name, key, clock.monotonic())
@@ -218,10 +262,8 @@ class Workers:
             self._settle(key, ended, clock.monotonic() - flight.started)
         if flight.lost:
             self._metrics.stuck.dec()
-        if not flight.replaced:
-            return _Worker.KEPT
-        self._replacements -= 1
-        return _Worker.REPLACED
+        self._replacements -= flight.replaced
+        return flight
 
     async def _call(self, flight: Flight) -> Outcome | BaseException | None:
         """Call the reconcile function; return how it ended, None if it was paused.
@@ -333,7 +375,8 @@ class Workers:
                 self._metrics.panics.inc()
                 new = self._crashes.get(key) != text
                 self._crashes[key] = text
-                log.error("reconcile crashed", error=text, exc_info=new and _their_part(error))
+                trace = new and foreign_traceback(error, _OURS)
+                log.error("reconcile crashed", error=text, exc_info=trace)
                 self._event(key, "ReconcileCrashed", text)
             case _:
                 log.warning("reconcile failed", error=text)
@@ -351,29 +394,3 @@ def _is_cancelled() -> bool:
     """Tell whether somebody cancelled the running task; its code may just claim so."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-class _Worker(StrEnum):
-    """What becomes of a worker after a reconcile."""
-
-    KEPT = "kept"
-    REPLACED = "replaced"
-
-
-def _their_part(
-    error: BaseException,
-) -> tuple[type[BaseException], BaseException, TracebackType | None]:
-    """Return what a logger needs for a traceback that begins where other people's code does."""
-    ours = {__file__, stalls.__file__}
-    lines = error.__traceback__
-    while lines is not None and lines.tb_frame.f_code.co_filename in ours:
-        lines = lines.tb_next
-    return type(error), error, lines
-
-
-def describe(error: BaseException) -> str:
-    """Return an exception as one line; of a group, what is inside."""
-    if isinstance(error, BaseExceptionGroup):
-        return f"{error.message}: " + "; ".join(describe(part) for part in error.exceptions[:8])
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

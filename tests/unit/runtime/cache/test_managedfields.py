@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from certwright.runtime.cache.managedfields import find, own_entries, rebuild
+from certwright.runtime.cache.transforms import find, own_entries, rebuild
 
 WORDS = st.sampled_from(
     ["a", "name", "metadata", "managedFields", 'x","managedFields":[1],"y', "\\", '"', "ü\n", ""]

@@ -2,7 +2,7 @@
 
 from certwright.kube.identity import Key
 from certwright.runtime.cache.entry import Entry, Meta
-from certwright.runtime.cache.unwanted import WaitingRoom
+from certwright.runtime.cache.indexes import WaitingRoom
 
 
 def entry(name: str, size: int, version: str = "1") -> Entry:

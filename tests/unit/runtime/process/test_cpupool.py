@@ -3,7 +3,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from certwright.runtime.process.cpupool import CpuPool
+from certwright.runtime.process.eventloop import CpuPool
 
 current: ContextVar[str] = ContextVar("current", default="nobody")
 

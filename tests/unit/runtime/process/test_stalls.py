@@ -4,7 +4,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from certwright.clock import SYSTEM
-from certwright.runtime.process.stalls import StallMonitor
+from certwright.runtime.process.eventloop import StallMonitor
 
 
 def block(seconds):

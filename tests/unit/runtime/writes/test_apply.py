@@ -3,7 +3,7 @@
 import pytest
 
 from certwright.kube import Object, ObjectMeta, Resource
-from certwright.runtime.writes.apply import controller_reference, render
+from certwright.runtime.writes.writer import controller_reference, render
 
 OWNER = {
     "apiVersion": "demo.certwright.dev/v1",

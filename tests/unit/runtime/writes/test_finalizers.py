@@ -1,4 +1,4 @@
-from certwright.runtime.writes.finalizers import finalizer_patch, with_finalizer, without_finalizer
+from certwright.runtime.writes.patches import finalizer_patch, with_finalizer, without_finalizer
 
 
 def test_adding_keeps_the_others_and_does_nothing_twice():

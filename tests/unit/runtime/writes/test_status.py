@@ -1,6 +1,6 @@
 from msgspec import Struct, field
 
-from certwright.runtime.writes.status import status_patch
+from certwright.runtime.writes.patches import status_patch
 
 
 class Status(Struct, rename="camel", omit_defaults=True):

@@ -1,17 +1,22 @@
-"""Who blocks the event loop: every step of a reconcile is timed, and a thread looks on.
+"""The event loop: which one, what blocks it, and threads for work that would.
 
 A reconcile that computes for 300 ms stops every watch, lease renewal and probe for 300 ms.
 `StallMonitor.drive` runs a coroutine and notices each step (the code between two awaits)
-that took too long; the thread notices a step that does not end, while it does not end,
+that took too long; a thread notices a step that does not end, while it does not end,
 and logs where it is. The budget is real time, also under a virtual clock.
 """
 
+import asyncio
+import os
 import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from types import FrameType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import structlog
 
@@ -21,6 +26,7 @@ STALL_SECONDS = 0.1
 """A step longer than this is reported. Work that takes this long belongs into ``ctx.cpu``."""
 
 _POLL_SECONDS = 0.25
+P = ParamSpec("P")
 R = TypeVar("R")
 _log = structlog.get_logger()
 
@@ -113,3 +119,39 @@ class _Steps(Generator[Any, Any, R], Generic[R]):
     def close(self) -> None:
         """End the coroutine."""
         self._body.close()
+
+
+class CpuPool:
+    """Runs functions in at most *threads* threads, which start when first needed.
+
+    For RSA keys, foreign private keys, big YAML, metrics: whatever may take more than 5 ms.
+    Used through ``ctx.cpu``; owned and closed by the manager.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._executor = ThreadPoolExecutor(threads or os.cpu_count() or 1, "certwright-cpu")
+
+    async def run(self, fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function in a thread and return what it returns or raise what it raises.
+
+        Cancelling the caller gives up waiting; a function that already started runs to its
+        end, so it must be free of side effects somebody could miss.
+        """
+        call = partial(copy_context().run, fn, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, call)
+
+    def close(self) -> None:
+        """Drop what has not started. Does not wait for what has."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Return uvloop's if it is installed (the extra `speed`), else the standard library's.
+
+    The faster one also needs less memory: a quarter for the TLS of each connection.
+    """
+    try:
+        import uvloop  # noqa: PLC0415 - it may not be there
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
