@@ -7,7 +7,7 @@ import pytest
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Deployment, Pod
 from certwright.managed import Reference, annotations_for, ensure
-from certwright.operators.garbagecollector import Settings, garbage_collector
+from certwright.operators.garbagecollector import CollectorSettings, garbage_collector
 from certwright.testkit import (
     EmbeddedCluster,
     break_each_watch,
@@ -24,7 +24,7 @@ from certwright.testkit import (
 from certwright.testkit.builders import config_map, deployment
 
 controller = garbage_collector(
-    Settings(
+    CollectorSettings(
         enabled=True,
         period=timedelta(minutes=20),
         minimum_lifetime=timedelta(minutes=10),

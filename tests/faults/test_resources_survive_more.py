@@ -41,7 +41,7 @@ from certwright.kube.kinds import (
 )
 from certwright.managed import annotate as with_references
 from certwright.managed import make_unique
-from certwright.operators.garbagecollector import Settings, garbage_collector
+from certwright.operators.garbagecollector import CollectorSettings, garbage_collector
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.operators.managedresource.configuration import Controllers, GarbageCollectorSettings
 from certwright.operators.tokenrequestor import token_requestor
@@ -494,7 +494,7 @@ async def on_and_off(cluster):
 def with_garbage_collector():
     collector = replace(GarbageCollectorSettings(), enabled=True)
     controllers = replace(Controllers(), garbage_collector=collector)
-    often = Settings(enabled=True, period=timedelta(minutes=20), home=Key("default", "gc"))
+    often = CollectorSettings(enabled=True, period=timedelta(minutes=20), home=Key("default", "gc"))
     return (
         resource_operator(replace(Configuration(), controllers=controllers)),
         garbage_collector(often),

@@ -10,11 +10,17 @@ from certwright.cli.terminal.output import document, fitted, table, terminal_wid
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
 from certwright.managed import COLLECTABLE
-from certwright.operators.garbagecollector import Pass, Report, Settings, Verdict, collect
+from certwright.operators.garbagecollector import (
+    CollectionResult,
+    CollectorSettings,
+    GarbageVerdict,
+    Survey,
+    collect,
+)
 
 
 async def collect_garbage(
-    where: tuple[Path | None, str | None], settings: Settings, output: Output
+    where: tuple[Path | None, str | None], settings: CollectorSettings, output: Output
 ) -> int:
     """Make one pass over the cluster and print what was found; return 2 if something failed."""
     for namespace in settings.namespaces:
@@ -23,35 +29,35 @@ async def collect_garbage(
         done = await collect(to.client, settings, SYSTEM)
     if output is not Output.TABLE:
         print(document(report_document(done, dry_run=settings.dry_run), output))
-    elif done.report.judgements:
-        print(fitted(report_table(done.report), terminal_width()))
+    elif done.survey.assessments:
+        print(fitted(report_table(done.survey), terminal_width()))
     print(outcome(done, dry_run=settings.dry_run), file=sys.stderr)
     for failure in done.failures:
         print(f"error: {failure}", file=sys.stderr)
     return 2 if done.failures else 0
 
 
-def report_table(report: Report) -> str:
+def report_table(report: Survey) -> str:
     """Return a line for each collectable object: what becomes of it, and why."""
     rows = (
-        (one.candidate.place.kind, _name(one.candidate.place), one.verdict, one.reason)
-        for one in report.judgements
+        (one.candidate.key.kind, _name(one.candidate.key), one.verdict, one.reason)
+        for one in report.assessments
     )
     return table(("KIND", "NAME", "VERDICT", "WHY"), rows)
 
 
-def report_document(done: Pass, *, dry_run: bool) -> JsonObject:
+def report_document(done: CollectionResult, *, dry_run: bool) -> JsonObject:
     """Return the same for programs."""
     deleted = {candidate.uid for candidate in done.deleted}
     return {
         "objects": [
             {
-                **one.candidate.place._asdict(),
+                **one.candidate.key._asdict(),
                 "verdict": one.verdict.value,
                 "reason": one.reason,
                 "deleted": one.candidate.uid in deleted,
             }
-            for one in done.report.judgements
+            for one in done.survey.assessments
         ],
         "dryRun": dry_run,
         "summary": outcome(done, dry_run=dry_run),
@@ -59,21 +65,23 @@ def report_document(done: Pass, *, dry_run: bool) -> JsonObject:
     }
 
 
-def outcome(done: Pass, *, dry_run: bool) -> str:
+def outcome(done: CollectionResult, *, dry_run: bool) -> str:
     """Say in one line what happened."""
-    if not done.report.judgements:
+    if not done.survey.assessments:
         return f"nothing to collect: no ConfigMap or Secret is labelled {COLLECTABLE}=true"
-    found = len(done.report.of(Verdict.COLLECTABLE))
+    found = len(done.survey.of(GarbageVerdict.COLLECTABLE))
     if dry_run:
-        return f"{found} would be deleted; of all: {done.report}"
-    marked = len(done.report.of(Verdict.UNUSED))
+        return f"{found} would be deleted; of all: {done.survey}"
+    marked = len(done.survey.of(GarbageVerdict.UNUSED))
     later = f"; {marked} unused ones are noted and go in a later pass" if marked else ""
     return f"{len(done.deleted)} deleted{later}"
 
 
-def settings_of(namespaces: list[str], lifetime_seconds: float, *, dry_run: bool) -> Settings:
+def settings_of(
+    namespaces: list[str], lifetime_seconds: float, *, dry_run: bool
+) -> CollectorSettings:
     """Return what the collector is told."""
-    return Settings(
+    return CollectorSettings(
         enabled=True,
         namespaces=tuple(namespaces),
         minimum_lifetime=timedelta(seconds=lifetime_seconds),
@@ -81,5 +89,5 @@ def settings_of(namespaces: list[str], lifetime_seconds: float, *, dry_run: bool
     )
 
 
-def _name(place: tuple[str, str, str]) -> str:
-    return f"{place[1]}/{place[2]}"
+def _name(key: tuple[str, str, str]) -> str:
+    return f"{key[1]}/{key[2]}"

@@ -17,7 +17,11 @@ from certwright.cli.loops import run_to_end
 from certwright.cli.resourcemanager.flags import Given
 from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import ApiError, crd_manifest
-from certwright.operators.garbagecollector import GarbageMetrics, Settings, garbage_collector
+from certwright.operators.garbagecollector import (
+    CollectorSettings,
+    GarbageMetrics,
+    garbage_collector,
+)
 from certwright.operators.managedresource import (
     Configuration,
     ConfigurationError,
@@ -138,7 +142,7 @@ def declared(
         yield resource_operator(configuration, target=target, identity=identity)
     garbage = controllers.garbage_collector
     if garbage.runs:
-        settings = Settings(
+        settings = CollectorSettings(
             enabled=True,
             period=garbage.sync_period,
             minimum_lifetime=garbage.minimum_object_lifetime,

@@ -1,44 +1,33 @@
 """Collects immutable ConfigMaps and Secrets that nothing uses any more.
 
+What enters are the lists of a cluster at one resourceVersion; what leaves is a `Survey` that says
+of each collectable object why it stays or goes, and the deletion of those that go.
+
 ==================  =============================================================
 `settings`          what is collected, how often, and how carefully
-`judging`           which objects may be collected, and why (pure)
 `snapshot`          candidates and their users, as of one moment
-`inventories`       what ManagedResources keep
-`collecting`        one pass: look, judge, note, look again, delete
-`schedule`          when the next pass is due, restarts or not
+`inventories`       what ManagedResources keep, which counts as used
+`decision`          which objects may be collected, and why (pure)
+`collect`           one pass: list, assess, annotate, list again, delete
+`schedule`          when the next pass is due, across restarts
 `controller`        all that as a controller with a single key
+`metrics`           what is counted about passes
 ==================  =============================================================
 """
 
-from certwright.operators.garbagecollector.collect import Failure, InUse, Pass, collect, survey
+from certwright.operators.garbagecollector.collect import CollectionResult, collect, survey
 from certwright.operators.garbagecollector.controller import garbage_collector
-from certwright.operators.garbagecollector.decision import (
-    Candidate,
-    Judgement,
-    Place,
-    Report,
-    Verdict,
-    judge,
-    judge_all,
-)
+from certwright.operators.garbagecollector.decision import GarbageVerdict, Survey
 from certwright.operators.garbagecollector.metrics import GarbageMetrics
-from certwright.operators.garbagecollector.settings import Settings
+from certwright.operators.garbagecollector.settings import CollectorSettings
 
 __all__ = [
-    "Candidate",
-    "Failure",
+    "CollectionResult",
+    "CollectorSettings",
     "GarbageMetrics",
-    "InUse",
-    "Judgement",
-    "Pass",
-    "Place",
-    "Report",
-    "Settings",
-    "Verdict",
+    "GarbageVerdict",
+    "Survey",
     "collect",
     "garbage_collector",
-    "judge",
-    "judge_all",
     "survey",
 ]

@@ -1,8 +1,8 @@
-"""One pass of the garbage collector: look, judge, note, look again, delete.
+"""One pass of the garbage collector: list, assess, annotate, list again, delete.
 
-Between the last look and a deletion lie milliseconds, and a deletion hits only the very version
-of the object that was judged. So whoever wants to be entirely safe when beginning to use an old
-object takes its note away first: `certwright.managed.ensure` does.
+Between the last list and a deletion lie milliseconds, and a deletion applies only to the version
+of the object that was assessed. So a client that begins to use an old object is entirely safe if
+it removes the annotation first: `certwright.managed.ensure` does.
 """
 
 import asyncio
@@ -17,109 +17,103 @@ from certwright.kube.timestamps import format_micro_time
 from certwright.managed import UNUSED_SINCE
 from certwright.operators.garbagecollector.decision import (
     Candidate,
-    Place,
-    Report,
-    Verdict,
+    GarbageVerdict,
+    ObjectKey,
+    Survey,
+    assess_all,
     confirmed,
-    judge_all,
     needs_mark,
     needs_unmark,
 )
-from certwright.operators.garbagecollector.settings import Settings
-from certwright.operators.garbagecollector.snapshot import look
+from certwright.operators.garbagecollector.settings import CollectorSettings
+from certwright.operators.garbagecollector.snapshot import take_snapshot
 
 FIELD_MANAGER: Final = "certwright-garbage-collector"
 CONCURRENCY: Final = 8
 """How many objects are written or deleted at a time."""
 
 MANY_NAMESPACES: Final = 8
-"""From how many namespaces on the second look is at all of them at once."""
+"""From how many namespaces on the second list covers all of them at once."""
 
 _RESOURCES: Final[Mapping[str, Resource]] = {"ConfigMap": kinds.ConfigMap, "Secret": kinds.Secret}
 
-InUse = Callable[[], Awaitable[Mapping[Place, str]]]
-"""Finds out what is in use for reasons the cluster does not show, and by whom."""
+InUse = Callable[[], Awaitable[Mapping[ObjectKey, str]]]
+"""Returns what is in use for reasons the cluster does not show, and what uses it."""
 
 
-async def nothing_else() -> Mapping[Place, str]:
-    """Know of no further users."""
+async def no_further_users() -> Mapping[ObjectKey, str]:
+    """Return no further users."""
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An object that could not be deleted or noted, and why."""
+    """An object that could not be deleted or annotated, and why."""
 
     candidate: Candidate
     error: ApiError | TransportError
 
     def __str__(self) -> str:
-        return f"{self.candidate.place}: {self.error}"
+        return f"{self.candidate.key}: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class CollectionResult:
     """What one pass found and did."""
 
-    report: Report
+    survey: Survey
     deleted: tuple[Candidate, ...] = ()
     failures: tuple[Failure, ...] = ()
-    """What could not be deleted or noted."""
+    """What could not be deleted or annotated."""
 
 
 async def survey(
-    client: Client, settings: Settings, clock: Clock, in_use: InUse = nothing_else
-) -> Report:
-    """Judge everything collectable, and change nothing.
+    client: Client,
+    settings: CollectorSettings,
+    clock: Clock,
+    in_use: InUse = no_further_users,
+    namespaces: tuple[str, ...] = (),
+) -> Survey:
+    """Assess everything collectable, in some namespaces or in all, and change nothing.
 
     Raises:
         ApiError, TransportError, ValueError: something could not be read.
     """
-    return await _judged(client, settings, clock, in_use)
+    now = clock.now()  # before the lists: what is old enough now is listed with all that uses it
+    snapshot = await take_snapshot(client, settings, namespaces)
+    users = {**await in_use(), **snapshot.users}
+    return assess_all(snapshot.candidates, users, now, settings.minimum_lifetime)
 
 
 async def collect(
-    client: Client, settings: Settings, clock: Clock, in_use: InUse = nothing_else
-) -> Pass:
-    """Judge everything collectable, note what is unused, delete what has been for long enough.
+    client: Client, settings: CollectorSettings, clock: Clock, in_use: InUse = no_further_users
+) -> CollectionResult:
+    """Assess everything collectable, annotate what is unused, delete what has been for long enough.
 
     Raises:
         ApiError, TransportError, ValueError: something could not be read; then nothing was
             deleted.
     """
-    report = await _judged(client, settings, clock, in_use)
+    first = await survey(client, settings, clock, in_use)
     if settings.dry_run:
-        return Pass(report)
-    failures = tuple(await _note(client, report, clock))
-    garbage = report.of(Verdict.COLLECTABLE)
+        return CollectionResult(first)
+    failures = tuple(await _annotate_unused(client, first, clock))
+    garbage = first.of(GarbageVerdict.COLLECTABLE)
     if not garbage:
-        return Pass(report, failures=failures)
-    namespaces = {judgement.candidate.place.namespace for judgement in garbage}
+        return CollectionResult(first, failures=failures)
+    namespaces = {assessment.candidate.key.namespace for assessment in garbage}
     scope = tuple(sorted(namespaces)) if len(namespaces) < MANY_NAMESPACES else ()
-    again = await _judged(client, settings, clock, in_use, scope)
-    going = confirmed(report, again)
-    done = await _each(going, lambda candidate: _delete(client, candidate))
-    return Pass(report, tuple(done.acted), (*failures, *done.failures))
+    second = await survey(client, settings, clock, in_use, scope)
+    garbage_now = confirmed(first, second)
+    done = await _each(garbage_now, lambda candidate: _delete(client, candidate))
+    return CollectionResult(first, tuple(done.acted), (*failures, *done.failures))
 
 
-async def _judged(
-    client: Client,
-    settings: Settings,
-    clock: Clock,
-    in_use: InUse,
-    namespaces: tuple[str, ...] = (),
-) -> Report:
-    now = clock.now()  # what is old enough by now is seen with all that uses it by now
-    snapshot = await look(client, settings, namespaces)
-    users = {**await in_use(), **snapshot.users}
-    return judge_all(snapshot.candidates, users, now, settings.minimum_lifetime)
-
-
-async def _note(client: Client, report: Report, clock: Clock) -> list[Failure]:
-    """Write on the objects since when nothing uses them, and take it back where something does."""
+async def _annotate_unused(client: Client, found: Survey, clock: Clock) -> list[Failure]:
+    """Annotate objects with the time since when they are unused; remove it from used ones."""
     now = clock.now()
-    unmark = [one.candidate for one in report.judgements if needs_unmark(one)]
-    mark = [one.candidate for one in report.judgements if needs_mark(one, now)]
+    unmark = [one.candidate for one in found.assessments if needs_unmark(one)]
+    mark = [one.candidate for one in found.assessments if needs_mark(one, now)]
     since = format_micro_time(now)
     unmarked = await _each(unmark, lambda candidate: _annotate(client, candidate, None))
     marked = await _each(mark, lambda candidate: _annotate(client, candidate, since))
@@ -127,20 +121,20 @@ async def _note(client: Client, report: Report, clock: Clock) -> list[Failure]:
 
 
 async def _annotate(client: Client, candidate: Candidate, since: str | None) -> None:
-    place = candidate.place
+    key = candidate.key
     metadata = {"uid": candidate.uid, "annotations": {UNUSED_SINCE: since}}
-    if since:  # to take a note back is right whatever else has changed
+    if since:  # removing it is right whatever else has changed
         metadata["resourceVersion"] = candidate.resource_version
-    key = Key(place.namespace, place.name)
+    name = Key(key.namespace, key.name)
     patch = {"metadata": metadata}
-    await client.patch(_RESOURCES[place.kind], key, patch, field_manager=FIELD_MANAGER)
+    await client.patch(_RESOURCES[key.kind], name, patch, field_manager=FIELD_MANAGER)
 
 
 async def _delete(client: Client, candidate: Candidate) -> None:
-    place = candidate.place
+    key = candidate.key
     await client.delete(
-        _RESOURCES[place.kind],
-        Key(place.namespace, place.name),
+        _RESOURCES[key.kind],
+        Key(key.namespace, key.name),
         uid=candidate.uid,
         resource_version=candidate.resource_version,
     )
@@ -155,7 +149,7 @@ class _Done:
 async def _each(
     candidates: Iterable[Candidate], act: Callable[[Candidate], Awaitable[None]]
 ) -> _Done:
-    """Act on each, a few at a time. One that changed or is gone was somebody else's turn."""
+    """Act on each, a few at a time. One that has changed or is gone is left for the next pass."""
     slots = asyncio.Semaphore(CONCURRENCY)
     done = _Done()
 

@@ -1,4 +1,4 @@
-"""The garbage collector as a controller with a single key: the Lease that remembers its passes."""
+"""The garbage collector as a controller with a single key: the Lease of its schedule."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from typing import Final
 from certwright.client import Client, TransportError
 from certwright.kube import ApiError, Key, kinds
 from certwright.operators.garbagecollector.collect import (
-    Pass,
+    CollectionResult,
     collect,
-    nothing_else,
+    no_further_users,
 )
-from certwright.operators.garbagecollector.decision import Place, Verdict
+from certwright.operators.garbagecollector.decision import GarbageVerdict, ObjectKey
 from certwright.operators.garbagecollector.inventories import inventories
 from certwright.operators.garbagecollector.metrics import GarbageMetrics
 from certwright.operators.garbagecollector.schedule import (
@@ -22,7 +22,7 @@ from certwright.operators.garbagecollector.schedule import (
     due_in,
     lease_of,
 )
-from certwright.operators.garbagecollector.settings import Settings
+from certwright.operators.garbagecollector.settings import CollectorSettings
 from certwright.operators.garbagecollector.snapshot import COLLECTED, USERS
 from certwright.runtime import (
     DONE,
@@ -45,7 +45,7 @@ _SHOWN: Final = 10
 
 
 def garbage_collector(
-    settings: Settings,
+    settings: CollectorSettings,
     *,
     target: Client | None = None,
     sources: tuple[str, ...] = (),
@@ -53,9 +53,8 @@ def garbage_collector(
 ) -> Controller:
     """Return the controller that collects in the cluster of *target*, or else in its manager's.
 
-    Its Lease is in the manager's cluster. With a target of its own, what the ManagedResources
-    of the manager's cluster keep there stays as well; they are in the namespaces *sources*, or
-    in any.
+    Its Lease is in the manager's cluster. With a *target*, what the ManagedResources of the
+    manager's cluster keep there counts as used; they are in the namespaces *sources*, or in any.
     """
 
     async def start(_ctx: Context) -> AsyncIterator[Key]:
@@ -82,7 +81,7 @@ def garbage_collector(
     )
 
 
-def _rules(settings: Settings) -> list[PolicyRule]:
+def _rules(settings: CollectorSettings) -> list[PolicyRule]:
     return [
         allow(kinds.Lease, "create", "patch"),
         *(allow(kind, "list", "patch", "delete") for kind in COLLECTED),
@@ -93,10 +92,10 @@ def _rules(settings: Settings) -> list[PolicyRule]:
 
 @dataclass(frozen=True)
 class _Pass:
-    """One pass, and saying what came of it."""
+    """One pass with its log lines, event and metrics."""
 
     ctx: Context
-    settings: Settings
+    settings: CollectorSettings
     target: Client | None
     sources: tuple[str, ...]
     metrics: GarbageMetrics | None
@@ -104,8 +103,7 @@ class _Pass:
     async def run(self) -> None:
         """Make the pass.
 
-        What could not be deleted waits for the next pass. When nothing could be decided, that
-        one comes sooner.
+        What could not be deleted waits for the next pass. If a list failed, that one comes sooner.
         """
         clock = self.ctx.clock
         began = clock.now()
@@ -115,40 +113,42 @@ class _Pass:
             self._event("Warning", "CollectionFailed", str(error))
             soon = min(RETRY, self.settings.period)
             await self.ctx.apply(lease_of(self.settings.home, began, soon))
-            if isinstance(error, ValueError):  # no defect of ours
+            if isinstance(error, ValueError):  # a broken inventory, not a defect of ours
                 raise Pending(str(error), after=soon) from error
             raise
         if self.metrics is not None:
             self.metrics.passed(done, clock.now())
-        self._tell(done)
+        self._report(done)
         if done.failures:
-            said = "; ".join(map(str, done.failures[:_SHOWN]))
+            named = "; ".join(map(str, done.failures[:_SHOWN]))
             text = "Could not delete all unused resources"
-            self._event("Warning", "CollectionFailed", f"{text}: {said}")
+            self._event("Warning", "CollectionFailed", f"{text}: {named}")
             raise ExceptionGroup(text, [failure.error for failure in done.failures])
 
-    async def _in_use(self) -> Mapping[Place, str]:
+    async def _in_use(self) -> Mapping[ObjectKey, str]:
         if self.target is None or self.target is self.ctx.client:
-            return await nothing_else()  # ManagedResources are looked at with everything else
+            return await no_further_users()  # they are listed with everything else
         return await inventories(self.ctx.client, self.sources)
 
-    def _tell(self, done: Pass) -> None:
-        """Log the pass, and record an event when something goes, or would."""
+    def _report(self, done: CollectionResult) -> None:
+        """Log the pass, and record an event if something was deleted, or would be."""
         log = self.ctx.log
         if self.settings.dry_run:
-            going = [judgement.candidate for judgement in done.report.of(Verdict.COLLECTABLE)]
+            gone = [
+                assessment.candidate for assessment in done.survey.of(GarbageVerdict.COLLECTABLE)
+            ]
             reason, what = "WouldCollect", "would be deleted"
-            for judgement in done.report.judgements:
-                log.info("dry run", judgement=str(judgement))
+            for assessment in done.survey.assessments:
+                log.info("dry run", assessment=str(assessment))
         else:
-            going = [*done.deleted]
+            gone = [*done.deleted]
             reason, what = "Collected", "deleted"
-            for candidate in going:
-                log.info("collected", object=str(candidate.place), uid=candidate.uid)
-        log.info("pass done", deleted=len(done.deleted), found=str(done.report))
-        if going:
-            named = ", ".join(str(candidate.place) for candidate in going[:_SHOWN])
-            more = f" and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
+            for candidate in gone:
+                log.info("collected", object=str(candidate.key), uid=candidate.uid)
+        log.info("pass done", deleted=len(done.deleted), found=str(done.survey))
+        if gone:
+            named = ", ".join(str(candidate.key) for candidate in gone[:_SHOWN])
+            more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
             self._event("Normal", reason, f"{what}: {named}{more}")
 
     def _event(self, type_: EventType, reason: str, note: str) -> None:

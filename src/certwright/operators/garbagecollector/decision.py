@@ -1,7 +1,7 @@
-"""Who may be collected: the whole decision, without a cluster.
+"""Which objects may be collected: the whole decision, without a cluster.
 
-An object goes when two passes, a minimum lifetime apart, found that nothing uses it, and a
-last look before the deletion finds the same. One pass alone may come at the wrong moment: when
+An object is deleted when two passes, a minimum lifetime apart, found that nothing uses it, and a
+last check before the deletion finds the same. One pass alone may come at the wrong moment: when
 a Deployment is being recreated, or an old ConfigMap is about to be used again.
 """
 
@@ -17,8 +17,8 @@ from certwright.kube.durations import format_duration
 from certwright.kube.timestamps import format_micro_time
 
 
-class Place(NamedTuple):
-    """Which ConfigMap or Secret is meant."""
+class ObjectKey(NamedTuple):
+    """The kind, namespace and name of a ConfigMap or Secret."""
 
     kind: str
     namespace: str
@@ -32,121 +32,121 @@ class Place(NamedTuple):
 class Candidate:
     """A collectable object, by its metadata alone."""
 
-    place: Place
+    key: ObjectKey
     uid: str
     resource_version: str
     created: datetime
     unused_since: datetime | None = None
-    """When nothing used it for the first time, if that has been noted."""
+    """When a pass first found it unused, as its annotation says."""
     keep: bool = False
-    """Whether somebody asked for it to be kept."""
+    """Whether it is annotated to be kept."""
     deleting: bool = False
 
 
-class Verdict(StrEnum):
-    """What is to be done about an object."""
+class GarbageVerdict(StrEnum):
+    """What becomes of an object."""
 
-    GOING = "going"
-    """Somebody has deleted it already."""
+    DELETING = "deleting"
+    """It is being deleted already."""
     KEPT = "kept"
     IN_USE = "in-use"
     YOUNG = "young"
     UNUSED = "unused"
-    """Not used, and not for long enough yet."""
+    """Unused, but not for the minimum lifetime yet."""
     COLLECTABLE = "collectable"
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Assessment:
     """The verdict on one object, and why."""
 
     candidate: Candidate
-    verdict: Verdict
+    verdict: GarbageVerdict
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.candidate.place}: {self.verdict}: {self.reason}"
+        return f"{self.candidate.key}: {self.verdict}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Survey:
     """The verdicts of one pass, in the order of kind, namespace and name."""
 
-    judgements: tuple[Judgement, ...]
+    assessments: tuple[Assessment, ...]
 
-    def of(self, verdict: Verdict) -> tuple[Judgement, ...]:
+    def of(self, verdict: GarbageVerdict) -> tuple[Assessment, ...]:
         """Return the objects with a verdict."""
-        return tuple(one for one in self.judgements if one.verdict is verdict)
+        return tuple(one for one in self.assessments if one.verdict is verdict)
 
-    def counts(self) -> dict[Verdict, int]:
+    def counts(self) -> dict[GarbageVerdict, int]:
         """Return how many objects have each verdict."""
-        found = Counter(one.verdict for one in self.judgements)
-        return {verdict: found[verdict] for verdict in Verdict}
+        found = Counter(one.verdict for one in self.assessments)
+        return {verdict: found[verdict] for verdict in GarbageVerdict}
 
     def __str__(self) -> str:
-        said = [f"{count} {verdict}" for verdict, count in self.counts().items() if count]
-        return ", ".join(said) or "nothing to collect"
+        counts = [f"{count} {verdict}" for verdict, count in self.counts().items() if count]
+        return ", ".join(counts) or "nothing to collect"
 
 
-def judge_all(
+def assess_all(
     candidates: Iterable[Candidate],
-    users: Mapping[Place, str],
+    users: Mapping[ObjectKey, str],
     now: datetime,
     minimum_lifetime: timedelta,
-) -> Report:
-    """Judge all candidates; *users* says for each place that is used, by whom."""
-    judged = (judge(one, users.get(one.place), now, minimum_lifetime) for one in candidates)
-    return Report(tuple(sorted(judged, key=lambda one: one.candidate.place)))
+) -> Survey:
+    """Assess all candidates; *users* maps each object in use to an object that uses it."""
+    judged = (assess(one, users.get(one.key), now, minimum_lifetime) for one in candidates)
+    return Survey(tuple(sorted(judged, key=lambda one: one.candidate.key)))
 
 
-def judge(
+def assess(
     candidate: Candidate, user: str | None, now: datetime, minimum_lifetime: timedelta
-) -> Judgement:
-    """Judge one candidate."""
+) -> Assessment:
+    """Assess one candidate."""
 
-    def verdict(found: Verdict, reason: str) -> Judgement:
-        return Judgement(candidate, found, reason)
+    def verdict(found: GarbageVerdict, reason: str) -> Assessment:
+        return Assessment(candidate, found, reason)
 
     if candidate.deleting:
-        return verdict(Verdict.GOING, "it is being deleted")
+        return verdict(GarbageVerdict.DELETING, "it is being deleted")
     if candidate.keep:
-        return verdict(Verdict.KEPT, "it is annotated to be kept")
+        return verdict(GarbageVerdict.KEPT, "it is annotated to be kept")
     if user is not None:
-        return verdict(Verdict.IN_USE, f"{user} uses it")
+        return verdict(GarbageVerdict.IN_USE, f"{user} uses it")
     lifetime = format_duration(minimum_lifetime)
     if now - candidate.created < minimum_lifetime:
-        return verdict(Verdict.YOUNG, f"nothing uses it, and it is younger than {lifetime}")
+        return verdict(GarbageVerdict.YOUNG, f"nothing uses it, and it is younger than {lifetime}")
     since = candidate.unused_since
     if minimum_lifetime:
         if since is None or since > now:
-            return verdict(Verdict.UNUSED, "nothing uses it, which is noted now")
+            return verdict(GarbageVerdict.UNUSED, "nothing uses it, which is noted now")
         if now - since < minimum_lifetime:
             return verdict(
-                Verdict.UNUSED,
+                GarbageVerdict.UNUSED,
                 f"nothing uses it since {format_micro_time(since)}; it goes {lifetime} later",
             )
-    return verdict(Verdict.COLLECTABLE, "nothing uses it")
+    return verdict(GarbageVerdict.COLLECTABLE, "nothing uses it")
 
 
-def needs_mark(judgement: Judgement, now: datetime) -> bool:
-    """Tell whether it is to be noted that nothing uses the object."""
-    since = judgement.candidate.unused_since
-    return judgement.verdict is Verdict.UNUSED and (since is None or since > now)
+def needs_mark(assessment: Assessment, now: datetime) -> bool:
+    """Return whether to annotate the object as unused."""
+    since = assessment.candidate.unused_since
+    return assessment.verdict is GarbageVerdict.UNUSED and (since is None or since > now)
 
 
-def needs_unmark(judgement: Judgement) -> bool:
-    """Tell whether such a note is wrong by now: it would cost the object its second chance."""
+def needs_unmark(assessment: Assessment) -> bool:
+    """Return whether that annotation is outdated: the next pass could delete the object for it."""
     return (
-        judgement.verdict in {Verdict.IN_USE, Verdict.KEPT}
-        and judgement.candidate.unused_since is not None
+        assessment.verdict in {GarbageVerdict.IN_USE, GarbageVerdict.KEPT}
+        and assessment.candidate.unused_since is not None
     )
 
 
-def confirmed(first: Report, second: Report) -> tuple[Candidate, ...]:
-    """Return what both looks found collectable and unchanged."""
-    before = {one.candidate.uid: one.candidate for one in first.of(Verdict.COLLECTABLE)}
+def confirmed(first: Survey, second: Survey) -> tuple[Candidate, ...]:
+    """Return what both passes found collectable and unchanged."""
+    before = {one.candidate.uid: one.candidate for one in first.of(GarbageVerdict.COLLECTABLE)}
     return tuple(
         one.candidate
-        for one in second.of(Verdict.COLLECTABLE)
+        for one in second.of(GarbageVerdict.COLLECTABLE)
         if before.get(one.candidate.uid) == one.candidate
     )

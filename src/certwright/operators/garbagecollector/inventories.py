@@ -1,6 +1,6 @@
-"""What ManagedResources keep: in use, whether anything refers to it or not.
+"""What ManagedResources keep counts as used, whether anything refers to it or not.
 
-The operator would bring back what is deleted, for the collector to delete it again.
+The operator would restore what the collector deletes, and the collector would delete it again.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -14,38 +14,38 @@ from certwright.client import Client, Selection
 from certwright.kube import JsonObject, Key, NotFound, key_of
 from certwright.kube.kinds import ConfigMap
 from certwright.managed.shards import read_companion
-from certwright.operators.garbagecollector.decision import Place
+from certwright.operators.garbagecollector.decision import ObjectKey
 
 
-async def inventories(client: Client, namespaces: tuple[str, ...] = ()) -> Mapping[Place, str]:
-    """Return what the ManagedResources of a cluster keep, and which of them does.
+async def inventories(client: Client, namespaces: tuple[str, ...] = ()) -> Mapping[ObjectKey, str]:
+    """Return what the ManagedResources of a cluster keep, each with the ManagedResource.
 
     Raises:
         ApiError, TransportError: they cannot be read.
         ValueError: part of an inventory is missing.
     """
-    users: dict[Place, str] = {}
+    users: dict[ObjectKey, str] = {}
     for namespace in namespaces or ("",):
         try:
             async for page in client.pages(ManagedResource, Selection(namespace)):
                 for item in page.items:
                     obj: JsonObject = orjson.loads(memoryview(item))
-                    async for place in kept_by(client, obj):
-                        users.setdefault(place, f"ManagedResource {key_of(obj)}")
+                    async for key in kept_by(client, obj):
+                        users.setdefault(key, f"ManagedResource {key_of(obj)}")
         except NotFound:
-            continue  # the kind is not there, and so are none of them
+            continue  # this cluster does not have the kind
     return users
 
 
-async def kept_by(client: Client, managed_resource: JsonObject) -> AsyncGenerator[Place, None]:
+async def kept_by(client: Client, managed_resource: JsonObject) -> AsyncGenerator[ObjectKey, None]:
     """Yield what one ManagedResource keeps; parts of its inventory may be in ConfigMaps.
 
     Raises:
         ValueError: such a ConfigMap is missing, or cannot be read.
     """
     status: JsonObject = managed_resource.get("status") or {}
-    for place in (*_listed(status), *_intended(managed_resource)):
-        yield place
+    for listed in (*_listed(status), *_intended(managed_resource)):
+        yield listed
     for reference in status.get("inventoryRefs") or ():
         if reference.get("obsolete"):
             continue
@@ -55,18 +55,18 @@ async def kept_by(client: Client, managed_resource: JsonObject) -> AsyncGenerato
         except NotFound:
             companion = None
         for entry in read_companion(key, companion):
-            yield Place(entry.kind, entry.namespace, entry.name)
+            yield ObjectKey(entry.kind, entry.namespace, entry.name)
 
 
-def _listed(status: JsonObject) -> Iterator[Place]:
+def _listed(status: JsonObject) -> Iterator[ObjectKey]:
     for entry in status.get("resources") or ():
         if entry.get("apiVersion") == "v1":
             kind, name = entry.get("kind") or "", entry.get("name") or ""
-            yield Place(kind, entry.get("namespace") or "", name)
+            yield ObjectKey(kind, entry.get("namespace") or "", name)
 
 
-def _intended(managed_resource: JsonObject) -> Iterator[Place]:
-    """Yield the inventory that is written before the first object is, and counts until then."""
+def _intended(managed_resource: JsonObject) -> Iterator[ObjectKey]:
+    """Yield the inventory that is written before the first pass; later ones replace it."""
     status = managed_resource.get("status") or {}
     if status.get("resources") or status.get("secretsDataChecksum"):
         return
@@ -74,14 +74,14 @@ def _intended(managed_resource: JsonObject) -> Iterator[Place]:
     for text in _texts(annotations.get(INTENT)):
         match text.split("/"):
             case ["v1", kind, namespace, name]:
-                yield Place(kind, namespace, name)
+                yield ObjectKey(kind, namespace, name)
 
 
 def _texts(value: Any) -> Iterator[str]:
     try:
         found = orjson.loads(value or "[]")
     except orjson.JSONDecodeError:
-        return  # written by hand; the status will say what is kept
+        return  # edited by hand; the status lists what is kept
     for text in found if isinstance(found, list) else ():
         if isinstance(text, str):
             yield text

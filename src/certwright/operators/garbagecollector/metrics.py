@@ -1,10 +1,10 @@
-"""Numbers about the garbage collector."""
+"""Metrics of the garbage collector."""
 
 from datetime import datetime
 from typing import Final
 
-from certwright.operators.garbagecollector.collect import Pass
-from certwright.operators.garbagecollector.decision import Verdict
+from certwright.operators.garbagecollector.collect import CollectionResult
+from certwright.operators.garbagecollector.decision import GarbageVerdict
 from certwright.runtime import Metrics
 
 _PREFIX: Final = "certwright_garbage_collector_"
@@ -18,21 +18,21 @@ class GarbageMetrics:
             f"{_PREFIX}deleted_total", "Objects that were collected", ["kind"]
         )
         self._failures = metrics.counter(
-            f"{_PREFIX}failures_total", "Objects that could not be deleted or noted as unused"
+            f"{_PREFIX}failures_total", "Objects that could not be deleted or annotated as unused"
         )
         objects = metrics.gauge(
             f"{_PREFIX}objects", "Collectable objects of the last pass by verdict", ["verdict"]
         )
-        self._objects = {verdict: objects.labels(verdict.value) for verdict in Verdict}
+        self._objects = {verdict: objects.labels(verdict.value) for verdict in GarbageVerdict}
         self._last = metrics.gauge(
-            f"{_PREFIX}last_pass_timestamp_seconds", "When a pass last came to its end"
+            f"{_PREFIX}last_pass_timestamp_seconds", "When a pass last ended"
         )
 
-    def passed(self, done: Pass, now: datetime) -> None:
-        """Count a pass that came to its end."""
+    def passed(self, done: CollectionResult, now: datetime) -> None:
+        """Count a pass that ended."""
         for candidate in done.deleted:
-            self._deleted.labels(candidate.place.kind).inc()
+            self._deleted.labels(candidate.key.kind).inc()
         self._failures.inc(len(done.failures))
-        for verdict, count in done.report.counts().items():
+        for verdict, count in done.survey.counts().items():
             self._objects[verdict].set(count)
         self._last.set(now.timestamp())

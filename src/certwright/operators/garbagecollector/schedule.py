@@ -1,7 +1,7 @@
-"""When the next pass is due: remembered in a Lease, so that restarts do not bring it forward.
+"""When the next pass is due: stored in a Lease, so that restarts do not bring it forward.
 
-The Lease is written before a pass begins. A process that crashes in the middle of it, and
-again and again, so makes no more passes than one that runs through.
+The Lease is written before a pass begins, so a process that crashes in every pass makes no more
+passes than one that does not.
 """
 
 import math
@@ -21,10 +21,10 @@ RETRY: Final = timedelta(minutes=1)
 
 
 def due_in(lease: Mapping[str, Any] | None, now: datetime, period: timedelta) -> timedelta:
-    """Return how long to wait for the next pass; nothing when it is due.
+    """Return how long to wait for the next pass; zero when it is due.
 
-    Never more than the period, which may have been made shorter. A last pass that lies more
-    than a period ahead was noted by a clock that has been set back, and counts for nothing.
+    Never more than the period, which may have been made shorter. A last pass more than a period
+    in the future was written by a clock that has been set back since, and is ignored.
     """
     spec = (lease or {}).get("spec") or {}
     try:
@@ -38,7 +38,7 @@ def due_in(lease: Mapping[str, Any] | None, now: datetime, period: timedelta) ->
 
 
 def lease_of(home: Key, now: datetime, wait: timedelta) -> JsonObject:
-    """Return the Lease that says that a pass begins *now* and the next one comes after *wait*."""
+    """Return the Lease of a pass that begins *now*, with the next one due after *wait*."""
     return {
         "apiVersion": Lease.api_version,
         "kind": Lease.kind,

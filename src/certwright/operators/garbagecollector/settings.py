@@ -12,11 +12,11 @@ DEFAULT_HOME: Final = Key("kube-system", "certwright-garbage-collector")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class CollectorSettings:
     """What is collected, how often, and how carefully."""
 
     enabled: bool = False
-    """While it is, other controllers leave collectable objects alone."""
+    """While it is, other controllers do not delete collectable objects."""
     period: timedelta = DEFAULT_PERIOD
     """The time between two passes, restarts or not."""
     minimum_lifetime: timedelta = DEFAULT_LIFETIME
@@ -27,7 +27,7 @@ class Settings:
     further_kinds: tuple[Resource, ...] = ()
     """Kinds whose objects use ConfigMaps and Secrets, besides those that are known."""
     dry_run: bool = False
-    """Report what would be deleted, and delete and mark nothing."""
+    """Report what would be deleted; delete and annotate nothing."""
     home: Key = DEFAULT_HOME
     """The Lease that remembers the last pass."""
 

@@ -1,13 +1,13 @@
 """Everything collectable and everything that uses it, as of one moment.
 
-All lists of a look are asked for at the same resourceVersion, which counts through all kinds of
-a cluster. Otherwise a reference could be missed that moves between two objects: from one that
-is listed late and already without it to one that was listed early and did not have it yet.
+All lists are requested at the same resourceVersion, which counts through all kinds of a cluster.
+Otherwise a reference could be missed that moves between two objects: from one that is listed late
+and already without it to one that was listed early and did not have it yet.
 
 Nothing is cached between passes. A pass per hour costs a few lists; watching every pod of a
-cluster for that would cost memory and CPU all the time, and what is read from a cache may be
-old, of all things where being right matters. Candidates are read by metadata only, so the
-contents of Secrets are never in memory, and pages are forgotten once their references are noted.
+cluster would cost memory and CPU all the time, and a cache may be stale just when it matters.
+Candidates are read by metadata only, so the contents of Secrets are never in memory, and pages
+are dropped once their references are noted.
 """
 
 from collections.abc import AsyncGenerator, Iterable
@@ -23,9 +23,9 @@ from certwright.api.resourcekeys import KEEP_OBJECT, truthy
 from certwright.client import Client, Selection
 from certwright.kube import Gone, JsonObject, NotFound, Resource, key_of, kinds, parse_time
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, references_in, uses_of
-from certwright.operators.garbagecollector.decision import Candidate, Place
+from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
 from certwright.operators.garbagecollector.inventories import kept_by
-from certwright.operators.garbagecollector.settings import Settings
+from certwright.operators.garbagecollector.settings import CollectorSettings
 
 PAGE: Final = 250
 """Objects per page: a few milliseconds of work between two turns of the event loop."""
@@ -39,47 +39,51 @@ USERS: Final = (
     kinds.ControllerRevision, kinds.Job, kinds.CronJob, kinds.Ingress,
     PROMETHEUS, ManagedResource.resource,
 )  # fmt: skip
-"""Whose objects use ConfigMaps and Secrets. Old ReplicaSets and ControllerRevisions count: one
-may roll back to them."""
+"""Whose objects use ConfigMaps and Secrets. Old ReplicaSets and ControllerRevisions count: a
+rollback may need them."""
 
 _ALWAYS_SERVED: Final = {"", "apps", "batch"}
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """What one look saw."""
+    """What the lists of one moment contain."""
 
     candidates: list[Candidate] = field(default_factory=list)
-    users: dict[Place, str] = field(default_factory=dict)
-    """Who uses a candidate: the first that was found."""
+    users: dict[ObjectKey, str] = field(default_factory=dict)
+    """What uses a candidate: the first object that was found."""
     revision: str = ""
 
 
-async def look(client: Client, settings: Settings, namespaces: tuple[str, ...] = ()) -> Snapshot:
-    """Read candidates and their users, in some namespaces or wherever is collected.
+async def take_snapshot(
+    client: Client, settings: CollectorSettings, namespaces: tuple[str, ...] = ()
+) -> Snapshot:
+    """List candidates and their users, in some namespaces or in all that are configured.
 
-    Starts over once when the server forgets the moment in between.
+    Starts over once when the server has compacted the resourceVersion in between.
 
     Raises:
         ApiError, TransportError: something could not be read. Kinds the server does not serve
-            have no objects; of those every server serves, this too is an error.
+            have no objects, unless they are kinds that every server serves.
         ValueError: part of the inventory of a ManagedResource is missing.
     """
     try:
-        return await _look(client, settings, namespaces)
+        return await _take_snapshot(client, settings, namespaces)
     except Gone:
-        return await _look(client, settings, namespaces)
+        return await _take_snapshot(client, settings, namespaces)
 
 
-async def _look(client: Client, settings: Settings, namespaces: tuple[str, ...]) -> Snapshot:
+async def _take_snapshot(
+    client: Client, settings: CollectorSettings, namespaces: tuple[str, ...]
+) -> Snapshot:
     scope = namespaces or settings.namespaces or ("",)
     everywhere = settings.namespaces or ("",)
     snapshot = Snapshot()
     for resource in COLLECTED:
         async for item in _items(client, resource, scope, snapshot, f"{COLLECTABLE}=true"):
             snapshot.candidates.append(candidate_of(resource.kind, item))
-    places = {candidate.place for candidate in snapshot.candidates}
-    if not places:
+    keys = {candidate.key for candidate in snapshot.candidates}
+    if not keys:
         return snapshot
     for resource in (*USERS, *settings.further_kinds):
         # The inventory of a ManagedResource reaches beyond its namespace.
@@ -87,10 +91,10 @@ async def _look(client: Client, settings: Settings, namespaces: tuple[str, ...])
         try:
             async for item in _items(client, resource, where, snapshot):
                 obj: JsonObject = orjson.loads(memoryview(item))
-                note_uses(snapshot.users, places, resource, obj)
+                note_uses(snapshot.users, keys, resource, obj)
                 if resource == ManagedResource.resource:
-                    async for place in kept_by(client, obj):
-                        snapshot.users.setdefault(place, user_name(resource, obj))
+                    async for key in kept_by(client, obj):
+                        snapshot.users.setdefault(key, user_name(resource, obj))
         except NotFound:
             if resource.group in _ALWAYS_SERVED:
                 raise
@@ -121,22 +125,22 @@ async def _items(
 
 
 def note_uses(
-    users: dict[Place, str], places: set[Place], resource: Resource, obj: JsonObject
+    users: dict[ObjectKey, str], keys: set[ObjectKey], resource: Resource, obj: JsonObject
 ) -> None:
-    """Note which of the places an object uses."""
+    """Enter an object as the user of those *keys* that it refers to."""
     metadata: JsonObject = obj["metadata"]
     # Servers leave these two out of the items of a list.
     typed = {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
     used = {
-        Place(reference.kind, metadata.get("namespace") or "", reference.name)
+        ObjectKey(reference.kind, metadata.get("namespace") or "", reference.name)
         for reference in references_in(metadata.get("annotations")) | uses_of(typed)
     }
-    for place in used & places:
-        users.setdefault(place, user_name(resource, obj))
+    for key in used & keys:
+        users.setdefault(key, user_name(resource, obj))
 
 
 def user_name(resource: Resource, obj: JsonObject) -> str:
-    """Return how an object is called in a report."""
+    """Return the name of an object in a reason."""
     return f"{resource.kind} {key_of(obj)}"
 
 
@@ -161,7 +165,7 @@ def candidate_of(kind: str, item: msgspec.Raw | bytes) -> Candidate:
     """Return a candidate from the metadata of an object."""
     metadata = _DECODER.decode(item).metadata
     return Candidate(
-        place=Place(kind, metadata.namespace, metadata.name),
+        key=ObjectKey(kind, metadata.namespace, metadata.name),
         uid=metadata.uid,
         resource_version=metadata.resource_version,
         created=metadata.creation_timestamp,
@@ -175,4 +179,4 @@ def _instant(text: str | None) -> datetime | None:
     try:
         return parse_time(text) if text else None
     except ValueError:
-        return None  # written by hand: it is noted anew
+        return None  # edited by hand: it is written anew

@@ -13,7 +13,7 @@ from certwright.cli.resourcemanager.run import addresses_of, load
 from certwright.client import Client
 from certwright.kube import crd_manifest
 from certwright.kube.kinds import ConfigMap, Deployment
-from certwright.operators.garbagecollector import Settings, garbage_collector
+from certwright.operators.garbagecollector import CollectorSettings, garbage_collector
 from certwright.operators.managedresource import load_with_flags, resource_operator
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit import EmbeddedCluster
@@ -88,7 +88,7 @@ async def test_its_roles_are_enough_and_no_watch_is_refused(embedded_cluster, ma
         await install(cluster, manifests)
         await declare(cluster)
         async with Client(Acting(cluster._transport()), clock=cluster.clock) as client:
-            at_once = Settings(enabled=True, minimum_lifetime=timedelta())
+            at_once = CollectorSettings(enabled=True, minimum_lifetime=timedelta())
             manager = Manager(
                 client,
                 [resource_operator(configured(manifests)), garbage_collector(at_once)],

@@ -21,7 +21,7 @@ from certwright.kube import format_time
 from certwright.kube.patches import apply_merge_patch
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, annotations_for
 from certwright.managed.usage import Reference
-from certwright.operators.garbagecollector import Settings, collect
+from certwright.operators.garbagecollector import CollectorSettings, collect
 from certwright.operators.garbagecollector.collect import FIELD_MANAGER
 
 LIFETIME = timedelta(minutes=10)
@@ -241,7 +241,7 @@ async def live(seed: int, passes: int, lifetime: timedelta, owner_type: type[Own
     world = World(rng)
     owners = [owner_type(world, f"c{number}") for number in range(8)]
     client = Client(world, clock=world)
-    settings = Settings(enabled=True, minimum_lifetime=lifetime)
+    settings = CollectorSettings(enabled=True, minimum_lifetime=lifetime)
     seen = Counter()
 
     def between() -> None:

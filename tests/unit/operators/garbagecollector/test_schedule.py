@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certwright.kube import Key
-from certwright.operators.garbagecollector import Settings
+from certwright.operators.garbagecollector import CollectorSettings
 from certwright.operators.garbagecollector.schedule import due_in, lease_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -50,7 +50,7 @@ def test_a_lease_lasts_a_second_at_least():
 
 def test_settings_that_make_no_sense():
     with pytest.raises(ValueError, match="period"):
-        Settings(period=timedelta())
+        CollectorSettings(period=timedelta())
     with pytest.raises(ValueError, match="lifetime"):
-        Settings(minimum_lifetime=timedelta(seconds=-1))
-    assert Settings(minimum_lifetime=timedelta()).minimum_lifetime == timedelta()
+        CollectorSettings(minimum_lifetime=timedelta(seconds=-1))
+    assert CollectorSettings(minimum_lifetime=timedelta()).minimum_lifetime == timedelta()

@@ -7,16 +7,16 @@ import pytest
 
 from certwright.kube.kinds import ConfigMap, Pod
 from certwright.managed import UNUSED_SINCE
-from certwright.operators.garbagecollector import Candidate, Place
+from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
 from certwright.operators.garbagecollector.inventories import kept_by
 from certwright.operators.garbagecollector.snapshot import candidate_of, note_uses
 
-PLACE = Place("Secret", "ns", "s")
+KEY = ObjectKey("Secret", "ns", "s")
 
 
-def users(resource, obj, *places):
+def users(resource, obj, *keys):
     found = {}
-    note_uses(found, {PLACE, *places}, resource, obj)
+    note_uses(found, {KEY, *keys}, resource, obj)
     return found
 
 
@@ -25,31 +25,31 @@ def test_annotations_and_structure_both_count():
     annotated = {"metadata": {"namespace": "ns", "name": "p", "annotations": annotations}}
     spec = {"initContainers": [{"envFrom": [{"secretRef": {"name": "s"}}]}]}
     using = {"metadata": {"namespace": "ns", "name": "p"}, "spec": spec}
-    assert users(Pod, annotated) == users(Pod, using) == {PLACE: "Pod ns/p"}
+    assert users(Pod, annotated) == users(Pod, using) == {KEY: "Pod ns/p"}
     elsewhere = {**using, "metadata": {"namespace": "other", "name": "p"}}
     assert users(Pod, elsewhere) == {}
 
 
 def test_only_candidates_are_noted_and_the_first_user_stays():
-    found = {PLACE: "Pod ns/first"}
+    found = {KEY: "Pod ns/first"}
     spec = {"imagePullSecrets": [{"name": "s"}, {"name": "another"}]}
-    note_uses(found, {PLACE}, Pod, {"metadata": {"namespace": "ns", "name": "p"}, "spec": spec})
-    assert found == {PLACE: "Pod ns/first"}
+    note_uses(found, {KEY}, Pod, {"metadata": {"namespace": "ns", "name": "p"}, "spec": spec})
+    assert found == {KEY: "Pod ns/first"}
 
 
 async def kept(**managed):
     obj = {"metadata": {"namespace": "elsewhere", "name": "mr"}, **managed}
-    return [place async for place in kept_by(None, obj)]
+    return [key async for key in kept_by(None, obj)]
 
 
 async def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace():
     entry = {"apiVersion": "v1", "kind": "Secret", "namespace": "ns", "name": "s"}
-    assert await kept(status={"resources": [entry, {**entry, "apiVersion": "apps/v1"}]}) == [PLACE]
+    assert await kept(status={"resources": [entry, {**entry, "apiVersion": "apps/v1"}]}) == [KEY]
     annotations = {"resources.certwright.dev/intent": '["v1/Secret/ns/s", "apps/v1/X/ns/s"]'}
     metadata = {"namespace": "elsewhere", "name": "mr", "annotations": annotations}
-    assert await kept(metadata=metadata) == [PLACE]
+    assert await kept(metadata=metadata) == [KEY]
     assert await kept(metadata=metadata, status={"secretsDataChecksum": "x"}) == []
-    assert await kept(metadata=metadata, status={"conditions": []}) == [PLACE]
+    assert await kept(metadata=metadata, status={"conditions": []}) == [KEY]
 
 
 @pytest.mark.parametrize("intent", ["no json", "{}", "[1]", '["v1/Secret/ns"]'])
@@ -73,7 +73,7 @@ def test_a_candidate_is_its_metadata():
         },
     }
     assert candidate_of(ConfigMap.kind, orjson.dumps({"metadata": metadata})) == Candidate(
-        Place("ConfigMap", "ns", "c"),
+        ObjectKey("ConfigMap", "ns", "c"),
         "u",
         "7",
         datetime(2026, 1, 1, tzinfo=UTC),

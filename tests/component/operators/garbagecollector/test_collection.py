@@ -14,9 +14,9 @@ from certwright.kube.kinds import ConfigMap, Event, Lease, Pod, Secret
 from certwright.managed import COLLECTABLE, UNUSED_SINCE, annotations_for
 from certwright.managed.usage import Reference
 from certwright.operators.garbagecollector import (
+    CollectorSettings,
     GarbageMetrics,
-    Settings,
-    Verdict,
+    GarbageVerdict,
     collect,
     garbage_collector,
     survey,
@@ -61,7 +61,7 @@ PROMETHEUS = {
 }
 
 
-def quick(cluster: Cluster, **changes) -> Settings:
+def quick(cluster: Cluster, **changes) -> CollectorSettings:
     """Everything of the test's namespace in one pass."""
     given = {
         "enabled": True,
@@ -69,7 +69,7 @@ def quick(cluster: Cluster, **changes) -> Settings:
         "namespaces": (cluster.namespace,),
         "home": Key(cluster.namespace, "gc"),
     }
-    return Settings(**given | changes)
+    return CollectorSettings(**given | changes)
 
 
 def pod(name: str, **spec) -> dict:
@@ -108,7 +108,7 @@ async def test_young_objects_stay(cluster: Cluster) -> None:
     assert await left(cluster) == {"young"}
     assert calls.by_verb["delete"] == 0
     report = await survey(cluster.client, settings, cluster.clock)
-    assert report.counts()[Verdict.YOUNG] == 1
+    assert report.counts()[GarbageVerdict.YOUNG] == 1
 
 
 @pytest.mark.scenario("MR-83")
@@ -259,7 +259,7 @@ async def test_what_is_used_without_annotations_stays(cluster: Cluster) -> None:
     await cluster.settle(garbage_collector(settings))
     assert await left(cluster) == {*names}
     report = await survey(cluster.client, settings, cluster.clock)
-    said = {one.candidate.place.name: one.reason for one in report.judgements}
+    said = {one.candidate.key.name: one.reason for one in report.assessments}
     assert said["init"] == f"Pod {cluster.namespace}/p uses it"
 
 
@@ -371,7 +371,7 @@ async def test_nothing_is_deleted_when_something_cannot_be_listed(cluster: Clust
         await collect(target, settings, cluster.clock)
     assert await left(cluster) == {"c"}
     done = await collect(target, settings, cluster.clock)
-    assert [candidate.place.name for candidate in done.deleted] == ["c"]
+    assert [candidate.key.name for candidate in done.deleted] == ["c"]
     assert await left(cluster) == set()
 
 
@@ -409,7 +409,7 @@ async def test_what_is_used_after_the_first_look_stays(cluster: Cluster) -> None
     target = meddled(cluster, "list", Pod, second)
     done = await collect(target, settings, cluster.clock)
     assert looks == 1
-    assert done.report.counts()[Verdict.COLLECTABLE] == 1, "the first look is of one moment"
+    assert done.survey.counts()[GarbageVerdict.COLLECTABLE] == 1, "the first look is of one moment"
     assert done.deleted == ()
     assert await left(cluster) == {"c"}
 
@@ -479,7 +479,7 @@ async def test_a_dry_run_says_what_would_go_and_why(cluster: Cluster) -> None:
     [event] = [e for e in await cluster.list(Event) if e["regarding"]["kind"] == Lease.kind]
     assert event["note"] == f"would be deleted: ConfigMap {cluster.namespace}/unused"
     report = await survey(cluster.client, settings, cluster.clock)
-    assert [str(judgement) for judgement in report.judgements] == [
+    assert [str(assessment) for assessment in report.assessments] == [
         f"ConfigMap {cluster.namespace}/unused: collectable: nothing uses it",
         f"ConfigMap {cluster.namespace}/used: in-use: Pod {cluster.namespace}/p uses it",
     ]

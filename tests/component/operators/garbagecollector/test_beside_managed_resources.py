@@ -16,7 +16,7 @@ from certwright.managed import (
     make_unique,
     wait_until_healthy,
 )
-from certwright.operators.garbagecollector import Settings, Verdict, collect, survey
+from certwright.operators.garbagecollector import CollectorSettings, GarbageVerdict, collect, survey
 from certwright.operators.managedresource.configuration import (
     ClientConnection,
     Configuration,
@@ -56,8 +56,10 @@ def placed(cluster: Cluster, obj: JsonObject) -> JsonObject:
     return {**obj, "metadata": {**obj["metadata"], "namespace": cluster.namespace}}
 
 
-def quick(cluster: Cluster) -> Settings:
-    return Settings(enabled=True, minimum_lifetime=timedelta(), namespaces=(cluster.namespace,))
+def quick(cluster: Cluster) -> CollectorSettings:
+    return CollectorSettings(
+        enabled=True, minimum_lifetime=timedelta(), namespaces=(cluster.namespace,)
+    )
 
 
 async def names(cluster: Cluster, kind) -> set[str]:
@@ -86,10 +88,10 @@ async def test_what_leaves_its_managed_resource_is_collected_once_it_is_unused(
         await names(cluster, ConfigMap) - {blue}
     )
     done = await collect(cluster.client, quick(cluster), cluster.clock)
-    assert [candidate.place.name for candidate in done.deleted] == [first]
+    assert [candidate.key.name for candidate in done.deleted] == [first]
     await cluster.delete(Deployment, "user")
     done = await collect(cluster.client, quick(cluster), cluster.clock)
-    assert [candidate.place.name for candidate in done.deleted] == [blue]
+    assert [candidate.key.name for candidate in done.deleted] == [blue]
     await cluster.settle()
     assert len(await names(cluster, ConfigMap)) == 1, "the operator does not bring it back"
 
@@ -102,8 +104,8 @@ async def test_what_is_kept_is_not_collected_though_nothing_refers_to_it(cluster
     await cluster.settle(operator(cluster))
     await wait_until_healthy(cluster.client, declaration.key, rolled_out=True)
     report = await survey(cluster.client, quick(cluster), cluster.clock)
-    assert report.counts()[Verdict.IN_USE] == 2  # and the Secret
+    assert report.counts()[GarbageVerdict.IN_USE] == 2  # and the Secret
     await delete(cluster.client, declaration.key)
     await cluster.settle()
     report = await survey(cluster.client, quick(cluster), cluster.clock)
-    assert [judgement.verdict for judgement in report.judgements] == [Verdict.COLLECTABLE]
+    assert [assessment.verdict for assessment in report.assessments] == [GarbageVerdict.COLLECTABLE]
