@@ -1,7 +1,7 @@
-"""Where the token stands in a Secret, and what the Secret looks like with a new one.
+"""Where the token is in a Secret, and the data of the Secret with a new one.
 
 ``data.token``, or the user of the current context in ``data.kubeconfig`` if there is one. With
-`Wish.inject_ca_bundle` the authority of the target's API server goes beside it:
+`TokenRequest.inject_ca_bundle` the authority of the target's API server goes beside it:
 ``data["bundle.crt"]``, or the cluster of the current context.
 """
 
@@ -25,16 +25,16 @@ CA_BUNDLE: Final = "bundle.crt"
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
-    """What is handed out. The repr shows nothing of it."""
+class SecretContents:
+    """What is stored in a Secret. The repr does not show it."""
 
     token: str = field(repr=False)
     ca_bundle: bytes | None = field(default=None, repr=False)
-    """PEM; None when nobody asked for it."""
+    """PEM; None if it was not asked for."""
 
 
 def held_token(secret: JsonObject) -> str:
-    """Return the token a Secret holds; empty if there is none, or none that can be read."""
+    """Return the token a Secret holds; empty if there is none that can be read."""
     data = secret.get("data") or {}
     try:
         if KUBECONFIG in data:
@@ -45,7 +45,7 @@ def held_token(secret: JsonObject) -> str:
 
 
 def holds_ca_bundle(secret: JsonObject, ca_bundle: bytes) -> bool:
-    """Say whether a Secret holds this authority where it should."""
+    """Return whether a Secret holds this authority where it should."""
     data = secret.get("data") or {}
     wanted = base64.b64encode(ca_bundle).decode()
     try:
@@ -56,8 +56,8 @@ def holds_ca_bundle(secret: JsonObject, ca_bundle: bytes) -> bool:
     return bool(data.get(CA_BUNDLE) == wanted)
 
 
-def filled(template: Mapping[str, str], credentials: Credentials) -> dict[str, str]:
-    """Return the ``data`` keys that carry the credentials, as base64.
+def filled(template: Mapping[str, str], contents: SecretContents) -> dict[str, str]:
+    """Return the ``data`` keys that hold token and authority, as base64.
 
     *template* is the ``data`` of the Secret that asks: its kubeconfig, if it has one, is what
     gets filled in.
@@ -65,15 +65,15 @@ def filled(template: Mapping[str, str], credentials: Credentials) -> dict[str, s
     Raises:
         KubeconfigError: the kubeconfig has no place for them.
     """
-    bundle = credentials.ca_bundle
+    bundle = contents.ca_bundle
     if KUBECONFIG in template:
         try:
             text = _text(template[KUBECONFIG])
         except (UnicodeDecodeError, binascii.Error):
             raise KubeconfigError("data.kubeconfig is not UTF-8; replace it") from None
         encoded = None if bundle is None else base64.b64encode(bundle).decode()
-        return {KUBECONFIG: _base64(with_token(text, credentials.token, encoded).encode())}
-    keys = {TOKEN: _base64(credentials.token.encode())}
+        return {KUBECONFIG: _base64(with_token(text, contents.token, encoded).encode())}
+    keys = {TOKEN: _base64(contents.token.encode())}
     return keys if bundle is None else {**keys, CA_BUNDLE: _base64(bundle)}
 
 

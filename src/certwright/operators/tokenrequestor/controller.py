@@ -1,13 +1,13 @@
-"""The token requestor: Secrets that ask for a ServiceAccount's token get one, and keep it fresh.
+"""The token requestor: keeps a valid token of a ServiceAccount in each Secret that asks for one.
 
-A Secret says by its annotations (see `wishes`) of which ServiceAccount of the target cluster it
-wants tokens. The ServiceAccount is kept as long as anybody asks for it, the token is renewed
-well before it expires, and at once when the API server no longer accepts it.
+The annotations of a Secret (see `request`) name the ServiceAccount of the target cluster. The
+ServiceAccount is kept as long as a Secret asks for it; the token is renewed well before it
+expires, and at once when the API server no longer accepts it.
 
-Whether a token is due stands in the Secret's annotation, whether it is valid the API server
-says, and the rest is in the stores. So a restart changes nothing, and neither does a crash at any
-point: at worst a token is requested twice. Only a token that could not be stored yet is
-remembered, for the next try.
+An annotation of the Secret holds the time of renewal, the API server decides whether a token is
+valid, and the rest is in the stores. So a restart changes nothing, and neither does a crash at
+any point: at worst a token is requested twice. Only a token that could not be stored yet is
+kept in memory, for the next try.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from certwright.kube.ownership import project
 from certwright.operators.tokenrequestor.contents import (
     CA_BUNDLE,
     TOKEN,
-    Credentials,
+    SecretContents,
     filled,
     held_token,
     holds_ca_bundle,
@@ -39,40 +39,40 @@ from certwright.operators.tokenrequestor.request import (
     PURPOSE,
     RENEW_TIMESTAMP,
     TOKEN_REQUESTOR,
-    Wish,
-    WishError,
+    TokenRequest,
+    TokenRequestError,
     account_of,
-    read_wish,
+    read_request,
 )
-from certwright.operators.tokenrequestor.target import FIELD_MANAGER, IssuedToken, Target
+from certwright.operators.tokenrequestor.target import FIELD_MANAGER, IssuedToken, TokenTarget
 from certwright.runtime import DONE, Context, Effect, Entry, Outcome, Rng, TerminalError, again
 
 FINALIZER: Final = "resources.gardener.cloud/tokenrequestor-controller"
 BY_ACCOUNT: Final = "account"
 
 
-class Cause(StrEnum):
+class RequestCause(StrEnum):
     """Why a token is requested."""
 
     DUE = "due"
-    """There is none yet, or its time has come."""
+    """There is none yet, or it is time to renew it."""
     UNUSABLE = "unusable"
-    """It is not where it should be, or opens nothing."""
+    """It is not where it should be, or the API server does not accept it."""
 
 
 class TokenRequestor:
     """Reconciles one Secret of the source cluster at a time.
 
-    *namespace* is where it looks for Secrets, everywhere if empty; *ca_bundle* gives the
-    authority of the target's API server, as PEM; *count* is told why each token was requested.
+    *namespace* limits it to the Secrets there, all if empty; *ca_bundle* returns the authority of
+    the target's API server as PEM; *count* is called with the cause of each token request.
     """
 
     def __init__(
         self,
-        target: Target,
+        target: TokenTarget,
         rng: Rng,
         ca_bundle: Callable[[], bytes],
-        count: Callable[[Cause], None],
+        count: Callable[[RequestCause], None],
         namespace: str = "",
     ) -> None:
         self._target = target
@@ -80,60 +80,62 @@ class TokenRequestor:
         self._rng = rng
         self._ca_bundle = ca_bundle
         self._namespace = namespace
-        self._unstored: dict[Key, tuple[Wish, IssuedToken]] = {}
+        self._unstored: dict[Key, tuple[TokenRequest, IssuedToken]] = {}
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
-        """Make one Secret hold a fresh token, or clean up behind it."""
+        """Make one Secret hold a fresh token, or clean up after it."""
         if self._namespace and key.namespace != self._namespace:
-            return DONE  # something is kept for it too, but not by us
+            return DONE  # another controller handles this namespace
         await self._target.synced()
         secret = ctx.get(Secret, key)
         if secret is None:
-            return await self._abandoned(ctx, key)
+            return await self._unlabelled(ctx, key)
         if "deletionTimestamp" in secret["metadata"]:
             await self._clean_up(ctx, key)
             await ctx.release(secret, FINALIZER)
             return DONE
         try:
-            wish = read_wish(_annotations(secret))
-            left = await self._serve(ctx, secret, key, wish)
-        except (WishError, KubeconfigError) as error:
+            request = read_request(_annotations(secret))
+            left = await self._keep_token(ctx, secret, key, request)
+        except (TokenRequestError, KubeconfigError) as error:
             raise TerminalError(str(error)) from error
-        await self._clean_up(ctx, key, wish)
+        await self._clean_up(ctx, key, request)
         return again(after=left)
 
-    async def _serve(self, ctx: Context, secret: JsonObject, key: Key, wish: Wish) -> timedelta:
-        """Give a Secret what it asks for; return how long that lasts."""
-        bundle = self._bundle(wish)
-        filled(secret.get("data") or {}, Credentials("", bundle))  # or there is no place for it
+    async def _keep_token(
+        self, ctx: Context, secret: JsonObject, key: Key, request: TokenRequest
+    ) -> timedelta:
+        """Make a Secret hold what it asks for; return the time until the renewal."""
+        bundle = self._bundle(request)
+        filled(secret.get("data") or {}, SecretContents("", bundle))  # raises if there is no place
         held = await ctx.hold(secret, FINALIZER)
-        existence = _Existence(ctx, secret, proven=held is Effect.WRITTEN)
-        await self._keep_account(ctx, wish.account, existence)
+        existence = _Existence(ctx, secret, confirmed=held is Effect.WRITTEN)
+        await self._keep_account(ctx, request.account, existence)
         left = until_renewal(_annotations(secret).get(RENEW_TIMESTAMP), ctx.clock.now())
-        if left is not None and await self._is_usable(secret, key, wish, bundle):
+        if left is not None and await self._is_usable(secret, key, request, bundle):
             return left
-        self._count(Cause.DUE if left is None else Cause.UNUSABLE)
-        if wish.target is not None and self._target.find(Secret, wish.target) is None:
-            await existence.prove()
-        return await self._renew(ctx, secret, key, wish, bundle)
+        self._count(RequestCause.DUE if left is None else RequestCause.UNUSABLE)
+        if request.target is not None and self._target.find(Secret, request.target) is None:
+            await existence.confirm()
+        return await self._renew(ctx, secret, key, request, bundle)
 
-    def _bundle(self, wish: Wish) -> bytes | None:
-        if not wish.inject_ca_bundle:
+    def _bundle(self, request: TokenRequest) -> bytes | None:
+        if not request.inject_ca_bundle:
             return None
         if bundle := self._ca_bundle():
             return bundle
-        raise WishError(
+        raise TokenRequestError(
             "the authority of the target cluster is not known, so it cannot be injected; name it"
             " in the target's kubeconfig (certificate-authority-data)"
         )
 
     async def _is_usable(
-        self, secret: JsonObject, key: Key, wish: Wish, bundle: bytes | None
+        self, secret: JsonObject, key: Key, request: TokenRequest, bundle: bytes | None
     ) -> bool:
-        """Say whether the token is where it should be and opens what it should."""
+        """Return whether the token is where it should be and the API server accepts it."""
         holder: JsonObject | None = secret
-        if wish.target is not None:
-            entry = self._target.find(Secret, wish.target)
+        if request.target is not None:
+            entry = self._target.find(Secret, request.target)
             ours = entry is not None and key in requesters(entry.annotations)
             holder = entry.obj() if entry is not None and ours else None
         token = held_token(holder) if holder is not None else ""
@@ -141,19 +143,26 @@ class TokenRequestor:
             return False
         if bundle is not None and not holds_ca_bundle(holder, bundle):
             return False
-        return await self._target.accepts(token, wish.account)
+        return await self._target.accepts(token, request.account)
 
     async def _renew(
-        self, ctx: Context, secret: JsonObject, key: Key, wish: Wish, bundle: bytes | None
+        self,
+        ctx: Context,
+        secret: JsonObject,
+        key: Key,
+        request: TokenRequest,
+        bundle: bytes | None,
     ) -> timedelta:
         """Request a token and store it together with the time of its renewal."""
-        issued = await self._token(key, wish, ctx.clock.now())
+        issued = await self._token(key, request, ctx.clock.now())
         data = secret.get("data") or {}
-        new = filled(data, Credentials(issued.token, bundle))
+        new = filled(data, SecretContents(issued.token, bundle))
         keys: dict[str, str | None] = {**new}
-        if wish.target is not None:
-            await self._target.apply(Secret, target_secret(wish.target, key, new))
-            keys = {name: None for name in (TOKEN, CA_BUNDLE) if name in data}  # of earlier times
+        if request.target is not None:
+            await self._target.apply(Secret, target_secret(request.target, key, new))
+            keys = {
+                name: None for name in (TOKEN, CA_BUNDLE) if name in data
+            }  # from before it named a target Secret
         now = ctx.clock.now()
         due = renew_time(now, issued.expiry, self._rng)
         change: JsonObject = {
@@ -164,53 +173,57 @@ class TokenRequestor:
         del self._unstored[key]
         return due - now
 
-    async def _token(self, key: Key, wish: Wish, now: datetime) -> IssuedToken:
-        """Request a token, unless the one of the last try is still as good as new."""
-        asked, issued = self._unstored.get(key, (None, None))
-        if issued is None or asked != wish or issued.expiry - now < wish.lifetime * RENEW_AFTER:
-            issued = await self._target.request_token(wish.account, wish.lifetime)
-            self._unstored[key] = (wish, issued)
+    async def _token(self, key: Key, request: TokenRequest, now: datetime) -> IssuedToken:
+        """Request a token, unless the one of the last try can still be used."""
+        before, issued = self._unstored.get(key, (None, None))
+        if (
+            issued is None
+            or before != request
+            or issued.expiry - now < request.lifetime * RENEW_AFTER
+        ):
+            issued = await self._target.request_token(request.account, request.lifetime)
+            self._unstored[key] = (request, issued)
         return issued
 
     async def _keep_account(
         self, ctx: Context, account: Key, existence: "_Existence | None" = None
     ) -> None:
-        """Make the ServiceAccount as all who ask for it want it; no call if it is.
+        """Apply the ServiceAccount with the labels that all Secrets ask for; no call if it is so.
 
         It is created only for a Secret that exists.
         """
         entry = self._target.find(ServiceAccount, account)
-        strangers = self._strangers(entry)
-        labels = _own_labels(entry) if strangers and entry is not None else {}
-        desired = account_object(account, _wishes(ctx, account), strangers, labels)
+        others = self._other_requesters(entry)
+        labels = _own_labels(entry) if others and entry is not None else {}
+        desired = account_object(account, _requests(ctx, account), others, labels)
         if entry is not None and _is_current(entry, desired):
             return
         if entry is None and existence is not None:
-            await existence.prove()
+            await existence.confirm()
         await self._target.apply(ServiceAccount, desired)
 
-    def _strangers(self, entry: Entry | None) -> list[Key]:
-        """Return who else a ServiceAccount is kept for, in namespaces not looked at here."""
+    def _other_requesters(self, entry: Entry | None) -> list[Key]:
+        """Return the Secrets of other namespaces that a ServiceAccount is kept for."""
         if entry is None or not self._namespace:
             return []
         return [key for key in requesters(entry.annotations) if key.namespace != self._namespace]
 
-    async def _clean_up(self, ctx: Context, key: Key, wish: Wish | None = None) -> None:
-        """Remove what is kept for a Secret and no longer wished for."""
+    async def _clean_up(self, ctx: Context, key: Key, request: TokenRequest | None = None) -> None:
+        """Delete what is kept for a Secret and no longer asked for."""
         self._unstored.pop(key, None)
         for entry in self._target.kept_for(ServiceAccount, key):
-            if wish is not None and entry.key == wish.account:
+            if request is not None and entry.key == request.account:
                 continue
-            if _wishes(ctx, entry.key) or self._strangers(entry):
+            if _requests(ctx, entry.key) or self._other_requesters(entry):
                 await self._keep_account(ctx, entry.key)
             else:
                 await self._target.delete(ServiceAccount, entry)
         for entry in self._target.kept_for(Secret, key):
-            if wish is None or entry.key != wish.target:
+            if request is None or entry.key != request.target:
                 await self._target.delete(Secret, entry)
 
-    async def _abandoned(self, ctx: Context, key: Key) -> Outcome:
-        """Clean up behind a Secret that exists and is no longer labelled: nobody else would."""
+    async def _unlabelled(self, ctx: Context, key: Key) -> Outcome:
+        """Clean up after a Secret that exists and has lost its label."""
         try:
             secret = await ctx.client.get(Secret, key)
         except NotFound:
@@ -219,7 +232,7 @@ class TokenRequestor:
         metadata = secret["metadata"]
         asks = (metadata.get("labels") or {}).get(PURPOSE) == TOKEN_REQUESTOR
         if asks or FINALIZER not in metadata.get("finalizers", ()):
-            return DONE  # it is another instance's, or nobody's
+            return DONE  # another instance handles it, or it asks for nothing
         await self._clean_up(ctx, key)
         finalizers = [name for name in metadata["finalizers"] if name != FINALIZER]
         exactly = {name: metadata[name] for name in ("uid", "resourceVersion")}
@@ -228,24 +241,24 @@ class TokenRequestor:
 
 
 class _Existence:
-    """Whether a Secret still exists, which is made sure of before anything is created for it.
+    """Whether a Secret still exists, to be confirmed before anything is created for it.
 
-    The stores of a process that just started may show the past: a Secret that is gone, and
-    behind which a process before this one has cleaned up already.
+    The stores of a process that just started may be stale, and show a Secret that is gone and
+    that an earlier process has cleaned up after.
     """
 
-    def __init__(self, ctx: Context, secret: JsonObject, *, proven: bool) -> None:
+    def __init__(self, ctx: Context, secret: JsonObject, *, confirmed: bool) -> None:
         self._ctx = ctx
         self._secret = secret
-        self._proven = proven
+        self._confirmed = confirmed
 
-    async def prove(self) -> None:
-        """Ask once.
+    async def confirm(self) -> None:
+        """Read the Secret from the API server, once.
 
         Raises:
             Conflict: it is gone or being deleted.
         """
-        if self._proven:
+        if self._confirmed:
             return
         key = key_of(self._secret)
         try:
@@ -253,8 +266,10 @@ class _Existence:
         except NotFound:
             live = {}
         if live.get("uid") != self._secret["metadata"]["uid"] or "deletionTimestamp" in live:
-            raise Conflict(f"Secret {key} is gone or being deleted; that has not arrived here yet")
-        self._proven = True
+            raise Conflict(
+                f"Secret {key} is gone or being deleted; the cache has not seen that yet"
+            )
+        self._confirmed = True
 
 
 def by_account(entry: Entry) -> tuple[Key, ...]:
@@ -263,15 +278,15 @@ def by_account(entry: Entry) -> tuple[Key, ...]:
     return () if account is None else (account,)
 
 
-def _wishes(ctx: Context, account: Key) -> dict[Key, Wish]:
-    """Return who asks for tokens of a ServiceAccount, and how."""
+def _requests(ctx: Context, account: Key) -> dict[Key, TokenRequest]:
+    """Return the Secrets that ask for tokens of a ServiceAccount, each with its request."""
     found = {}
     for entry in ctx.store(Secret).by_index(BY_ACCOUNT, account):
         if not entry.meta.deleting:
             try:
-                found[entry.key] = read_wish(entry.annotations)
-            except WishError:
-                continue  # it gets nothing, and is told so
+                found[entry.key] = read_request(entry.annotations)
+            except TokenRequestError:
+                continue  # its own pass reports the error
     return found
 
 

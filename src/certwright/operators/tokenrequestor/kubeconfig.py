@@ -50,7 +50,7 @@ def with_token(text: str, token: str, ca_bundle: str | None = None) -> str:
     if ca_bundle is not None:
         cluster = _current(config, "cluster")
         cluster["certificate-authority-data"] = ca_bundle
-        cluster.pop("certificate-authority", None)  # the file of another machine
+        cluster.pop("certificate-authority", None)  # a path on another machine
     return yaml.dump(config, Dumper=_Dumper, sort_keys=False, width=2**30)
 
 
@@ -93,7 +93,7 @@ def _entry(config: JsonObject, what: str, name: str) -> JsonObject:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes YAML that every reader understands alike: in doubt, text stands in quotes."""
+    """Writes YAML that every reader understands alike: in doubt, it quotes text."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> Any:

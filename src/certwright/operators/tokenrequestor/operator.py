@@ -7,12 +7,12 @@ from certwright.client import Client
 from certwright.kube.kinds import Secret, ServiceAccount, TokenReview
 from certwright.operators.tokenrequestor.controller import (
     BY_ACCOUNT,
-    Cause,
+    RequestCause,
     TokenRequestor,
     by_account,
 )
 from certwright.operators.tokenrequestor.request import selector
-from certwright.operators.tokenrequestor.target import FIELD_MANAGER, Target
+from certwright.operators.tokenrequestor.target import FIELD_MANAGER, TokenTarget
 from certwright.runtime import Cache, Channel, Controller, Operator, Part, Site, allow, select
 
 REQUESTS: Final = "certwright_token_requests_total"
@@ -34,10 +34,10 @@ def token_requestor(
 ) -> Operator:
     """Return the operator that keeps tokens of *target* in the Secrets that ask for them.
 
-    *target* is the cluster the tokens open, by default the one the Secrets are in.
+    *target* is the cluster the tokens are for, by default the one the Secrets are in.
     *resource_class* limits it to the Secrets that name this class, *namespaces* to some of the
-    source's. *ca_bundle* gives the authority of the target's API server as PEM, for those who
-    ask for it; nobody gets any by default.
+    source's. *ca_bundle* returns the authority of the target's API server as PEM, for Secrets
+    that ask for it.
     """
 
     def build(site: Site) -> Iterator[Part]:
@@ -47,13 +47,13 @@ def token_requestor(
         yield cache
         requests = site.metrics.counter(REQUESTS, "Tokens requested, and why", ["cause"])
 
-        def count(cause: Cause) -> None:
+        def count(cause: RequestCause) -> None:
             requests.labels(cause.value).inc()
 
         for namespace in namespaces or [""]:
             wake = Channel()
             requestor = TokenRequestor(
-                Target(client, cache, wake), site.rng, ca_bundle, count, namespace
+                TokenTarget(client, cache, wake), site.rng, ca_bundle, count, namespace
             )
             yield Controller(
                 select(

@@ -1,7 +1,7 @@
 """What a Secret asks for: a token of which ServiceAccount, for how long, and where to put it.
 
 Users write it as annotations. Everything is checked before anything is done, and all mistakes
-are told at once, each with the annotation it stands in.
+are reported at once, each with its annotation.
 """
 
 from collections.abc import Mapping
@@ -45,12 +45,12 @@ LONGEST_LIFETIME: Final = timedelta(seconds=2**32)
 _TRUTHY: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 
-class WishError(ValueError):
-    """The annotations of a Secret make no sense; the message says what to change."""
+class TokenRequestError(ValueError):
+    """The annotations of a Secret are not valid; the message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TokenRequest:
     """What one Secret asks for."""
 
     account: Key
@@ -59,23 +59,23 @@ class Wish:
     lifetime: timedelta = DEFAULT_LIFETIME
     inject_ca_bundle: bool = False
     target: Key | None = None
-    """The Secret in the target cluster that gets the token; None: the one that asks."""
+    """The Secret in the target cluster that gets the token; None for the one that asks."""
 
 
 def selector(resource_class: str = "") -> str:
     """Return the label selector of the Secrets an instance is responsible for.
 
-    One without a class looks after all of them, whatever class they name.
+    An instance without a class handles all of them, whatever class they name.
     """
     wanted = f"{PURPOSE}={TOKEN_REQUESTOR}"
     return f"{wanted},{CLASS}={resource_class}" if resource_class else wanted
 
 
-def read_wish(annotations: Mapping[str, str]) -> Wish:
+def read_request(annotations: Mapping[str, str]) -> TokenRequest:
     """Read what a Secret asks for.
 
     Raises:
-        WishError: with every mistake there is.
+        TokenRequestError: with every mistake there is.
     """
     problems: list[str] = []
     account = _object(annotations, ACCOUNT_NAME, ACCOUNT_NAMESPACE, problems)
@@ -85,12 +85,14 @@ def read_wish(annotations: Mapping[str, str]) -> Wish:
     labels = _labels(annotations.get(ACCOUNT_LABELS, ""), problems)
     lifetime = _lifetime(annotations.get(EXPIRATION, ""), problems)
     if problems:
-        raise WishError("; ".join(problems))
-    return Wish(account, labels, lifetime, annotations.get(INJECT_CA_BUNDLE) in _TRUTHY, target)
+        raise TokenRequestError("; ".join(problems))
+    return TokenRequest(
+        account, labels, lifetime, annotations.get(INJECT_CA_BUNDLE) in _TRUTHY, target
+    )
 
 
 def account_of(annotations: Mapping[str, str]) -> Key | None:
-    """Return which ServiceAccount a Secret asks for, or None when it does not say."""
+    """Return which ServiceAccount a Secret asks for, or None if it names none."""
     name, namespace = annotations.get(ACCOUNT_NAME), annotations.get(ACCOUNT_NAMESPACE)
     return Key(namespace, name) if name and namespace else None
 
@@ -116,7 +118,7 @@ def _labels(text: str, problems: list[str]) -> dict[str, str]:
         labels = None
     if not isinstance(labels, dict) or not all(isinstance(v, str) for v in labels.values()):
         problems.append(
-            f"annotation {ACCOUNT_LABELS} is no JSON object of texts;"
+            f"annotation {ACCOUNT_LABELS} is not a JSON object of texts;"
             ' write it like {"app":"web","tier":"front"}'
         )
         return {}

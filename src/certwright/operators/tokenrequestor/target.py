@@ -1,4 +1,4 @@
-"""The target cluster as the token requestor sees it: what it keeps there, and its tokens."""
+"""The target cluster: what the token requestor keeps there, and its tokens."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +26,8 @@ class IssuedToken:
     expiry: datetime
 
 
-class Target:
-    """Reads from stores, writes through the client, and wakes those whose objects changed.
+class TokenTarget:
+    """Reads from stores, writes through the client, and requeues Secrets whose objects changed.
 
     Only what carries our label is watched.
     """
@@ -44,7 +44,7 @@ class Target:
             handle.listen(self._on_change)
 
     async def synced(self) -> None:
-        """Return as soon as everything that is kept is known."""
+        """Return as soon as the stores are filled."""
         for handle in self._handles.values():
             await handle.synced()
 
@@ -52,15 +52,15 @@ class Target:
         """Return an object that is kept."""
         return self._handles[kind].store.get(key)
 
-    def kept_for(self, kind: Resource, asker: Key) -> Sequence[Entry]:
+    def kept_for(self, kind: Resource, requester: Key) -> Sequence[Entry]:
         """Return what is kept for a Secret."""
-        return self._handles[kind].store.by_index(_BY_REQUESTER, asker)
+        return self._handles[kind].store.by_index(_BY_REQUESTER, requester)
 
     async def apply(self, kind: Resource, desired: JsonObject) -> None:
-        """Make the target hold this object, and know it from now on.
+        """Apply an object to the target, and enter the result into the store.
 
         Raises:
-            Conflict: the one the store shows is gone; it is not created again by mistake.
+            Conflict: the object in the store is gone; it is not created again by mistake.
         """
         key = key_of(desired)
         seen = self.find(kind, key)
@@ -74,7 +74,7 @@ class Target:
         self._cache.note_write(kind, orjson.dumps(stored))
 
     async def delete(self, kind: Resource, entry: Entry) -> None:
-        """Delete exactly what was seen; what is gone already is fine.
+        """Delete exactly this version of an object; one that is gone already is fine.
 
         Raises:
             Conflict: it changed since.
@@ -95,7 +95,7 @@ class Target:
             self._cache.note_delete(kind, entry.key, entry.uid)
 
     async def _refresh(self, kind: Resource, key: Key) -> None:
-        """Put the store right about an object, instead of waiting for an event about it."""
+        """Read an object into the store, instead of waiting for its event."""
         try:
             live = await self._client.get(kind, key)
         except NotFound:
@@ -108,7 +108,7 @@ class Target:
         """Let the API server issue a token of a ServiceAccount.
 
         Raises:
-            NotFound: there is no such account, whatever the store says; now it does not either.
+            NotFound: there is no such account; the store is corrected.
         """
         spec = {"expirationSeconds": int(lifetime.total_seconds())}
         try:
@@ -123,10 +123,10 @@ class Target:
         return IssuedToken(status["token"], parse_time(status["expirationTimestamp"]))
 
     async def accepts(self, token: str, account: Key) -> bool:
-        """Ask the API server whether a token is valid and stands for this ServiceAccount.
+        """Return whether the API server accepts a token as one of this ServiceAccount.
 
-        The uid counts, not only the name: a server may take a token for valid for some seconds
-        after its account was deleted, though another of that name is there by now.
+        The uid counts, not only the name: a server may accept a token for some seconds after its
+        account was deleted, though another of that name exists by now.
         """
         review: JsonObject = {
             "apiVersion": TokenReview.api_version,
@@ -138,7 +138,7 @@ class Target:
         wanted = f"system:serviceaccount:{account.namespace}:{account.name}"
         if not status.get("authenticated") or user.get("username") != wanted:
             return False
-        if self._uid(account) != user.get("uid"):  # one of the two is of yesterday
+        if self._uid(account) != user.get("uid"):  # one of the two is outdated
             await self._refresh(ServiceAccount, account)
         return self._uid(account) == user.get("uid")
 
@@ -148,8 +148,8 @@ class Target:
 
     def _on_change(self, old: Entry | None, new: Entry | None) -> None:
         for entry in (old, new):
-            for asker in requesters(entry.annotations) if entry is not None else ():
-                self._wake.send(asker)
+            for requester in requesters(entry.annotations) if entry is not None else ():
+                self._wake.send(requester)
 
 
 def _requesters(entry: Entry) -> Iterable[Key]:

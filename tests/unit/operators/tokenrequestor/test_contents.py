@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 import pytest
 
 from certwright.operators.tokenrequestor.contents import (
-    Credentials,
+    SecretContents,
     filled,
     held_token,
     holds_ca_bundle,
@@ -30,13 +30,13 @@ def secret(**data):
 
 def test_a_token_of_its_own():
     assert held_token(secret(token="t")) == "t"
-    assert filled({}, Credentials("t")) == {"token": encoded("t")}
+    assert filled({}, SecretContents("t")) == {"token": encoded("t")}
 
 
 def test_a_token_in_a_kubeconfig_wins():
     both = secret(token="t", kubeconfig=CONFIG)
     assert held_token(both) == "held"
-    keys = filled(both["data"], Credentials("new", b"CA"))
+    keys = filled(both["data"], SecretContents("new", b"CA"))
     assert keys.keys() == {"kubeconfig"}
     assert held_token({"data": keys}) == "new"
     assert holds_ca_bundle({"data": keys}, b"CA")
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_no_token(held):
 
 
 def test_the_authority_stands_beside_the_token():
-    keys = filled({}, Credentials("t", b"CA"))
+    keys = filled({}, SecretContents("t", b"CA"))
     assert b64decode(keys["bundle.crt"]) == b"CA"
     assert holds_ca_bundle({"data": keys}, b"CA")
     assert not holds_ca_bundle({"data": keys}, b"other")
@@ -68,8 +68,8 @@ def test_the_authority_stands_beside_the_token():
 
 def test_a_kubeconfig_that_is_no_text_is_refused():
     with pytest.raises(KubeconfigError, match="not UTF-8"):
-        filled({"kubeconfig": b64encode(b"\xff").decode()}, Credentials("t"))
+        filled({"kubeconfig": b64encode(b"\xff").decode()}, SecretContents("t"))
 
 
 def test_credentials_do_not_show_themselves():
-    assert "secret" not in repr(Credentials("secret", b"secret"))
+    assert "secret" not in repr(SecretContents("secret", b"secret"))

@@ -10,14 +10,14 @@ from certwright.operators.tokenrequestor.objects import (
     requesters,
     target_secret,
 )
-from certwright.operators.tokenrequestor.request import Wish
+from certwright.operators.tokenrequestor.request import TokenRequest
 
 ACCOUNT = Key("kube-system", "web")
 A, B = Key("ns", "a"), Key("ns", "b")
 
 
 def test_an_account_for_one():
-    assert account_object(ACCOUNT, {A: Wish(ACCOUNT, {"app": "web"})}) == {
+    assert account_object(ACCOUNT, {A: TokenRequest(ACCOUNT, {"app": "web"})}) == {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
         "metadata": {
@@ -31,22 +31,22 @@ def test_an_account_for_one():
 
 
 def test_an_account_for_several_is_the_same_in_any_order():
-    wishes = {B: Wish(ACCOUNT, {"x": "b", "b": ""}), A: Wish(ACCOUNT, {"x": "a"})}
-    made = account_object(ACCOUNT, wishes)
-    assert made == account_object(ACCOUNT, dict(reversed(wishes.items())))
+    requests = {B: TokenRequest(ACCOUNT, {"x": "b", "b": ""}), A: TokenRequest(ACCOUNT, {"x": "a"})}
+    made = account_object(ACCOUNT, requests)
+    assert made == account_object(ACCOUNT, dict(reversed(requests.items())))
     assert made["metadata"]["labels"] == {"x": "a", "b": "", MARK: "true"}
     assert requesters(made["metadata"]["annotations"]) == [A, B]
 
 
-def test_strangers_keep_their_place_and_their_labels():
+def test_other_requesters_keep_their_entry_and_their_labels():
     other = Key("elsewhere", "o")
-    made = account_object(ACCOUNT, {A: Wish(ACCOUNT, {"x": "a"})}, [other], {"x": "o"})
+    made = account_object(ACCOUNT, {A: TokenRequest(ACCOUNT, {"x": "a"})}, [other], {"x": "o"})
     assert requesters(made["metadata"]["annotations"]) == [other, A]
     assert made["metadata"]["labels"]["x"] == "o"
 
 
 def test_nobody_takes_the_mark_away():
-    made = account_object(ACCOUNT, {A: Wish(ACCOUNT, {MARK: "false"})})
+    made = account_object(ACCOUNT, {A: TokenRequest(ACCOUNT, {MARK: "false"})})
     assert made["metadata"]["labels"] == {MARK: "true"}
 
 
@@ -57,6 +57,6 @@ def test_a_secret_in_the_target():
 
 
 @pytest.mark.parametrize("text", ["", ",", "a", "/a", "a/", "a/b/c"])
-def test_askers_that_cannot_be_read_are_nobody(text):
+def test_requesters_that_cannot_be_read_are_left_out(text):
     assert requesters({REQUESTED_BY: text}) == []
     assert requesters({}) == []

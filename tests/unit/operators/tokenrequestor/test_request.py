@@ -13,10 +13,10 @@ from certwright.operators.tokenrequestor.request import (
     INJECT_CA_BUNDLE,
     TARGET_NAME,
     TARGET_NAMESPACE,
-    Wish,
-    WishError,
+    TokenRequest,
+    TokenRequestError,
     account_of,
-    read_wish,
+    read_request,
     selector,
 )
 
@@ -24,12 +24,12 @@ ACCOUNT = {ACCOUNT_NAME: "web", ACCOUNT_NAMESPACE: "kube-system"}
 
 
 def test_a_name_and_a_namespace_are_enough():
-    assert read_wish(ACCOUNT) == Wish(Key("kube-system", "web"))
-    assert read_wish(ACCOUNT).lifetime == timedelta(hours=12)
+    assert read_request(ACCOUNT) == TokenRequest(Key("kube-system", "web"))
+    assert read_request(ACCOUNT).lifetime == timedelta(hours=12)
 
 
 def test_everything_else_is_optional():
-    wish = read_wish(
+    request = read_request(
         ACCOUNT
         | {
             ACCOUNT_LABELS: '{"app":"web","tier":""}',
@@ -39,7 +39,7 @@ def test_everything_else_is_optional():
             TARGET_NAMESPACE: "apps",
         }
     )
-    assert wish == Wish(
+    assert request == TokenRequest(
         Key("kube-system", "web"),
         {"app": "web", "tier": ""},
         timedelta(minutes=90),
@@ -50,7 +50,7 @@ def test_everything_else_is_optional():
 
 @pytest.mark.parametrize(("text", "meant"), [("1", True), ("T", True), ("yes", False), ("", False)])
 def test_the_bundle_is_injected_for_truthy_values_only(text, meant):
-    assert read_wish(ACCOUNT | {INJECT_CA_BUNDLE: text}).inject_ca_bundle is meant
+    assert read_request(ACCOUNT | {INJECT_CA_BUNDLE: text}).inject_ca_bundle is meant
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_the_bundle_is_injected_for_truthy_values_only(text, meant):
         ({ACCOUNT_NAME: "web"}, f"{ACCOUNT_NAMESPACE} is missing"),
         (ACCOUNT | {ACCOUNT_NAME: "Web"}, f"{ACCOUNT_NAME} is 'Web'"),
         (ACCOUNT | {ACCOUNT_NAMESPACE: "a.b"}, f"{ACCOUNT_NAMESPACE} is 'a.b'"),
-        (ACCOUNT | {ACCOUNT_LABELS: "app=web"}, "no JSON object of texts"),
-        (ACCOUNT | {ACCOUNT_LABELS: '["app"]'}, "no JSON object of texts"),
-        (ACCOUNT | {ACCOUNT_LABELS: '{"a":1}'}, "no JSON object of texts"),
+        (ACCOUNT | {ACCOUNT_LABELS: "app=web"}, "not a JSON object of texts"),
+        (ACCOUNT | {ACCOUNT_LABELS: '["app"]'}, "not a JSON object of texts"),
+        (ACCOUNT | {ACCOUNT_LABELS: '{"a":1}'}, "not a JSON object of texts"),
         (ACCOUNT | {ACCOUNT_LABELS: '{"a b":"c"}'}, "label 'a b'"),
         (ACCOUNT | {ACCOUNT_LABELS: '{"a":"-"}'}, "label 'a'"),
         (ACCOUNT | {EXPIRATION: "soon"}, f"{EXPIRATION}: 'soon' is not a duration"),
@@ -74,20 +74,20 @@ def test_the_bundle_is_injected_for_truthy_values_only(text, meant):
     ],
 )
 def test_mistakes_are_named(annotations, complaint):
-    with pytest.raises(WishError) as refused:
-        read_wish(annotations)
+    with pytest.raises(TokenRequestError) as refused:
+        read_request(annotations)
     assert complaint in str(refused.value)
 
 
 def test_all_mistakes_are_named_at_once():
-    with pytest.raises(WishError) as refused:
-        read_wish({ACCOUNT_LABELS: "x", EXPIRATION: "x"})
+    with pytest.raises(TokenRequestError) as refused:
+        read_request({ACCOUNT_LABELS: "x", EXPIRATION: "x"})
     assert str(refused.value).count("annotation") == 4
 
 
 @pytest.mark.parametrize("lifetime", ["10m", "24h", "4294967296s"])
 def test_lifetimes_up_to_the_bounds(lifetime):
-    read_wish(ACCOUNT | {EXPIRATION: lifetime})
+    read_request(ACCOUNT | {EXPIRATION: lifetime})
 
 
 def test_the_account_is_known_even_of_a_wish_that_is_wrong():
