@@ -28,7 +28,7 @@ from certwright.kube import Condition, find_condition
 from certwright.kube.kinds import Event
 from certwright.testkit import Cluster
 
-INSTALL = "apt-get install pebble golang-cfssl softhsm2"
+INSTALL = "`make test-tools` installs pebble, golang-cfssl and softhsm2"
 PATIENCE = 20.0
 
 

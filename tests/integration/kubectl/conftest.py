@@ -21,7 +21,6 @@ from certwright.testkit.actors import workload_controllers
 from certwright.testkit.controlplane import AssetsMissing, find_assets
 from certwright.testkit.controlplane.build import kubernetes_version
 
-NO_KUBECTL = "no kubectl: `make test-real` builds one, or put one into PATH"
 SECONDS = 30
 MANIFESTS = Path(__file__).parent / "manifests"
 
@@ -110,24 +109,40 @@ def running(kubeconfig: Path, *, embedded: bool) -> Iterator[None]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
-def binary() -> str:
+def version_of(binary: Path | str) -> str:
+    """Return the version a kubectl reports, such as ``1.36.3``; empty if it does not run."""
+    asked = [str(binary), "version", "--client", "--output=json"]
+    try:
+        done = subprocess.run(asked, capture_output=True, check=True, timeout=SECONDS)
+        return str(json.loads(done.stdout)["clientVersion"]["gitVersion"]).removeprefix("v")
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
+        return ""
+
+
+def candidates() -> list[str]:
+    """Return the kubectl that was built or named, and the one in PATH."""
     try:
         assets = find_assets()
     except AssetsMissing:  # an incomplete KUBEBUILDER_ASSETS: not our business here
         assets = None
-    found = str(assets.kubectl) if assets else shutil.which("kubectl")
-    if found is None:
-        pytest.skip(NO_KUBECTL)
-    return found
+    built = str(assets.kubectl) if assets else None
+    return [found for found in (built, shutil.which("kubectl")) if found]
 
 
 @pytest.fixture(scope="session")
-def is_pinned(binary) -> bool:
+def binary() -> str:
+    """Return a kubectl of the minor version that is pinned: others print and read otherwise."""
+    minor = kubernetes_version().rpartition(".")[0]
+    for found in candidates():
+        if version_of(found).startswith(f"{minor}."):
+            return found
+    pytest.skip(f"no kubectl {minor}: `make test-real` builds it, or put it into PATH")
+
+
+@pytest.fixture(scope="session")
+def is_pinned(binary: str) -> bool:
     """Whether this is the kubectl the transcripts were recorded with."""
-    asked = [binary, "version", "--client", "--output=json"]
-    answer = subprocess.run(asked, capture_output=True, check=True, timeout=SECONDS).stdout
-    return json.loads(answer)["clientVersion"]["gitVersion"] == f"v{kubernetes_version()}"
+    return version_of(binary) == kubernetes_version()
 
 
 @pytest.fixture(scope="session")

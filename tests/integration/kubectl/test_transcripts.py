@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from certwright.testkit.controlplane.build import kubernetes_version
+
 HERE = Path(__file__).parent
 TRANSCRIPTS = sorted((HERE / "transcripts").glob("*.txt"))
 PROMPT = "$ "
@@ -68,7 +70,7 @@ def converse(kubectl, command: str) -> str:
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_transcript(server, path, request, is_pinned):
     if not is_pinned:
-        pytest.skip("recorded with another kubectl: `make test-real` builds the right one")
+        pytest.skip(f"no kubectl {kubernetes_version()}: `make test-real` builds it")
     kubectl = request.getfixturevalue(server)
     kubectl("create", "namespace", path.stem)
     kubectl = replace(kubectl, namespace=path.stem)

@@ -1,4 +1,4 @@
-"""Manifests mean the same to certwright as to the kubectl of this machine. No server is asked."""
+"""Manifests mean the same to certwright as to kubectl. No server is asked."""
 
 import json
 import random
