@@ -1,12 +1,12 @@
 """ManagedResources under every fault at every point: the same end, and nobody else's object lost.
 
-Each story is what users do; the operator is killed, misled and refused on the way. A bystander
+Each scenario is what users do; the operator is killed, misled and refused on the way. A bystander
 that looks like a managed object and an object that is wanted all the time are watched: the one
 must not be touched, the other not be replaced.
 """
 
 import pytest
-from tests.support.faults.resourcestories import (
+from tests.support.faults.resourcescenarios import (
     GIZMOS,
     HELD,
     LONG,
@@ -45,53 +45,53 @@ from certwright.testkit import (
 )
 
 SEEDS = 63
-"""Of each story; over two thousand together."""
+"""Of each scenario; over two thousand together."""
 
 
 # Stories: what users do. `steady` is wanted from beginning to end.
 
-STORIES = []
+SCENARIOS = []
 
 
-def story(play):
-    """Note a story. Its first step declares at least the ConfigMap ``steady`` by `web`."""
-    STORIES.append(play)
+def scenario(play):
+    """Note a scenario. Its first step declares at least the ConfigMap ``steady`` by `web`."""
+    SCENARIOS.append(play)
     return play
 
 
-@story
+@scenario
 async def create(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
 
 
-@story
+@scenario
 async def change(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady", "two"), config("b"))
 
 
-@story
+@scenario
 async def add(cluster):
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"), config("b"), config("c"))
 
 
-@story
+@scenario
 async def prune(cluster):
     await declare(cluster, "web", config("steady"), config("b"), config("c"))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"))
 
 
-@story
+@scenario
 async def prune_while_starting(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await rewrite(cluster, "web", config("steady"), config("c"))
 
 
-@story
+@scenario
 async def prune_and_add_back(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
@@ -100,7 +100,7 @@ async def prune_and_add_back(cluster):
     await rewrite(cluster, "web", config("steady"), config("b", "two"))
 
 
-@story
+@scenario
 async def delete(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
@@ -108,7 +108,7 @@ async def delete(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def delete_with_secret(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"))
@@ -116,14 +116,14 @@ async def delete_with_secret(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def keep_all(cluster):
     await declare(cluster, "web", config("steady"), keepObjects=True)
     await done(cluster)
     await cluster.delete(MR, "web")
 
 
-@story
+@scenario
 async def keep_one(cluster):
     kept = config("steady", annotations={f"{PREFIX}/keep-object": "true"})
     await declare(cluster, "web", kept, config("b"))
@@ -131,7 +131,7 @@ async def keep_one(cluster):
     await rewrite(cluster, "web", config("c"))
 
 
-@story
+@scenario
 async def drift(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
@@ -139,7 +139,7 @@ async def drift(cluster):
     await cluster.delete(ConfigMap, "b")
 
 
-@story
+@scenario
 async def move(cluster):
     ignored = config("steady", annotations={f"{PREFIX}/mode": "Ignore"})
     await declare(cluster, "web", config("steady"), config("b"))
@@ -149,7 +149,7 @@ async def move(cluster):
     await declare(cluster, "api", config("steady", "two"))
 
 
-@story
+@scenario
 async def take_over(cluster):
     taken = config("steady", "two", annotations={f"{OURS}/take-over": "true"})
     await declare(cluster, "web", config("steady"))
@@ -159,7 +159,7 @@ async def take_over(cluster):
     await rewrite(cluster, "web", config("b"))
 
 
-@story
+@scenario
 async def refused(cluster):
     await declare(cluster, "web", config("steady"))
     await done(cluster)
@@ -168,7 +168,7 @@ async def refused(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def class_change(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), **{"class": "seed"})
@@ -176,7 +176,7 @@ async def class_change(cluster):
     await cluster.patch(MR, "api", {"spec": {"class": "resources"}})
 
 
-@story
+@scenario
 async def recreate(cluster):
     marks = {f"{PREFIX}/delete-on-invalid-update": "true"}
     await declare(cluster, "web", config("steady"), job("run", "one", annotations=marks))
@@ -184,14 +184,14 @@ async def recreate(cluster):
     await rewrite(cluster, "web", config("steady"), job("run", "two", annotations=marks))
 
 
-@story
+@scenario
 async def immutable(cluster):
     await declare(cluster, "web", config("steady"), config("b", immutable=True))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"), config("b", "two", immutable=True))
 
 
-@story
+@scenario
 async def undecodable(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
@@ -200,7 +200,7 @@ async def undecodable(cluster):
     await rewrite(cluster, "web", config("steady", "two"), config("c"))
 
 
-@story
+@scenario
 async def secret_comes_late(cluster):
     await cluster.create(unit("web", "web", "more"))
     await cluster.create(secret("web", config("steady")))
@@ -208,7 +208,7 @@ async def secret_comes_late(cluster):
     await cluster.create(secret("more", config("b")))
 
 
-@story
+@scenario
 async def secret_goes(cluster):
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
@@ -217,21 +217,21 @@ async def secret_goes(cluster):
     await cluster.create(secret("web", config("steady"), config("b")))
 
 
-@story
+@scenario
 async def definition(cluster):
     await declare(cluster, "web", config("steady"), gizmo("a"), GIZMOS)
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"))
 
 
-@story
+@scenario
 async def unknown_kind(cluster):
     await declare(cluster, "web", config("steady"), gizmo("a"))
     await cluster.settle()
     await cluster.install(GIZMOS)
 
 
-@story
+@scenario
 async def ignored(cluster):
     await declare(cluster, "web", config("steady"))
     await done(cluster)
@@ -241,7 +241,7 @@ async def ignored(cluster):
     await annotate(cluster, "web", **{f"{PREFIX}/ignore": None})
 
 
-@story
+@scenario
 async def ensure_exists(cluster):
     once = config("steady", annotations={f"{PREFIX}/mode": "EnsureExists"})
     await declare(cluster, "web", once)
@@ -251,7 +251,7 @@ async def ensure_exists(cluster):
     await rewrite(cluster, "web", once, config("b"))
 
 
-@story
+@scenario
 async def held_back(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
@@ -261,7 +261,7 @@ async def held_back(cluster):
     await cluster.patch(ConfigMap, "b", {"metadata": {"finalizers": None}})
 
 
-@story
+@scenario
 async def wanted_again(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
@@ -272,14 +272,14 @@ async def wanted_again(cluster):
     await cluster.patch(ConfigMap, "b", {"metadata": {"finalizers": None}})
 
 
-@story
+@scenario
 async def depends(cluster):
     await declare(cluster, "api", config("b"), dependsOn=[{"name": "web"}])
     await cluster.settle()
     await declare(cluster, "web", config("steady"))
 
 
-@story
+@scenario
 async def suspended(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
@@ -290,7 +290,7 @@ async def suspended(cluster):
     await cluster.patch(MR, "web", {"spec": {"suspend": None}})
 
 
-@story
+@scenario
 async def mass_deletion(cluster):
     await declare(cluster, "web", config("steady"), *[config(f"m{n}") for n in range(10)])
     await cluster.settle()
@@ -301,14 +301,14 @@ async def mass_deletion(cluster):
     await annotate(cluster, "web", **{f"{OURS}/confirm-prune": "10"})
 
 
-@story
+@scenario
 async def labels(cluster):
     await declare(cluster, "web", config("steady"), injectLabels={"team": "a", "old": "x"})
     await cluster.settle()
     await cluster.patch(MR, "web", {"spec": {"injectLabels": {"team": "b", "old": None}}})
 
 
-@story
+@scenario
 async def forced_pass(cluster):
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
@@ -317,35 +317,35 @@ async def forced_pass(cluster):
 
 # Tortures
 
-each_story = pytest.mark.parametrize("play", STORIES, ids=lambda play: play.__name__)
+each_scenario = pytest.mark.parametrize("play", SCENARIOS, ids=lambda play: play.__name__)
 
 
-@each_story
+@each_scenario
 def test_crashes_at_every_write(play) -> None:
     assert survive(play, crash_after_every_write) >= 8
 
 
-@each_story
+@each_scenario
 def test_views_of_the_past(play) -> None:
     assert survive(play, stale_restart if LONG else restart_into_the_past) >= 4
 
 
-@each_story
+@each_scenario
 def test_every_single_event_dropped(play) -> None:
     assert survive(play, drop_each_event) > 5
 
 
-@each_story
+@each_scenario
 def test_writes_that_are_refused_or_answered_by_nobody(play) -> None:
     survive(play, refuse_every_write if LONG else refuse_in_turn, lose_every_answer, most=8)
 
 
-@pytest.mark.parametrize("play", STORIES if LONG else [drift], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("play", SCENARIOS if LONG else [drift], ids=lambda p: p.__name__)
 def test_watches_and_requests_that_fail(play) -> None:
     survive(play, break_each_watch, fail_every_request, repeat_each_event, delay_each_event)
 
 
-@each_story
+@each_scenario
 def test_storms(play) -> None:
     campaign = simulate(watched(play), operator(), seeds=range(SEEDS), ignore=PASSING)
     assert campaign.crashes > 0

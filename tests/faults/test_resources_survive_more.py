@@ -1,6 +1,6 @@
 """More that users do with ManagedResources, in combinations: several of them, others' objects, ends.
 
-Each story is played under a few faults; a campaign (``--certwright-seeds``) plays it under all.
+Each scenario is played under a few faults; a campaign (``--certwright-seeds``) plays it under all.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from tests.support.faults.resourcestories import (
+from tests.support.faults.resourcescenarios import (
     GIZMOS,
     HELD,
     LONG,
@@ -69,20 +69,20 @@ SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "space"}}
 CLOCKS_ARE_RIGHT = timedelta(hours=3)
 """Longer than clocks are ever set back in a storm."""
 
-STORIES = {}
+SCENARIOS = {}
 
 
-def story(play):
-    """Note a story that only needs the operator."""
-    STORIES[play] = (operator(),)
+def scenario(play):
+    """Note a scenario that only needs the operator."""
+    SCENARIOS[play] = (operator(),)
     return play
 
 
-def story_with(*operators):
-    """Note a story that needs others, too."""
+def scenario_with(*operators):
+    """Note a scenario that needs others, too."""
 
     def note(play):
-        STORIES[play] = operators
+        SCENARIOS[play] = operators
         return play
 
     return note
@@ -111,7 +111,7 @@ def in_space(obj):
 # Inventories
 
 
-@story
+@scenario
 async def inventory_beside(cluster):
     """Somebody deletes the ConfigMap with what of the inventory does not fit."""
     await declare(cluster, "web", config("steady"), *map(large, range(3)))
@@ -125,7 +125,7 @@ async def inventory_beside(cluster):
     await rewrite(cluster, "web", config("steady"))
 
 
-@story
+@scenario
 async def inventory_grows_and_shrinks(cluster):
     await cluster.create(secret("web", config("steady"), large(0), large(1)))
     await cluster.create(secret("more", large(2), large(3)))
@@ -138,7 +138,7 @@ async def inventory_grows_and_shrinks(cluster):
     await rewrite(cluster, "web", config("steady"))
 
 
-@story
+@scenario
 async def large_and_born_again(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", large(0), large(1), large(2))
@@ -151,7 +151,7 @@ async def large_and_born_again(cluster):
 # Objects of others
 
 
-@story
+@scenario
 async def fall_back(cluster):
     await cluster.create(config("b", "theirs"))
     await declare(cluster, "web", config("steady"), config("b", annotations=FALL_BACK))
@@ -161,7 +161,7 @@ async def fall_back(cluster):
     await rewrite(cluster, "web", config("steady"), config("b", "two", annotations=FALL_BACK))
 
 
-@story
+@scenario
 async def fall_back_that_was_never_needed(cluster):
     await cluster.create(config("b", "theirs"))
     await declare(cluster, "web", config("steady"))
@@ -170,7 +170,7 @@ async def fall_back_that_was_never_needed(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def adopted_when_asked(cluster):
     wary = {f"{OURS}/adopt": "IfLabelled"}
     await cluster.create(config("b", "theirs"))
@@ -183,7 +183,7 @@ async def adopted_when_asked(cluster):
     await rewrite(cluster, "web", config("steady"))
 
 
-@story
+@scenario
 async def never_adopted(cluster):
     await cluster.create(config("b", "theirs"))
     await declare(cluster, "web", config("steady"))
@@ -193,7 +193,7 @@ async def never_adopted(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def marks_removed(cluster):
     """Somebody takes the labels and annotations off; somebody else writes another owner."""
     await declare(cluster, "web", config("steady"))
@@ -208,7 +208,7 @@ async def marks_removed(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def fight_by_deletion(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
@@ -221,7 +221,7 @@ async def fight_by_deletion(cluster):
 # Several of them
 
 
-@story
+@scenario
 async def swapped(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await declare(cluster, "api", config("c"))
@@ -230,7 +230,7 @@ async def swapped(cluster):
     await rewrite(cluster, "api", config("b", "api"))
 
 
-@story
+@scenario
 async def swapped_by_force(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await declare(cluster, "api", config("c"))
@@ -239,7 +239,7 @@ async def swapped_by_force(cluster):
     await rewrite(cluster, "api", config("b", "api", annotations=TAKEN))
 
 
-@story
+@scenario
 async def taken_from_one_that_goes(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
@@ -248,7 +248,7 @@ async def taken_from_one_that_goes(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def inherited(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
@@ -258,7 +258,7 @@ async def inherited(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def one_secret_for_two(cluster):
     await declare(cluster, "web", config("steady"))
     await cluster.create(secret("both", config("b")))
@@ -275,7 +275,7 @@ async def one_secret_for_two(cluster):
     await cluster.delete(MR, "two")
 
 
-@story
+@scenario
 async def nested(cluster):
     """One keeps another, which goes with it."""
     await declare(cluster, "web", config("steady"))
@@ -287,7 +287,7 @@ async def nested(cluster):
     await cluster.delete(MR, "outer")
 
 
-@story
+@scenario
 async def cycle(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "one", config("b"), dependsOn=[{"name": "two"}])
@@ -299,7 +299,7 @@ async def cycle(cluster):
     await cluster.patch(MR, "three", {"spec": {"dependsOn": None}})
 
 
-@story
+@scenario
 async def dependants_deleted(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "db", config("d"))
@@ -315,7 +315,7 @@ async def dependants_deleted(cluster):
 # Input
 
 
-@story
+@scenario
 async def secrets_with_new_names(cluster):
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
@@ -325,7 +325,7 @@ async def secrets_with_new_names(cluster):
         await cluster.delete(Secret, old)
 
 
-@story
+@scenario
 async def from_secret_to_secret(cluster):
     await cluster.create(secret("web", config("steady"), config("b")))
     await cluster.create(secret("more", config("c")))
@@ -339,7 +339,7 @@ async def from_secret_to_secret(cluster):
     await cluster.delete(Secret, "web")
 
 
-@story
+@scenario
 async def many_edits(cluster):
     await declare(cluster, "web", config("steady"))
     for number in range(6):
@@ -349,7 +349,7 @@ async def many_edits(cluster):
     await rewrite(cluster, "web", config("steady", "end"), config("x0"))
 
 
-@story
+@scenario
 async def ignored_and_back(cluster):
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
@@ -360,7 +360,7 @@ async def ignored_and_back(cluster):
     await rewrite(cluster, "web", config("steady", "back"), config("b", annotations=IGNORED))
 
 
-@story
+@scenario
 async def mass_deletion_reverted(cluster):
     many = [config(f"m{number}") for number in range(10)]
     await declare(cluster, "web", config("steady"), *many)
@@ -373,7 +373,7 @@ async def mass_deletion_reverted(cluster):
 # Kinds and namespaces
 
 
-@story
+@scenario
 async def namespace_and_content(cluster):
     await declare(cluster, "web", config("steady"), in_space(config("a")), SPACE)
     await done(cluster)
@@ -384,7 +384,7 @@ async def namespace_and_content(cluster):
     await cluster.delete(Namespace, "space")
 
 
-@story
+@scenario
 async def namespace_of_their_own_goes(cluster):
     await declare(cluster, "web", config("steady"))
     await cluster.create(SPACE)
@@ -395,7 +395,7 @@ async def namespace_of_their_own_goes(cluster):
     await gone(cluster, Namespace, "space")
 
 
-@story
+@scenario
 async def definition_and_back(cluster):
     await declare(cluster, "web", config("steady"), gizmo("a"), GIZMOS)
     await done(cluster)
@@ -406,7 +406,7 @@ async def definition_and_back(cluster):
     await cluster.delete(CustomResourceDefinition, "gizmos.example.com")
 
 
-@story
+@scenario
 async def definition_of_another(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "kinds", GIZMOS)
@@ -419,7 +419,7 @@ async def definition_of_another(cluster):
 # Slow ends
 
 
-@story
+@scenario
 async def recreated_slowly(cluster):
     await declare(cluster, "web", config("steady"), job("run", "one", annotations=RECREATED))
     await done(cluster)
@@ -438,7 +438,7 @@ async def hold_up_a_deletion(cluster):
     await cluster.delete(MR, "api")
 
 
-@story
+@scenario
 async def changed_while_going(cluster):
     """None of it stops a deletion."""
     await hold_up_a_deletion(cluster)
@@ -449,7 +449,7 @@ async def changed_while_going(cluster):
     await cluster.patch(ConfigMap, "b", LET_GO)
 
 
-@story
+@scenario
 async def kept_while_going(cluster):
     await hold_up_a_deletion(cluster)
     await done(cluster)
@@ -458,7 +458,7 @@ async def kept_while_going(cluster):
     await cluster.patch(ConfigMap, "b", LET_GO)
 
 
-@story
+@scenario
 async def deleted_by_force(cluster):
     await hold_up_a_deletion(cluster)
     await done(cluster)
@@ -466,7 +466,7 @@ async def deleted_by_force(cluster):
     await cluster.advance(seconds=CLOCKS_ARE_RIGHT.total_seconds())
 
 
-@story
+@scenario
 async def class_there_and_back(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
@@ -477,7 +477,7 @@ async def class_there_and_back(cluster):
         await asyncio.sleep(0.01)  # in the middle of the change
 
 
-@story
+@scenario
 async def on_and_off(cluster):
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"))
@@ -510,7 +510,7 @@ def rollout(text):
     return contents, with_references(user)
 
 
-@story_with(*with_garbage_collector())
+@scenario_with(*with_garbage_collector())
 async def contents_rotated(cluster):
     await declare(cluster, "web", config("steady"), *rollout("1"))
     await done(cluster)
@@ -522,7 +522,7 @@ async def contents_rotated(cluster):
     await cluster.advance(seconds=CLOCKS_ARE_RIGHT.total_seconds())
 
 
-@story_with(operator(), token_requestor())
+@scenario_with(operator(), token_requestor())
 async def token_kept(cluster):
     def asking(account):
         wish = {ACCOUNT_NAME: account, ACCOUNT_NAMESPACE: "default"}
@@ -537,7 +537,7 @@ async def token_kept(cluster):
     await rewrite(cluster, "web", config("steady"))
 
 
-@story
+@scenario
 async def dependency_not_ready(cluster):
     """A dependant is deleted while what it waits for is not ready."""
     await declare(cluster, "web", config("steady"), deployment("d", namespace="default"))
@@ -575,17 +575,17 @@ TORTURES = (
     lose_every_answer,
 )
 SEEDS = 2
-"""Of each story: a campaign finds what is left."""
+"""Of each scenario: a campaign finds what is left."""
 
-each_story = pytest.mark.parametrize("play", STORIES, ids=lambda play: play.__name__)
+each_scenario = pytest.mark.parametrize("play", SCENARIOS, ids=lambda play: play.__name__)
 
 
-@each_story
+@each_scenario
 def test_faults(play) -> None:
     tortures = TORTURES if LONG else TORTURES[:1]
-    assert survive(play, *tortures, operators=STORIES[play], most=2) >= 2
+    assert survive(play, *tortures, operators=SCENARIOS[play], most=2) >= 2
 
 
-@each_story
+@each_scenario
 def test_storms(play) -> None:
-    simulate(watched(play), *STORIES[play], seeds=range(SEEDS), ignore=PASSING)
+    simulate(watched(play), *SCENARIOS[play], seeds=range(SEEDS), ignore=PASSING)

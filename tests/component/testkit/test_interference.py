@@ -265,14 +265,14 @@ def test_a_stale_streaming_list_shows_the_past_and_then_catches_up() -> None:
     play(at_write(faults.Crash(behind=2, hold_seconds=5)), act)
 
 
-def test_the_trace_tells_the_story() -> None:
+def test_the_trace_shows_faults_and_requests() -> None:
     async def act(world: World) -> str:
         await world.client.create(named("a"))
         with pytest.raises(NotFound):
             await world.client.get(ConfigMap, Key("default", "b"))
         return "\n".join(world.loop.trace.lines())
 
-    story = play(at_write(faults.Slow(2)), act)
-    assert "     0.000 Slow(seconds=2) at request 1, write 1: create" in story
-    assert "     2.000 create /api/v1/namespaces/default/configmaps -> 201" in story
-    assert "     2.000 get /api/v1/namespaces/default/configmaps/b -> 404" in story
+    trace = play(at_write(faults.Slow(2)), act)
+    assert "     0.000 Slow(seconds=2) at request 1, write 1: create" in trace
+    assert "     2.000 create /api/v1/namespaces/default/configmaps -> 201" in trace
+    assert "     2.000 get /api/v1/namespaces/default/configmaps/b -> 404" in trace

@@ -1,4 +1,4 @@
-"""What stories about ManagedResources are told with, and what is watched while they are played."""
+"""What scenarios of ManagedResources are made of, and what is watched while they run."""
 
 import base64
 
@@ -125,7 +125,7 @@ def uids_of(name, cluster):
 
 
 def watched(play):
-    """Return a story during which nothing may be lost."""
+    """Return a scenario during which nothing may be lost."""
 
     async def scenario(cluster: EmbeddedCluster) -> None:
         await cluster.settle()  # which also installs the definition
@@ -161,6 +161,6 @@ def refuse_in_turn(calm):
 
 
 def survive(play, *tortures, operators=None, most=None):
-    """Play a story under tortures; return how often. It needs the operator, or more than that."""
+    """Play a scenario under tortures; return how often. It needs the operator, or more than that."""
     chosen = operators or operator()
     return survives(watched(play), chosen, *tortures, ignore=PASSING, most=most)
