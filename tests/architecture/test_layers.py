@@ -14,9 +14,10 @@ ALLOWED = {
     "apply": {"client", "kube", "clock"},
     "managed": {"apply", "client", "api", "kube", "clock"},
     "runtime": {"client", "kube", "clock"},
+    "keep": {"apply", "runtime", "client", "kube", "clock"},
     "issuer": {"runtime", "client", "api", "pki", "kube", "clock"},
     "issuers": {"issuer", "runtime", "client", "api", "pki", "kube", "clock"},
-    "operators": {"managed", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
+    "operators": {"keep", "managed", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
     "apiserver": {"client", "kube", "pki", "clock"},
     "testkit": {"apiserver", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
     "cli": {

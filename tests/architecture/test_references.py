@@ -108,7 +108,11 @@ def reasons_in(tree):
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
-        said = node.args if name in {"Claim", "Notice", "Waiting", "event", "_event"} else []
+        said = (
+            node.args
+            if name in {"Claim", "ConditionUpdate", "Notice", "Waiting", "event", "_event"}
+            else []
+        )
         said = [*said, *(word.value for word in node.keywords if word.arg == "reason")]
         for one in said:
             text = one.value if isinstance(one, ast.Constant) else None

@@ -10,17 +10,16 @@ from certwright.api.managedresources import ObjectReference
 from certwright.apply import Action, ChangeSet, Live, ObjectRef, last_foreign_writer
 from certwright.apply import Entry as Change
 from certwright.kube import JsonObject
-from certwright.operators.managedresource import claims, inventory
-from certwright.operators.managedresource.claims import Lingering
-from certwright.operators.managedresource.conditions import APPLIED, Claim
+from certwright.operators.managedresource import inventory, messages
 from certwright.operators.managedresource.gathering import Facts
 from certwright.operators.managedresource.inventory import ref_of
 from certwright.operators.managedresource.judging import judge_objects
 from certwright.operators.managedresource.keeper import MANY, Look
-from certwright.operators.managedresource.placing import drop_companions, place
+from certwright.operators.managedresource.messages import Lingering
 from certwright.operators.managedresource.pruning import Pruning
-from certwright.operators.managedresource.remembered import Settled
-from certwright.operators.managedresource.status import Report, Update
+from certwright.operators.managedresource.shards import drop_companions, place
+from certwright.operators.managedresource.state import Settled
+from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
 from certwright.runtime import Entry, Store
 
 NAMED: Final = 5
@@ -87,7 +86,7 @@ class Application:
             await look.ctx.patch(look.obj, {"metadata": metadata})
             look.remembered.confirmed = True
         if added:
-            reset = [claims.apply_progressing(look.said(APPLIED)), *claims.checks_pending()]
+            reset = [messages.apply_progressing(look.said(APPLIED)), *messages.checks_pending()]
             parts = await place(look, inventory.write_ahead(self._facts.changes))
             await look.write(
                 Update(
@@ -239,18 +238,20 @@ class Application:
             await asyncio.sleep(0)
         self._remember(settled=applied)
 
-    async def _health(self, report: Report, *, applied: bool) -> tuple[list[Claim], Report]:
+    async def _health(
+        self, report: Report, *, applied: bool
+    ) -> tuple[list[ConditionUpdate], Report]:
         """Return what to say about health, and the report with it."""
         look = self._look
         if applied and self._keeper.judges:
             judged = await judge_objects(look, self._refs, self._unwatched)
             return judged.claims, judged.added_to(report)
         if not self._facts.changes.same or not self._unchanged_input():
-            return claims.checks_pending(), report
+            return messages.checks_pending(), report
         told = Report.recorded(look.obj.get("status") or {})
         return [], report.with_health_of(told) if applied else report
 
-    def _announce(self, claim: Claim, before: Claim) -> None:
+    def _announce(self, claim: ConditionUpdate, before: ConditionUpdate) -> None:
         """Record events about what is new."""
         look = self._look
         if claim.status == "True" and before.status == "False":
@@ -262,33 +263,33 @@ class Application:
         if self._pruning.objection and claim.message != before.message:
             look.ctx.event(look.obj, "Warning", "PruneUnconfirmed", self._pruning.objection)
 
-    def _claim(self) -> Claim:
+    def _claim(self) -> ConditionUpdate:
         if failures := list(self._failures()):
-            return claims.together(failures)
+            return messages.together(failures)
         if self._pruning.objection:
-            return claims.prune_unconfirmed(self._pruning.objection)
+            return messages.prune_unconfirmed(self._pruning.objection)
         if self.lingering:
             return self._pending()
         if self.waiting:
-            return claims.apply_progressing(self._look.said(APPLIED))
-        return claims.applied()
+            return messages.apply_progressing(self._look.said(APPLIED))
+        return messages.applied()
 
-    def _failures(self) -> Iterator[Claim]:
+    def _failures(self) -> Iterator[ConditionUpdate]:
         """Yield what went wrong, the worst first."""
         if errors := [c.reason for c in self._changes if c.action is Action.FAILED]:
-            yield claims.apply_failed(errors)
+            yield messages.apply_failed(errors)
         if self._pruning.unreleased:
-            yield claims.release_failed(self._pruning.unreleased)
+            yield messages.release_failed(self._pruning.unreleased)
         if self._facts.desired.undecodable:
-            yield claims.decoding_failed(self._facts.desired.undecodable)
+            yield messages.decoding_failed(self._facts.desired.undecodable)
 
-    def _pending(self) -> Claim:
+    def _pending(self) -> ConditionUpdate:
         """Say what still lingers; how long it has been doing so is told once a minute."""
         what = frozenset(item.news for item in self.lingering)
         news = self._look.remembered.lingers(what, self._look.ctx.clock.monotonic())
         said = self._look.said(APPLIED)
         told = said.reason == "DeletionPending" and not news
-        return said if told else claims.deletion_pending(self.lingering)
+        return said if told else messages.deletion_pending(self.lingering)
 
     def _inventory(self) -> list[ObjectReference]:
         """Return what belongs to the ManagedResource now, with the labels it really got."""

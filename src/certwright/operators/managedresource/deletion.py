@@ -11,16 +11,15 @@ from certwright.api.managedresources import ObjectReference
 from certwright.apply import Action, ChangeSet
 from certwright.client import TransportError
 from certwright.kube import ApiError, JsonObject
-from certwright.operators.managedresource import claims
-from certwright.operators.managedresource.claims import Lingering
-from certwright.operators.managedresource.conditions import APPLIED, Claim
-from certwright.operators.managedresource.entry import is_deleting
+from certwright.operators.managedresource import messages
+from certwright.operators.managedresource.decision import is_deleting
 from certwright.operators.managedresource.gathering import InventoryLost, known_inventory
 from certwright.operators.managedresource.inventory import recorded, ref_of
 from certwright.operators.managedresource.keeper import Look
-from certwright.operators.managedresource.placing import drop_companions, place
+from certwright.operators.managedresource.messages import Lingering
 from certwright.operators.managedresource.policy import delete_rules
-from certwright.operators.managedresource.status import Report, Update
+from certwright.operators.managedresource.shards import drop_companions, place
+from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
 from certwright.runtime import DONE, Outcome, again
 
 LINGER_SECONDS: Final = 5.0
@@ -93,7 +92,7 @@ class Departure:
     async def _wait(self, left: list[Lingering], report: Report) -> Outcome:
         """Say what is still there; events and a timer bring us back."""
         look, remembered, now = self._look, self._look.remembered, self._look.ctx.clock.monotonic()
-        claim = claims.deletion_pending(left)
+        claim = messages.deletion_pending(left)
         if remembered.lingers(frozenset(item.news for item in left), now):
             await self._say(claim, report)
         if remembered.is_stuck(now):
@@ -103,9 +102,9 @@ class Departure:
         return again(LINGER_SECONDS)
 
     async def _stuck(self, problem: str) -> Outcome:
-        await self._say(Claim(APPLIED, "False", "DeletionFailed", problem), None)
+        await self._say(ConditionUpdate(APPLIED, "False", "DeletionFailed", problem), None)
         return self._look.later()
 
-    async def _say(self, claim: Claim, report: Report | None) -> None:
-        said = [claim, *claims.being_deleted(claim, keep_objects=True)]
+    async def _say(self, claim: ConditionUpdate, report: Report | None) -> None:
+        said = [claim, *messages.being_deleted(claim, keep_objects=True)]
         await self._look.write(Update(claims=[*said, self._look.summary(said)], report=report))

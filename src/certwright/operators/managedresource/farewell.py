@@ -13,10 +13,9 @@ from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import Action, ChangeSet, Direct, Engine, Entry, ObjectRef, Owner
 from certwright.kube import NotFound
 from certwright.operators.managedresource.configuration import Controllers
-from certwright.operators.managedresource.desired import Desired, Mode
-from certwright.operators.managedresource.equivalences import Equivalences
+from certwright.operators.managedresource.declared import Desired, Mode
 from certwright.operators.managedresource.guards import PruneGuard
-from certwright.operators.managedresource.inventory import compare, ref_of
+from certwright.operators.managedresource.inventory import Equivalences, compare, ref_of
 from certwright.operators.managedresource.policy import Plan, delete_rules
 from certwright.operators.managedresource.status import objects_before
 

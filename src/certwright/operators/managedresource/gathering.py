@@ -14,17 +14,15 @@ from certwright.kube import (
     NotFound,
     ServiceUnavailable,
 )
-from certwright.operators.managedresource.desired import (
+from certwright.operators.managedresource.declared import (
     DecodedSecret,
     Desired,
     Refusal,
     desired_objects,
 )
-from certwright.operators.managedresource.equivalences import Equivalences
-from certwright.operators.managedresource.inventory import Changes, compare, recorded
+from certwright.operators.managedresource.inventory import Changes, Equivalences, compare, recorded
 from certwright.operators.managedresource.keeper import MANY, Keeper, Look
-from certwright.operators.managedresource.policy import Plan, plan
-from certwright.operators.managedresource.scaled import Scaled, scale_targets
+from certwright.operators.managedresource.policy import Plan, Scaled, plan, scale_targets
 from certwright.runtime import Entry
 
 _SCALED_KINDS: Final = frozenset({"Deployment", "StatefulSet"})

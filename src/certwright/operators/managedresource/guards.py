@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from certwright.api import resourcekeys as keys
 from certwright.apply import Action, Entry
-from certwright.operators.managedresource.desired import Desired
+from certwright.operators.managedresource.declared import Desired
 from certwright.operators.managedresource.policy import Plan
 
 

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import Live, ObjectRef
+from certwright.keep.health import Judgement
 from certwright.kube import Key
-from certwright.operators.managedresource import claims
-from certwright.operators.managedresource.conditions import APPLIED, Claim
-from certwright.operators.managedresource.entry import is_deleting, is_ignored
+from certwright.operators.managedresource import messages
+from certwright.operators.managedresource.decision import is_deleting, is_ignored
 from certwright.operators.managedresource.gathering import InventoryLost, known_inventory
-from certwright.operators.managedresource.healthchecks import Judgement
 from certwright.operators.managedresource.inventory import in_order, ref_of
 from certwright.operators.managedresource.keeper import Keeper, Look
-from certwright.operators.managedresource.status import Report, Update
+from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
 from certwright.runtime import DONE, Context, Outcome, again
 
 
@@ -24,9 +23,9 @@ class Judged:
     judgement: Judgement
 
     @property
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[ConditionUpdate]:
         """What the two conditions say."""
-        return claims.judged(self.judgement.health, self.judgement.progress)
+        return messages.judged(self.judgement.health, self.judgement.progress)
 
     def added_to(self, report: Report) -> Report:
         """Return a report with what is known about health."""
@@ -45,7 +44,7 @@ async def judge_objects(
     return Judged(judgement)
 
 
-async def judge(look: Look, *, hindrance: Claim | None = None) -> bool:
+async def judge(look: Look, *, hindrance: ConditionUpdate | None = None) -> bool:
     """Judge the whole inventory and write what changed, if it is applied and ours to judge.
 
     Returns whether everything is there but for what others keep deleting: that comes in its time.
@@ -53,7 +52,7 @@ async def judge(look: Look, *, hindrance: Claim | None = None) -> bool:
     Raises:
         InventoryLost: a part of the inventory is gone, so nobody knows what to judge.
     """
-    said: list[Claim] = []
+    said: list[ConditionUpdate] = []
     complete = True
     report: Report | None = None
     if look.said(APPLIED).status == "True" and look.keeper.judges:
@@ -88,7 +87,7 @@ class Judge:
         look = await Look.at(self._keeper, ctx, entry)
         if not self._is_due(look):
             return DONE
-        suspended = claims.suspended() if look.resource.spec.suspend else None
+        suspended = messages.suspended() if look.resource.spec.suspend else None
         try:
             complete = await judge(look, hindrance=suspended)
         except InventoryLost:

@@ -9,31 +9,30 @@ from typing import Any, Final
 
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import Engine, Memory, ObjectRef, Owner
+from certwright.keep.cluster import TargetCluster
+from certwright.keep.fights import Fights
+from certwright.keep.health import HealthChecks
+from certwright.keep.stores import Targets
 from certwright.kube import Conflict, JsonObject, Key
 from certwright.kube.patches import create_merge_patch
 from certwright.operators.managedresource import policy
-from certwright.operators.managedresource.claims import ready
-from certwright.operators.managedresource.conditions import (
+from certwright.operators.managedresource.configuration import Configuration
+from certwright.operators.managedresource.decision import ResourceClass
+from certwright.operators.managedresource.messages import ready
+from certwright.operators.managedresource.metrics import ResourceMetrics
+from certwright.operators.managedresource.ownership import Origin, exists
+from certwright.operators.managedresource.secrets import INLINE_BYTES, Decoder, Secrets
+from certwright.operators.managedresource.shards import WatchedCompanions
+from certwright.operators.managedresource.state import Memories, Remembered
+from certwright.operators.managedresource.status import (
     APPLIED,
     HEALTHY,
     PROGRESSING,
-    Claim,
+    ConditionUpdate,
+    Update,
     current,
+    updated,
 )
-from certwright.operators.managedresource.configuration import Configuration
-from certwright.operators.managedresource.decoding import INLINE_BYTES, Decoder
-from certwright.operators.managedresource.existence import exists
-from certwright.operators.managedresource.fights import Fights
-from certwright.operators.managedresource.healthchecks import HealthChecks
-from certwright.operators.managedresource.metrics import ResourceMetrics
-from certwright.operators.managedresource.origin import Origin
-from certwright.operators.managedresource.remembered import Memories, Remembered
-from certwright.operators.managedresource.responsibility import ResourceClass
-from certwright.operators.managedresource.sources import Secrets
-from certwright.operators.managedresource.status import Update, updated
-from certwright.operators.managedresource.targetcluster import TargetCluster
-from certwright.operators.managedresource.targets import Targets
-from certwright.operators.managedresource.watchedcompanions import WatchedCompanions
 from certwright.runtime import Backoff, Context, Entry, Outcome, Store, again
 
 MANY: Final = 100
@@ -226,11 +225,13 @@ class Look:
         remembered.retry_at = self.ctx.clock.monotonic() + delay
         return again(delay)
 
-    def said(self, type_: str) -> Claim:
+    def said(self, type_: str) -> ConditionUpdate:
         """Return what a condition says."""
         return current((self.obj.get("status") or {}).get("conditions"), type_)
 
-    def summary(self, claims: list[Claim], hindrance: Claim | None = None) -> Claim:
+    def summary(
+        self, claims: list[ConditionUpdate], hindrance: ConditionUpdate | None = None
+    ) -> ConditionUpdate:
         """Return what `Ready` says once claims are made; what is not claimed stays as it is."""
         claimed = {claim.type: claim for claim in claims}
         status = self.obj.get("status") or {}

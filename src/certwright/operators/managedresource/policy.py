@@ -1,22 +1,122 @@
-"""From annotations and specs to the rules of the apply engine, which knows neither."""
+"""Labels that every object gets, and the places in it where they go.
+
+Which workloads an autoscaler scales: their number of replicas is not ours to say.
+
+From annotations and specs to the rules of the apply engine, which knows neither.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ManagedResourceSpec, ObjectReference
 from certwright.apply import Adopt, DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
-from certwright.kube import Key, parse_time
+from certwright.kube import GroupVersionKind, JsonObject, Key, parse_time
 from certwright.kube.durations import parse_duration
 from certwright.managed import COLLECTABLE
 from certwright.operators.managedresource.configuration import ManagedResourceSettings
-from certwright.operators.managedresource.desired import Desired, DesiredObject, Mode, Refusal
-from certwright.operators.managedresource.inventory import object_id, ref_of, reference_to
-from certwright.operators.managedresource.labels import inject_labels, labels_for_all
-from certwright.operators.managedresource.origin import Origin
-from certwright.operators.managedresource.scaled import Scaled
+from certwright.operators.managedresource.declared import Desired, DesiredObject, Mode, Refusal
+from certwright.operators.managedresource.inventory import (
+    Equivalences,
+    object_id,
+    ref_of,
+    reference_to,
+)
+from certwright.operators.managedresource.ownership import Origin
+
+_METADATA: Final = ("metadata",)
+_POD_TEMPLATE: Final = ("spec", "template", "metadata")
+_JOB_TEMPLATE: Final = ("spec", "jobTemplate", "metadata")
+_JOB_POD_TEMPLATE: Final = ("spec", "jobTemplate", "spec", "template", "metadata")
+
+
+def labels_for_all(inject: Mapping[str, str], managed_by: str) -> dict[str, str]:
+    """Return the labels every object gets; the mark of our installation wins."""
+    return {**inject, keys.MANAGED_BY: managed_by}
+
+
+def inject_labels(obj: JsonObject, labels: Mapping[str, str]) -> JsonObject:
+    """Return *obj* with labels on it, its pod template and its volume claim templates.
+
+    Labels that are there already are overridden. Of a CronJob the templates of job and pod get
+    them too. Places that are not mappings, as custom resources may have them, are left alone.
+    The input is not changed.
+    """
+    if not labels:
+        return obj
+
+    def label(metadata: JsonObject) -> JsonObject:
+        present = metadata.get("labels")
+        present = present if isinstance(present, dict) else {}
+        return {**metadata, "labels": {**present, **labels}}
+
+    result = _change(obj, _METADATA, label)
+    result = _change(result, _POD_TEMPLATE, label)
+    if obj.get("kind") == "CronJob" and str(obj.get("apiVersion")).startswith("batch/"):
+        result = _change(result, _JOB_TEMPLATE, label)
+        result = _change(result, _JOB_POD_TEMPLATE, label)
+    return _label_claims(result, label)
+
+
+def _label_claims(obj: JsonObject, label: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    spec = obj.get("spec")
+    claims = spec.get("volumeClaimTemplates") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(claims, list):
+        return obj
+    changed = [_change(c, _METADATA, label) if isinstance(c, dict) else c for c in claims]
+    return {**obj, "spec": {**spec, "volumeClaimTemplates": changed}}
+
+
+def _change(
+    obj: JsonObject, path: tuple[str, ...], change: Callable[[JsonObject], JsonObject]
+) -> JsonObject:
+    """Return *obj* with the mapping at a path changed; only the last step is created."""
+    name, *rest = path
+    inner: Any = obj.get(name)
+    if inner is None and not rest:
+        inner = {}
+    if not isinstance(inner, dict):
+        return obj
+    changed = _change(inner, tuple(rest), change) if rest else change(inner)
+    return obj if changed is inner else {**obj, name: changed}
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """The workloads that HorizontalPodAutoscalers name, and what is wrong with those."""
+
+    targets: frozenset[tuple[str, str, str, str]]
+    warnings: tuple[str, ...]
+    equivalences: Equivalences
+
+    def __contains__(self, ref: ObjectRef) -> bool:
+        return self.equivalences.canonical(ref) in self.targets
+
+
+def scale_targets(autoscalers: Iterable[JsonObject], equivalences: Equivalences) -> Scaled:
+    """Return what autoscalers scale.
+
+    One whose target cannot be understood is a warning and protects nothing; the others are not
+    affected by it.
+    """
+    targets, warnings = set(), []
+    for autoscaler in autoscalers:
+        ref = ObjectRef.of(autoscaler)
+        spec: Any = autoscaler.get("spec")
+        target: Any = spec.get("scaleTargetRef") if isinstance(spec, dict) else None
+        target = target if isinstance(target, dict) else {}
+        api_version, kind = str(target.get("apiVersion") or ""), str(target.get("kind") or "")
+        try:
+            GroupVersionKind.parse(api_version, kind)
+        except ValueError as error:
+            warnings.append(f"{ref} names a target that is none: {error}")
+            continue
+        name = str(target.get("name") or "")
+        targets.add(equivalences.canonical(ObjectRef(api_version, kind, ref.namespace, name)))
+    return Scaled(frozenset(targets), tuple(warnings), equivalences)
+
 
 FIELD_MANAGER: Final = "certwright"
 """Who signs the fields of target objects, in the usual installation."""

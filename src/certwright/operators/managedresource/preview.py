@@ -21,19 +21,17 @@ from certwright.operators.managedresource.configuration import (
     Configuration,
     ManagedResourceSettings,
 )
-from certwright.operators.managedresource.desired import (
+from certwright.operators.managedresource.declared import (
     DecodedSecret,
     Desired,
     decode_secret,
     desired_objects,
 )
-from certwright.operators.managedresource.equivalences import Equivalences
-from certwright.operators.managedresource.existence import exists
 from certwright.operators.managedresource.farewell import Farewell, Leaving
 from certwright.operators.managedresource.guards import in_doubt
-from certwright.operators.managedresource.inventory import recorded, ref_of
-from certwright.operators.managedresource.origin import Origin
-from certwright.operators.managedresource.scaled import scale_targets
+from certwright.operators.managedresource.inventory import Equivalences, recorded, ref_of
+from certwright.operators.managedresource.ownership import Origin, exists
+from certwright.operators.managedresource.policy import scale_targets
 
 _DEFAULT_LABEL: Final = ManagedResourceSettings().managed_by_label_value
 

@@ -10,12 +10,12 @@ from certwright.apply import ObjectRef
 from certwright.client import TransportError
 from certwright.kube import ApiError, NotFound
 from certwright.operators.managedresource import inventory
-from certwright.operators.managedresource.claims import Lingering
 from certwright.operators.managedresource.deletion import lingering
 from certwright.operators.managedresource.gathering import Facts
 from certwright.operators.managedresource.guards import PruneGuard, in_doubt
 from certwright.operators.managedresource.inventory import ref_of
 from certwright.operators.managedresource.keeper import Look
+from certwright.operators.managedresource.messages import Lingering
 from certwright.operators.managedresource.policy import delete_rules
 from certwright.operators.managedresource.releasing import release
 from certwright.operators.managedresource.status import objects_before

@@ -10,12 +10,10 @@ import asyncio
 from certwright.api.managedresources import ManagedResource
 from certwright.client import TransportError
 from certwright.kube import ApiError, Conflict, Key, NotFound
-from certwright.operators.managedresource import claims
+from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.applying import Application
-from certwright.operators.managedresource.conditions import Claim
+from certwright.operators.managedresource.decision import Decision, Step, decide, hindrance
 from certwright.operators.managedresource.deletion import LINGER_SECONDS, Departure
-from certwright.operators.managedresource.dependencies import hindrance
-from certwright.operators.managedresource.entry import Decision, Step, decide
 from certwright.operators.managedresource.gathering import (
     Facts,
     InventoryLost,
@@ -24,9 +22,9 @@ from certwright.operators.managedresource.gathering import (
 )
 from certwright.operators.managedresource.judging import judge
 from certwright.operators.managedresource.keeper import Keeper, Look, OutOfDate
-from certwright.operators.managedresource.placing import Unplaced, restore_companions
-from certwright.operators.managedresource.remembered import Settled
-from certwright.operators.managedresource.status import Update
+from certwright.operators.managedresource.shards import Unplaced, restore_companions
+from certwright.operators.managedresource.state import Settled
+from certwright.operators.managedresource.status import ConditionUpdate, Update
 from certwright.runtime import DONE, WAIT, Context, Outcome, again
 
 
@@ -49,7 +47,7 @@ class Reconciler:
         look.remembered.retry_at = 0.0
         decision = decide(look.resource, keeper.our_class)
         if look.remembered.touched and (problem := await self._restore(look, decision.step)):
-            await self._say(look, claims.apply_failed([problem]))
+            await self._say(look, messages.apply_failed([problem]))
             return look.later()
         match decision.step:
             case Step.NOTHING:
@@ -59,7 +57,7 @@ class Reconciler:
             case Step.WAIT_FOR_HANDOVER:
                 return WAIT
             case Step.SAY_IGNORED:
-                await look.write(Update(claims=claims.ignored()))
+                await look.write(Update(claims=messages.ignored()))
                 return DONE
             case Step.DELETE:
                 return await Departure(look).leave()
@@ -70,9 +68,9 @@ class Reconciler:
 
     async def _judge(self, look: Look) -> Outcome:
         try:
-            await judge(look, hindrance=claims.suspended())
+            await judge(look, hindrance=messages.suspended())
         except InventoryLost as error:
-            await self._say(look, claims.apply_failed([str(error)]))
+            await self._say(look, messages.apply_failed([str(error)]))
             return look.later()
         return DONE
 
@@ -100,19 +98,19 @@ class Reconciler:
         try:
             secrets = await read_secrets(look)
         except NotFound as error:
-            await self._say(look, claims.cannot_read_secret(str(error)))
+            await self._say(look, messages.cannot_read_secret(str(error)))
             return WAIT  # its creation wakes us
         except (ApiError, TransportError) as error:
-            await self._say(look, claims.cannot_read_secret(str(error)))
+            await self._say(look, messages.cannot_read_secret(str(error)))
             return look.later()
         try:
             facts = await gather(look, secrets)
         except (InventoryLost, ApiError, TransportError) as error:
-            await self._say(look, claims.apply_failed([str(error)]))
+            await self._say(look, messages.apply_failed([str(error)]))
             return look.later()
         return await self._apply(look, facts, decision)
 
-    def _hindrance(self, look: Look) -> Claim | None:
+    def _hindrance(self, look: Look) -> ConditionUpdate | None:
         if not look.resource.spec.depends_on:
             return None
         namespace = look.key.namespace
@@ -121,9 +119,9 @@ class Reconciler:
         )
         if found is None:
             return None
-        return claims.dependency_not_ready(found.message, cyclic=found.cyclic)
+        return messages.dependency_not_ready(found.message, cyclic=found.cyclic)
 
-    async def _say(self, look: Look, claim: Claim) -> None:
+    async def _say(self, look: Look, claim: ConditionUpdate) -> None:
         await look.write(Update(claims=[claim, look.summary([claim])]))
 
     async def _apply(self, look: Look, facts: Facts, decision: Decision) -> Outcome:
@@ -133,7 +131,7 @@ class Reconciler:
         except OutOfDate as error:
             raise Conflict(str(error)) from error
         except Unplaced as error:
-            await self._say(look, claims.apply_failed([str(error)]))
+            await self._say(look, messages.apply_failed([str(error)]))
             return look.later()
         return self._outcome(look, application)
 

@@ -3,7 +3,7 @@
 from certwright.api import resourcekeys as keys
 from certwright.apply import Cluster, ObjectRef
 from certwright.kube import Conflict
-from certwright.operators.managedresource.origin import Origin
+from certwright.operators.managedresource.ownership import Origin
 
 
 async def release(cluster: Cluster, ref: ObjectRef, origin: Origin) -> None:

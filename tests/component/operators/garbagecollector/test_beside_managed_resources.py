@@ -24,7 +24,7 @@ from certwright.operators.managedresource.configuration import (
     GarbageCollectorSettings,
     ManagedResourceSettings,
 )
-from certwright.operators.managedresource.wiring import resource_operator
+from certwright.operators.managedresource.operator import resource_operator
 from certwright.runtime import Operator
 from certwright.testkit import Cluster
 from certwright.testkit.builders import config_map, deployment

@@ -4,8 +4,8 @@ import pytest
 
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.managedresource.configuration import Configuration, Controllers
-from certwright.operators.managedresource.origin import IDENTITY
-from certwright.operators.managedresource.wiring import cluster_id
+from certwright.operators.managedresource.operator import cluster_id
+from certwright.operators.managedresource.ownership import IDENTITY
 from certwright.testkit.builders import config_map, namespace
 
 ORIGIN = "resources.gardener.cloud/origin"

@@ -14,7 +14,7 @@ import pytest
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
 from certwright.kube import Key
-from certwright.operators.managedresource.sources import SECRETS, Secrets, referenced_secrets
+from certwright.operators.managedresource.secrets import SECRETS, Secrets, referenced_secrets
 from certwright.runtime import Cache
 
 FOREIGN, RESOURCES = 75_000, 5_000

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from certwright.keep.stores import complete
 from certwright.kube import NotFound
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.managedresource.targets import complete
 from certwright.runtime import Cache
 from certwright.testkit import Cluster
 

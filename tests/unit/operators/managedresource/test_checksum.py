@@ -3,8 +3,8 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.operators.managedresource import checksum as module
-from certwright.operators.managedresource.checksum import Content, checksum
+from certwright.operators.managedresource import declared as module
+from certwright.operators.managedresource.declared import Content, checksum
 
 
 def sha256(data: bytes) -> str:

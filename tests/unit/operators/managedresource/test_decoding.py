@@ -5,8 +5,8 @@ import base64
 import orjson
 
 from certwright.kube.kinds import Secret
-from certwright.operators.managedresource.decoding import Decoder
-from certwright.operators.managedresource.desired import decode_secret
+from certwright.operators.managedresource.declared import decode_secret
+from certwright.operators.managedresource.secrets import Decoder
 from certwright.runtime import Entry
 from certwright.runtime.cache.decode import Intake
 

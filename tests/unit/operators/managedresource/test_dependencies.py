@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.managedresource.dependencies import (
+from certwright.operators.managedresource.decision import (
     Hindrance,
     find_cycle,
     hindrance,

@@ -8,7 +8,7 @@ import pytest
 
 from certwright.apply import Limits, ObjectRef
 from certwright.kube import GroupVersionKind, Key
-from certwright.operators.managedresource.desired import (
+from certwright.operators.managedresource.declared import (
     Desired,
     Mode,
     decode_secret,

@@ -1,7 +1,12 @@
 import pytest
 
-from certwright.operators.managedresource.entry import Decision, Step, decide, is_ignored
-from certwright.operators.managedresource.responsibility import ResourceClass
+from certwright.operators.managedresource.decision import (
+    Decision,
+    ResourceClass,
+    Step,
+    decide,
+    is_ignored,
+)
 
 BASE = "resources.gardener.cloud/gardener-resource-manager"
 IGNORE = "resources.gardener.cloud/ignore"

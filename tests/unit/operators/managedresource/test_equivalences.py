@@ -2,7 +2,7 @@ import pytest
 
 from certwright.api.managedresources import GroupKind
 from certwright.apply import ObjectRef
-from certwright.operators.managedresource.equivalences import Equivalences
+from certwright.operators.managedresource.inventory import Equivalences
 
 
 def kinds(*pairs: str) -> list[GroupKind]:

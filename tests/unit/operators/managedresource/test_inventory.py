@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from certwright.api.managedresources import GroupKind, ObjectReference
 from certwright.apply import ObjectRef
 from certwright.operators.managedresource import inventory
-from certwright.operators.managedresource.equivalences import Equivalences
 from certwright.operators.managedresource.inventory import (
+    Equivalences,
     afterwards,
     compare,
     decode_intent,

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.managedresource.labels import inject_labels, labels_for_all
+from certwright.operators.managedresource.policy import inject_labels, labels_for_all
 
 LABELS = {"foo": "bar", "own": "new"}
 MERGED = {"foo": "bar", "own": "new", "other": "x"}

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.kube import Key
-from certwright.operators.managedresource.origin import (
+from certwright.operators.managedresource.ownership import (
     Origin,
     needs_identity,
     owner_of,

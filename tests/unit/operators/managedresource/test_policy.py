@@ -6,10 +6,9 @@ import pytest
 
 from certwright.apply import Adopt, Live, ObjectRef, Rules
 from certwright.kube import Key
-from certwright.operators.managedresource.desired import Desired, decode_secret, desired_objects
-from certwright.operators.managedresource.equivalences import Equivalences
-from certwright.operators.managedresource.inventory import reference_to
-from certwright.operators.managedresource.origin import Origin
+from certwright.operators.managedresource.declared import Desired, decode_secret, desired_objects
+from certwright.operators.managedresource.inventory import Equivalences, reference_to
+from certwright.operators.managedresource.ownership import Origin
 from certwright.operators.managedresource.policy import (
     FORCE_AFTER,
     delete_rules,
@@ -17,8 +16,8 @@ from certwright.operators.managedresource.policy import (
     kept_because,
     owner,
     plan,
+    scale_targets,
 )
-from certwright.operators.managedresource.scaled import scale_targets
 
 GROUP = "resources.gardener.cloud"
 ORIGIN = Origin("", Key("garden", "mr"))

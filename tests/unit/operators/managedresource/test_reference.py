@@ -9,7 +9,7 @@ import pytest
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResourceSpec, ManagedResourceStatus
-from certwright.operators.managedresource import claims
+from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import FLAGS, Controllers
 
 
@@ -36,7 +36,7 @@ def test_every_annotation_label_and_finalizer(page: str) -> None:
 
 
 def test_every_reason(page: str) -> None:
-    source = Path(str(claims.__file__)).read_text("utf-8")
+    source = Path(str(messages.__file__)).read_text("utf-8")
     reasons = set(re.findall(r'"([A-Z][a-z]+[A-Z][A-Za-z]+|Suspended)"', source))
     assert {"ApplyFailed", "Suspended", "DependencyCycle"} <= reasons
     assert [reason for reason in sorted(reasons) if f"`{reason}`" not in page] == []

@@ -5,7 +5,7 @@ import orjson
 from certwright.apply import ObjectRef
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.operators.managedresource.remembered import Memories, Remembered, Settled
+from certwright.operators.managedresource.state import Memories, Remembered, Settled
 from certwright.runtime import Entry, Store
 from certwright.runtime.cache.decode import Intake
 

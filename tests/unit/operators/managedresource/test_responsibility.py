@@ -1,6 +1,6 @@
 import pytest
 
-from certwright.operators.managedresource.responsibility import ResourceClass, class_of
+from certwright.operators.managedresource.decision import ResourceClass, class_of
 
 BASE = "resources.gardener.cloud/gardener-resource-manager"
 NONE: list[str] = []

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from certwright.apply import ObjectRef
-from certwright.operators.managedresource.equivalences import Equivalences
-from certwright.operators.managedresource.scaled import scale_targets
+from certwright.operators.managedresource.inventory import Equivalences
+from certwright.operators.managedresource.policy import scale_targets
 
 
 def autoscaler(**target: Any) -> dict[str, Any]:

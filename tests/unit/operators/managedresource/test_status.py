@@ -7,7 +7,7 @@ from msgspec import to_builtins
 from certwright.api.managedresources import InventoryReference, ObjectSummary
 from certwright.apply import Action, ChangeSet, Entry, ObjectRef, Writer
 from certwright.apply.health import Health, Verdict
-from certwright.operators.managedresource import claims
+from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.inventory import reference_to
 from certwright.operators.managedresource.status import (
     MOST_OBJECTS,
@@ -112,7 +112,7 @@ def test_the_last_writer_is_named() -> None:
 
 def test_a_whole_update() -> None:
     update = Update(
-        claims=[claims.applied()],
+        claims=[messages.applied()],
         resources=[reference_to(ref("a"), {"l": "1"})],
         companions=[InventoryReference("x-inventory-0")],
         checksum="00",

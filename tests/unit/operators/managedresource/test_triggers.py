@@ -2,9 +2,12 @@ from typing import Any
 
 import pytest
 
-from certwright.operators.managedresource import triggers
-from certwright.operators.managedresource.responsibility import ResourceClass
-from certwright.operators.managedresource.triggers import worth_a_look, worth_a_pass
+from certwright.operators.managedresource.decision import (
+    ResourceClass,
+    cleanup_completed,
+    worth_a_look,
+    worth_a_pass,
+)
 
 BASE = "resources.gardener.cloud/gardener-resource-manager"
 IGNORE = "resources.gardener.cloud/ignore"
@@ -107,4 +110,4 @@ def test_what_is_worth_a_look(make, name: str) -> None:
 )
 def test_when_a_cleanup_is_completed(make, old, new, class_, completed) -> None:
     before, after = make(finalizers=old, class_=class_), make(finalizers=new, class_=class_)
-    assert triggers.cleanup_completed(before, after, OURS) is completed
+    assert cleanup_completed(before, after, OURS) is completed

@@ -4,10 +4,10 @@ import orjson
 
 from certwright.apiserver import ApiServer
 from certwright.client import Client
+from certwright.keep.drift import Wakeups, could_be_drift, selects
+from certwright.keep.stores import Targets
 from certwright.kube import Key
 from certwright.kube.kinds import CustomResourceDefinition, Deployment
-from certwright.operators.managedresource.targets import Targets
-from certwright.operators.managedresource.wakeups import Wakeups, could_be_drift, selects
 from certwright.runtime import Cache, Entry
 from certwright.runtime.cache.decode import Intake
 
@@ -71,7 +71,7 @@ def test_who_waits_for_a_kind_is_told_of_the_status_of_definitions():
     woken: list[Key] = []
     wakeups = Wakeups(
         Targets(client, Cache(client), label="ours"),
-        "",
+        lambda _: None,
         apply=woken.append,
         judge=woken.append,
         unsettle=woken.append,

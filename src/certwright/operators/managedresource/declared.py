@@ -1,4 +1,10 @@
-"""From the data of Secrets to the objects that are wanted.
+"""What the Secrets of a ManagedResource held, as one short text.
+
+It is the checksum Gardener's resource manager writes, so that taking over from it resets no
+conditions: each document feeds the whole stored value of its key, compressed or not, into one
+SHA-256. A value of n documents counts n times, one without documents not at all.
+
+From the data of Secrets to the objects that are wanted.
 
 Two steps. `decode_secret` reads one Secret, which may take a while: its result depends on nothing
 but the Secret, and it may run in a thread. `desired_objects` puts Secrets together, which is quick.
@@ -9,6 +15,7 @@ while anything is in doubt nothing may be pruned.
 
 import base64
 import binascii
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,8 +25,33 @@ from typing import Any, Final, TypeAlias, TypeVar
 from certwright.api import resourcekeys as keys
 from certwright.apply import Limits, Manifest, ManifestError, ObjectRef, read_secret
 from certwright.kube import GroupVersionKind, JsonObject, Key
-from certwright.operators.managedresource.checksum import Content, checksum
 from certwright.operators.managedresource.inventory import object_id, object_key
+
+MOST_REPEATED: Final = 16 * 1024 * 1024
+"""How many bytes of one value are hashed at most. Thousands of documents under one key would
+cost seconds otherwise; what is beyond enters as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The stored bytes of one key, and how many documents in them count."""
+
+    value: bytes
+    documents: int
+
+
+def checksum(contents: Iterable[Content]) -> str:
+    """Return the checksum of values, given in the order of Secrets and then of keys."""
+    digest = hashlib.sha256()
+    for content in contents:
+        if content.documents * len(content.value) <= MOST_REPEATED:
+            for _ in range(content.documents):
+                digest.update(content.value)
+        else:
+            digest.update(content.value)
+            digest.update(str(content.documents).encode())
+    return digest.hexdigest()
+
 
 Scope: TypeAlias = Callable[[GroupVersionKind], bool | None]
 """Says whether a kind is namespaced; None if the target does not know it (yet)."""

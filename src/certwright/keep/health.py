@@ -24,9 +24,9 @@ from certwright.apply.health import (
 )
 from certwright.client import Selection, TransportError, request
 from certwright.clock import Clock
+from certwright.keep.stores import Targets
 from certwright.kube import ApiError, JsonObject, LabelSelector, NotFound, Resource
 from certwright.kube.kinds import CoreEvent, Deployment
-from certwright.operators.managedresource.targets import Targets
 from certwright.runtime import Entry
 
 MOST_SERVICES: Final = 5

@@ -2,13 +2,17 @@
 
 The cluster id tells source clusters apart that share a target. It is configured literally, or
 taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster.
+
+Whether a ManagedResource exists: the server's word, since views of it may be old.
 """
 
 from dataclasses import dataclass
 from typing import Any, Final
 
 from certwright.api import resourcekeys as keys
-from certwright.kube import JsonObject, Key
+from certwright.api.managedresources import ManagedResource
+from certwright.client import Client
+from certwright.kube import JsonObject, Key, NotFound
 
 IDENTITY: Final = Key("kube-system", "cluster-identity")
 """The ConfigMap of the source cluster that holds its id."""
@@ -83,3 +87,16 @@ def resolve_cluster_id(configured: str, identity: JsonObject | None) -> str:
         f"the cluster id is {configured}, but the ConfigMap {IDENTITY} of the source cluster "
         f"{missing}; create it, or configure an id, or {_OPTIONAL} to do without"
     )
+
+
+async def exists(source: Client, key: Key) -> bool:
+    """Ask the source cluster.
+
+    Raises:
+        ApiError, TransportError: it does not tell.
+    """
+    try:
+        await source.get(ManagedResource, key)
+    except NotFound:
+        return False
+    return True

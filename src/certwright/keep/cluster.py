@@ -14,6 +14,7 @@ import orjson
 
 from certwright.apply import Direct, Live, ObjectRef, UnknownKind, left_of, other_version
 from certwright.client import Propagation, Request, Response, request
+from certwright.keep.stores import Targets
 from certwright.kube import (
     GroupVersionKind,
     JsonObject,
@@ -23,7 +24,6 @@ from certwright.kube import (
     ServiceUnavailable,
 )
 from certwright.kube.kinds import CustomResourceDefinition
-from certwright.operators.managedresource.targets import Targets
 from certwright.runtime import Entry
 
 SERVED_SECONDS: Final = 0.1

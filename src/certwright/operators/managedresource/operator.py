@@ -1,4 +1,9 @@
-"""From a configuration to controllers: what `ManagedResource` needs in one process.
+"""Looking at everything now and then, cheaply: what has not changed since all was well is left.
+
+Everything is driven by events; this is for what no event tells, and it also opens the watches a
+process will need before it has to work, so that a standby takes over without a list.
+
+From a configuration to controllers: what `ManagedResource` needs in one process.
 
 ::
 
@@ -9,9 +14,11 @@ The source cluster is that of the manager. The target is the same one, unless an
 given. All state is made anew for each process that runs the operator.
 """
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeAlias
 
 import msgspec
@@ -25,31 +32,43 @@ from certwright.api.managedresources import (
     ManagedResourceStatus,
 )
 from certwright.apply import Engine, Memory
-from certwright.client import Client
-from certwright.kube import Key, NotFound, ObjectMeta
+from certwright.client import Client, TransportError
+from certwright.keep.cluster import TargetCluster
+from certwright.keep.drift import Wakeups
+from certwright.keep.health import HealthChecks
+from certwright.keep.stores import Targets
+from certwright.kube import ApiError, Key, NotFound, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.operators.managedresource.configuration import Configuration
-from certwright.operators.managedresource.dependants import DEPENDENCIES, dependencies_of
-from certwright.operators.managedresource.healthchecks import HealthChecks
+from certwright.operators.managedresource.decision import (
+    DEPENDENCIES,
+    ResourceClass,
+    dependencies_of,
+    wake_dependants,
+    worth_a_look,
+    worth_a_pass,
+)
+from certwright.operators.managedresource.inventory import recorded, ref_of
 from certwright.operators.managedresource.judging import Judge
 from certwright.operators.managedresource.keeper import Keeper
 from certwright.operators.managedresource.metrics import ResourceMetrics
-from certwright.operators.managedresource.origin import IDENTITY, needs_identity, resolve_cluster_id
+from certwright.operators.managedresource.ownership import (
+    IDENTITY,
+    needs_identity,
+    owner_of,
+    resolve_cluster_id,
+)
 from certwright.operators.managedresource.policy import PREDECESSOR, field_manager
 from certwright.operators.managedresource.reconcile import Reconciler
-from certwright.operators.managedresource.remembered import Memories
-from certwright.operators.managedresource.responsibility import ResourceClass
-from certwright.operators.managedresource.sources import SECRETS, Secrets, referenced_secrets
-from certwright.operators.managedresource.sweeping import Sweep
-from certwright.operators.managedresource.targetcluster import TargetCluster
-from certwright.operators.managedresource.targets import Targets
-from certwright.operators.managedresource.triggers import worth_a_look, worth_a_pass
-from certwright.operators.managedresource.wakeups import Wakeups
-from certwright.operators.managedresource.watchedcompanions import WatchedCompanions
+from certwright.operators.managedresource.secrets import SECRETS, Secrets, referenced_secrets
+from certwright.operators.managedresource.shards import WatchedCompanions
+from certwright.operators.managedresource.state import Memories
 from certwright.runtime import (
     Backoff,
+    BadObject,
     Cache,
     Channel,
+    Context,
     Controller,
     Entry,
     Operator,
@@ -57,10 +76,66 @@ from certwright.runtime import (
     PolicyRule,
     Predicate,
     Site,
+    Store,
     Watched,
     allow,
     select,
 )
+
+PER_TURN: Final = 100
+"""How many ManagedResources are looked at before the rest of the event loop has a turn."""
+
+
+class Sweep:
+    """A source of keys for the controller of one namespace, or of all."""
+
+    def __init__(
+        self, keeper: Keeper, namespace: str, period: timedelta, wake: Callable[[Key], None]
+    ) -> None:
+        self._keeper = keeper
+        self._namespace = namespace
+        self._period = period.total_seconds()
+        self._wake = wake
+
+    async def run(self, ctx: Context) -> AsyncIterator[Key]:
+        """Yield, once per period, what is not known to be well."""
+        store = ctx.store(ManagedResource)
+        if self._namespace not in self._keeper.stores:
+            self._keeper.stores[self._namespace] = store
+            wake_dependants(store, self._wake)
+        with suppress(ApiError, TransportError):
+            await self._warm_up(store)
+        while self._period:
+            await asyncio.sleep(self._period)
+            memories, now = self._keeper.memories, ctx.clock.monotonic()
+            self._keeper.fights.forget_quiet(now)
+            for number, key in enumerate(store.keys(), start=1):
+                if not memories.is_settled(key) and not memories.is_put_off(key, now):
+                    yield key
+                if not number % PER_TURN:
+                    await asyncio.sleep(0)
+
+    async def _warm_up(self, store: Store) -> None:
+        """Open the watches of Secrets and of every kind that an inventory names."""
+        keeper = self._keeper
+        keeper.secrets.serve(store)
+        await keeper.secrets.ready()
+        opened: set[tuple[str, str, str]] = set()
+        for number, entry in enumerate(store.items(), start=1):
+            if not number % PER_TURN:
+                await asyncio.sleep(0)
+            with suppress(BadObject, ValueError):
+                resource = entry.as_(ManagedResource)
+                if not keeper.our_class.held(resource):
+                    continue
+                for ref in map(ref_of, recorded(resource)):
+                    place = (ref.api_version, ref.kind, ref.namespace)
+                    if place not in opened:
+                        opened.add(place)
+                        with suppress(ApiError):
+                            kind = await keeper.targets.resource(ref.gvk)
+                            await keeper.targets.open(kind, ref.namespace)
+
 
 Wake: TypeAlias = Callable[[Key], None]
 Matters: TypeAlias = Callable[[ManagedResource | None, ManagedResource, ResourceClass], bool]
@@ -152,7 +227,7 @@ class _Assembly:
 
         targets.watcher = Wakeups(
             targets,
-            identity,
+            partial(owner_of, cluster_id=identity),
             apply=self._wake("apply"),
             judge=judge,
             unsettle=memories.unsettle,

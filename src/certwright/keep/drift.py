@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from certwright.keep.stores import Targets
 from certwright.kube import JsonObject, Key, LabelSelector, Resource
 from certwright.kube.kinds import CustomResourceDefinition, Deployment, StatefulSet
-from certwright.operators.managedresource.origin import owner_of
-from certwright.operators.managedresource.targets import Targets
 from certwright.runtime import Entry
 
 Wake: TypeAlias = Callable[[Key], None]
@@ -67,7 +66,7 @@ class Wakeups:
     def __init__(
         self,
         targets: Targets,
-        cluster_id: str,
+        owner_of: Callable[[JsonObject], Key | None],
         *,
         apply: Wake,
         judge: Wake,
@@ -76,7 +75,7 @@ class Wakeups:
         waiting: Callable[[], Iterable[Key]],
     ) -> None:
         self._targets = targets
-        self._cluster_id = cluster_id
+        self._owner_of = owner_of
         self._apply = apply
         self._judge = judge
         self._unsettle = unsettle
@@ -119,5 +118,5 @@ class Wakeups:
             self._apply(key)
 
     def _owners(self, old: Entry | None, new: Entry | None) -> set[Key]:
-        found = (owner_of(e.annotations, self._cluster_id) for e in (old, new) if e is not None)
+        found = (self._owner_of(e.annotations) for e in (old, new) if e is not None)
         return {owner for owner in found if owner is not None}

@@ -11,8 +11,8 @@ from typing import Final
 
 from certwright.api.managedresources import ObjectReference
 from certwright.apply import ObjectRef, Writer
+from certwright.keep.health import Unwatched
 from certwright.kube import Key
-from certwright.operators.managedresource.healthchecks import Unwatched
 from certwright.runtime import Entry, Store
 
 TELL_SECONDS: Final = 60.0

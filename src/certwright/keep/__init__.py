@@ -1,0 +1,1 @@
+"""Object sets kept in a cluster by events."""

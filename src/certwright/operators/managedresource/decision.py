@@ -1,0 +1,346 @@
+"""Which instance cares for a ManagedResource: classes, their finalizers, and hand-over.
+
+An instance has a class. The finalizer it puts on a ManagedResource says that it has objects in
+its target. When ``spec.class`` changes, the old instance, whose finalizer is there, deletes them
+and releases it; only then the new one begins.
+
+An instance of class ``*`` cares for all. Every finalizer of the family is its own: nobody else is
+there to release them, so it waits for none.
+
+What to do about a ManagedResource: the first question of every pass.
+
+Which changes of a ManagedResource are worth a pass, and which a look at its health.
+
+What a ManagedResource waits for: others that must be applied and healthy first.
+
+Who depends on a ManagedResource: they are looked at whenever it changes.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from certwright.api import resourcekeys as keys
+from certwright.api.managedresources import DEFAULT_CLASS, ManagedResource
+from certwright.api.resourcekeys import FINALIZER
+from certwright.kube import Key
+from certwright.operators.managedresource.status import APPLIED, HEALTHY
+from certwright.runtime import Entry, Store
+
+ALL: Final = "*"
+
+
+def class_of(resource: ManagedResource) -> str:
+    """Return the class a ManagedResource asks for."""
+    return resource.spec.class_ or DEFAULT_CLASS
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClass:
+    """The class of an instance."""
+
+    name: str = DEFAULT_CLASS
+
+    @property
+    def finalizer(self) -> str:
+        """What marks a ManagedResource whose objects are in our target."""
+        return FINALIZER if self.name in {DEFAULT_CLASS, ALL} else f"{FINALIZER}-{self.name}"
+
+    def responsible(self, resource: ManagedResource) -> bool:
+        """Say whether a ManagedResource asks for this instance."""
+        return self.name in {ALL, class_of(resource)}
+
+    def held(self, resource: ManagedResource) -> list[str]:
+        """Return the finalizers that are ours to release; none if we never began."""
+        return [name for name in resource.metadata.finalizers if self._is_ours(name)]
+
+    def held_by_others(self, resource: ManagedResource) -> list[str]:
+        """Return the finalizers of other classes."""
+        family = _family(resource.metadata.finalizers)
+        return [name for name in family if not self._is_ours(name)]
+
+    def leaving(self, resource: ManagedResource) -> bool:
+        """Say whether the objects are ours to clean up, since another class is asked for."""
+        return bool(self.held(resource)) and not self.responsible(resource)
+
+    def waits(self, resource: ManagedResource) -> bool:
+        """Say whether another instance has to clean up before we begin."""
+        if not self.responsible(resource):
+            return False
+        first = next(iter(_family(resource.metadata.finalizers)), "")
+        return bool(first) and not self._is_ours(first)
+
+    def concerns(self, resource: ManagedResource) -> bool:
+        """Say whether a ManagedResource is our business at all."""
+        return self.responsible(resource) or bool(self.held(resource))
+
+    def _is_ours(self, finalizer: str) -> bool:
+        if self.name == ALL:
+            return bool(_family([finalizer]))
+        return finalizer == self.finalizer
+
+
+def _family(finalizers: Iterable[str]) -> list[str]:
+    """Return the finalizers of all instances, whatever their class."""
+    return [f for f in finalizers if f == FINALIZER or f.startswith(f"{FINALIZER}-")]
+
+
+_RECONCILE: Final = "reconcile"
+_WAIT: Final = "wait-for-state"
+
+
+class Step(Enum):
+    """What comes next."""
+
+    NOTHING = auto()
+    """It is gone, or not ours, or somebody asked us to wait for a state."""
+    SAY_IGNORED = auto()
+    """It is to be left alone; the conditions say so."""
+    DELETE = auto()
+    """It is being deleted, or another class is asked for: its objects go."""
+    WAIT_FOR_HANDOVER = auto()
+    """Another instance has to clean up first."""
+    JUDGE = auto()
+    """It is suspended: nothing is written, health is judged."""
+    RECONCILE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next step, and whether the annotation that asked for it is to be removed first."""
+
+    step: Step
+    clear_operation: bool = False
+    """Also says that the pass is forced: nothing may be skipped as unchanged."""
+
+
+def decide(resource: ManagedResource | None, our_class: ResourceClass) -> Decision:
+    """Return what to do about a ManagedResource, None being one that is gone."""
+    if resource is None or not our_class.concerns(resource):
+        return Decision(Step.NOTHING)
+    operation = resource.metadata.annotations.get(keys.OPERATION)
+    if operation == _WAIT:
+        return Decision(Step.NOTHING)
+    return Decision(_step(resource, our_class), clear_operation=operation == _RECONCILE)
+
+
+def is_ignored(resource: ManagedResource) -> bool:
+    """Say whether a ManagedResource is to be left alone; deletion overrides that."""
+    return keys.truthy(resource.metadata.annotations.get(keys.IGNORE)) and not is_deleting(resource)
+
+
+def is_deleting(resource: ManagedResource) -> bool:
+    """Say whether deletion was asked for."""
+    return resource.metadata.deletion_timestamp is not None
+
+
+def _step(resource: ManagedResource, our_class: ResourceClass) -> Step:
+    if is_ignored(resource):
+        return Step.SAY_IGNORED
+    if our_class.leaving(resource):
+        return Step.DELETE
+    if our_class.waits(resource):
+        return Step.WAIT_FOR_HANDOVER  # its inventory is of another target
+    if is_deleting(resource):
+        return Step.DELETE
+    if resource.spec.suspend:
+        return Step.JUDGE
+    return Step.RECONCILE
+
+
+_OPERATIONS = frozenset({"reconcile", "migrate", "restore"})
+_ANSWERS = (
+    keys.CONFIRM_PRUNE,
+    keys.TAKE_OVER,
+    keys.ADOPT,
+    keys.FORCE_DELETE,
+    keys.FORGET_INVENTORY,
+)
+"""Annotations by which people answer what a condition asks."""
+
+
+def worth_a_pass(
+    old: ManagedResource | None, new: ManagedResource, our_class: ResourceClass
+) -> bool:
+    """Say whether a change may need objects to be written; *old* is None for a new one."""
+    if not our_class.concerns(new):
+        return False
+    if is_ignored(new) and old is not None and is_ignored(old):
+        return False
+    return old is None or (
+        old.metadata.generation != new.metadata.generation
+        or is_deleting(old) != is_deleting(new)
+        or is_ignored(old) != is_ignored(new)
+        or asks_for_operation(new)
+        or (_annotation(old, keys.OPERATION) == _WAIT != _annotation(new, keys.OPERATION))
+        or (became_unhealthy(old, new) and not is_deleting(new))
+        or cleanup_completed(old, new, our_class)
+        or any(_annotation(old, name) != _annotation(new, name) for name in _ANSWERS)
+        or lost_hold(old, new, our_class)
+    )
+
+
+def worth_a_look(
+    old: ManagedResource | None, new: ManagedResource, our_class: ResourceClass
+) -> bool:
+    """Say whether a change may need health to be judged again."""
+    if is_ignored(new) or not our_class.concerns(new):
+        return False
+    return old is None or (
+        class_changed(old, new)
+        or condition_status(old, APPLIED) != condition_status(new, APPLIED)
+        or is_ignored(old)
+    )
+
+
+def asks_for_operation(resource: ManagedResource) -> bool:
+    """Say whether somebody asks for a pass by annotation."""
+    return _annotation(resource, keys.OPERATION) in _OPERATIONS
+
+
+def class_changed(old: ManagedResource, new: ManagedResource) -> bool:
+    """Say whether another class is asked for than before."""
+    return class_of(old) != class_of(new)
+
+
+def became_unhealthy(old: ManagedResource, new: ManagedResource) -> bool:
+    """Say whether health went from good, or not judged at all, to bad."""
+    return condition_status(old, HEALTHY) in {None, "True"} and (
+        condition_status(new, HEALTHY) == "False"
+    )
+
+
+def cleanup_completed(old: ManagedResource, new: ManagedResource, our_class: ResourceClass) -> bool:
+    """Say whether another instance has just released what we wait for."""
+    return (
+        our_class.responsible(new)
+        and bool(our_class.held_by_others(old))
+        and not our_class.held_by_others(new)
+    )
+
+
+def lost_hold(old: ManagedResource, new: ManagedResource, our_class: ResourceClass) -> bool:
+    """Say whether a finalizer of ours was removed; it is nobody else who adds one."""
+    return not set(our_class.held(old)) <= set(our_class.held(new))
+
+
+def condition_status(resource: ManagedResource, type_: str) -> str | None:
+    """Return the status of a condition, None if it is not there."""
+    return next((c.status for c in resource.status.conditions if c.type == type_), None)
+
+
+def _annotation(resource: ManagedResource, name: str) -> str | None:
+    return resource.metadata.annotations.get(name)
+
+
+Lookup: TypeAlias = Callable[[str], ManagedResource | None]
+"""Returns a ManagedResource of the same namespace by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """Why nothing may be written yet."""
+
+    message: str
+    cyclic: bool = False
+    """Waiting will not help: somebody has to change a spec."""
+
+
+def hindrance(resource: ManagedResource, lookup: Lookup) -> Hindrance | None:
+    """Return what keeps a ManagedResource from being applied; None if nothing does."""
+    cycle = find_cycle(resource.metadata.name, lookup)
+    if cycle:
+        return Hindrance(f"The dependencies form a cycle: {' → '.join(cycle)}.", cyclic=True)
+    missing = [
+        f"{name} {why}"
+        for name in dict.fromkeys(dependency.name for dependency in resource.spec.depends_on)
+        if (why := unready(lookup(name)))
+    ]
+    return (
+        Hindrance(f"Waiting for other ManagedResources: {', '.join(missing)}.") if missing else None
+    )
+
+
+def unready(resource: ManagedResource | None) -> str:
+    """Say why others have to wait for a ManagedResource; empty if they need not."""
+    if resource is None:
+        return "does not exist"
+    if resource.metadata.deletion_timestamp is not None:
+        return "is being deleted"
+    if resource.status.observed_generation != resource.metadata.generation:
+        return "is not applied yet"
+    true = {c.type for c in resource.status.conditions if c.status == "True"}
+    if APPLIED not in true:
+        return "is not applied"
+    return "" if HEALTHY in true else "is not healthy"
+
+
+def find_cycle(name: str, lookup: Lookup) -> tuple[str, ...]:
+    """Return a cycle that leads from *name* back to it, empty if there is none.
+
+    It begins with the name that sorts first, so everybody on it tells the same.
+    """
+    trail: list[str] = [name]
+    branches = [iter(_names(lookup(name)))]
+    seen = {name}
+    while branches:
+        following = next(branches[-1], None)
+        if following is None:
+            branches.pop()
+            trail.pop()
+        elif following == name:
+            start = trail.index(min(trail))
+            turned = [*trail[start:], *trail[:start]]
+            return (*turned, turned[0])
+        elif following not in seen:
+            seen.add(following)
+            trail.append(following)
+            branches.append(iter(_names(lookup(following))))
+    return ()
+
+
+def _names(resource: ManagedResource | None) -> Iterable[str]:
+    return () if resource is None else [d.name for d in resource.spec.depends_on]
+
+
+DEPENDENCIES: Final = "dependencies"
+"""The index that finds ManagedResources by what they depend on."""
+
+
+class _Dependency(Struct):
+    name: str = ""
+
+
+class _DependingSpec(Struct, rename="camel"):
+    depends_on: list[_Dependency] = []
+
+
+class _Depending(Struct):
+    spec: _DependingSpec
+
+
+_DEPENDING: Final = msgspec.json.Decoder(_Depending)
+
+
+def dependencies_of(entry: Entry) -> Iterable[Key]:
+    """Return the ManagedResources that one waits for."""
+    namespace = entry.key.namespace
+    found = _DEPENDING.decode(entry.raw).spec.depends_on
+    return {Key(namespace, dependency.name): None for dependency in found}
+
+
+def wake_dependants(store: Store, wake: Callable[[Key], None]) -> None:
+    """Wake those who depend on a ManagedResource whenever it appears, changes or goes."""
+
+    def on_change(old: Entry | None, new: Entry | None) -> None:
+        changed = new or old
+        if changed is None or not store.synced:
+            return
+        for dependant in store.by_index(DEPENDENCIES, changed.key):
+            wake(dependant.key)
+
+    store.listen(on_change)
