@@ -124,5 +124,5 @@ def _wave(rank: int) -> int:
 
 
 def is_awaited(ref: ObjectRef) -> bool:
-    """Say whether what follows needs the object to be ready: definitions and namespaces."""
+    """Return whether what follows needs the object to be ready: definitions and namespaces."""
     return (ref.group, ref.kind) in _AWAITED

@@ -16,12 +16,12 @@ _SHORTEST: Final = 3
 
 
 def is_secret(obj: JsonObject) -> bool:
-    """Say whether an object is a Secret, in whatever version it is written."""
+    """Return whether an object is a Secret, in whatever version it is written."""
     return obj.get("kind") == "Secret" and "/" not in str(obj.get("apiVersion") or "")
 
 
 def is_confidential(path: tuple[str | int, ...]) -> bool:
-    """Say whether a field of a Secret holds values, or something that repeats them."""
+    """Return whether a field of a Secret holds values, or something that repeats them."""
     return path[:1] in {(name,) for name in _CONFIDENTIAL} or path == (
         "metadata",
         "annotations",

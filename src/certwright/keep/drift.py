@@ -21,7 +21,7 @@ _WORKLOADS: Final[Mapping[str, Resource]] = {kind.kind: kind for kind in (Deploy
 
 
 def could_be_drift(old: Entry | None, new: Entry | None) -> bool:
-    """Say whether a change may concern what we applied, and is more than a status update.
+    """Return whether a change may concern what we applied, and is more than a status update.
 
     Kinds without a generation do not tell, and are looked at each time.
     """
@@ -40,7 +40,7 @@ def could_be_drift(old: Entry | None, new: Entry | None) -> bool:
 
 
 def selects(workload: Entry, pod: Entry) -> bool:
-    """Say whether a workload counts a pod among its own."""
+    """Return whether a workload counts a pod among its own."""
     selector = _selector(workload)
     return selector is not None and selector.matches(pod.meta.labels)
 

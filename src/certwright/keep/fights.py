@@ -35,7 +35,7 @@ class Fight:
     """How long repairs are put off; 0 while there is no fight."""
 
     def quiet(self, now: float, rules: FightRules) -> bool:
-        """Say whether so long nothing had to be repaired that it is over."""
+        """Return whether nothing had to be repaired for so long that it is over."""
         return not self.repairs or now - self.repairs[-1] > self.pause + rules.within
 
     def repaired(self, now: float, rules: FightRules) -> "Fight":

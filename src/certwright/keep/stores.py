@@ -37,19 +37,19 @@ class Watcher(Protocol):
     """Who wants to know what others do in the target cluster. None of it may raise."""
 
     def changed(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
-        """An object with our label changed."""
+        """Take note that an object with our label changed."""
         ...
 
     def scaled(self, kind: str, key: Key) -> None:
-        """Who scales an object of this kind changed; all its groups show the same one."""
+        """Take note that who scales an object of this kind changed; all its groups show it."""
         ...
 
     def pod_changed(self, old: Entry | None, new: Entry | None) -> None:
-        """A pod of one of our workloads changed."""
+        """Take note that a pod of one of our workloads changed."""
         ...
 
     def kinds_changed(self) -> None:
-        """Other kinds may be served than before."""
+        """Take note that other kinds may be served than before."""
         ...
 
 

@@ -72,7 +72,7 @@ def _adoption(live: Live, rules: Rules) -> Claim:
 
 
 def has_legacy(live: Live, field_manager: str, managers: Collection[str]) -> bool:
-    """Say whether some of an object's fields belong to a manager we take over from."""
+    """Return whether some of an object's fields belong to a manager we take over from."""
     return any(_is_legacy(entry, field_manager, managers) for entry in live.managed)
 
 

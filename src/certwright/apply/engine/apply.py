@@ -132,7 +132,7 @@ class _Application:
         return await self._run.cluster.read(self._resource, self._wanted.ref.key, fresh=fresh)
 
     def _should_look(self) -> bool:
-        """Say whether an object nobody sees must be looked for before it is created."""
+        """Return whether an object nobody sees must be looked for before it is created."""
         rules = self._rules
         careful = rules.adopt is not Adopt.ALWAYS or rules.fall_back
         if self._wanted.ref in self._run.expected:
@@ -190,7 +190,7 @@ class _Application:
         return await self._bring_in_line(live)
 
     async def _inherits(self, live: Live) -> bool:
-        """Say whether an object was another owner's that is no more."""
+        """Return whether an object was another owner's that is no more."""
         owner = self._run.owner
         marked = live.annotations.get(owner.annotation) if owner is not None else None
         if owner is None or not marked or owner.owns(marked) or self._rules.take_over:
@@ -271,7 +271,7 @@ class _Application:
         return Finding(Entry(ref, Action.RECREATED, reason), finding.live)
 
     def _is_known(self, live: Live) -> bool:
-        """Say whether this is the very state that was found to be right before."""
+        """Return whether this is the very state that was found to be right before."""
         known = self._run.memory.get(self._resource, self._wanted.ref.key)
         return (
             known is not None
@@ -292,5 +292,5 @@ class _Application:
 
 
 def _is_shared(live: Live, field_manager: str) -> bool:
-    """Say whether an object we meant to create shows the hand of others, so was there before."""
+    """Return whether an object we meant to create shows the hand of others, so was there before."""
     return any(writer.manager != field_manager for writer in live.writers())

@@ -14,13 +14,13 @@ _FOREGROUND: Final = "foregroundDeletion"
 
 
 def blockers(live: Live, now: datetime) -> str:
-    """Say what an object that is being deleted waits for, and for how long it has."""
+    """Return what an object that is being deleted waits for, and for how long it has."""
     since = live.deleted_at
     return _held(live, f" for {human_duration(now - since)}" if since else "")
 
 
 def obstacles(live: Live) -> str:
-    """Say what an object that is being deleted waits for, in words that stay true with time."""
+    """Return what an object that is being deleted waits for, in words that stay true with time."""
     return _held(live, f" since {live.metadata.get('deletionTimestamp')}")
 
 

@@ -32,11 +32,11 @@ class Definitions:
                 self._namespaces.add(one.ref.name)
 
     def brings(self, ref: ObjectRef) -> bool:
-        """Say whether the pass brings the kind or the namespace of an object."""
+        """Return whether the pass brings the kind or the namespace of an object."""
         return (ref.group, ref.kind) in self._kinds or ref.namespace in self._namespaces
 
     def waits_for(self, ref: ObjectRef) -> str:
-        """Say what has to be there before an object can be; empty if nothing is missing."""
+        """Return what has to be there before an object can be; empty if nothing is missing."""
         missing = self._missing_kinds.get((ref.group, ref.kind))
         missing = missing or self._missing_namespaces.get(ref.namespace)
         return f"it waits for {missing}" if missing else ""
@@ -59,22 +59,22 @@ class Definitions:
 
 
 def is_definition(ref: ObjectRef) -> bool:
-    """Say whether an object defines a kind."""
+    """Return whether an object defines a kind."""
     return (ref.group, ref.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 def is_namespace(ref: ObjectRef) -> bool:
-    """Say whether an object is a namespace."""
+    """Return whether an object is a namespace."""
     return (ref.api_version, ref.kind) == ("v1", "Namespace")
 
 
 def is_established(live: Live) -> bool:
-    """Say whether a definition's kind is served."""
+    """Return whether a definition's kind is served."""
     return is_true(conditions_of(live.obj), "Established")
 
 
 def is_decided(live: Live) -> bool:
-    """Say whether a definition's kind is served, or never will be."""
+    """Return whether a definition's kind is served, or never will be."""
     names = find_condition(conditions_of(live.obj), "NamesAccepted")
     return is_established(live) or (names is not None and names.status == "False")
 

@@ -57,7 +57,7 @@ def propagation_for(ref: ObjectRef) -> Propagation | None:
 
 
 def is_overdue(live: Live, rules: DeleteRules, now: datetime) -> bool:
-    """Say whether an object has been waiting for its finalizers for too long.
+    """Return whether an object has been waiting for its finalizers for too long.
 
     Raises:
         ValueError: the object says how long that is, in words nobody understands.

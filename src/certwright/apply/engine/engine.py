@@ -167,7 +167,7 @@ class _Report:
             self._on_entry(finding.entry, finding.live)
 
     def lingering(self, wave: Sequence[ObjectRef]) -> str:
-        """Say what of a wave has to be gone before the next; empty if nothing."""
+        """Return what of a wave has to be gone before the next; empty if nothing."""
         for ref in wave:
             if self._found[ref].entry.action in _LINGERS:
                 return f"it waits for {ref} to be gone"

@@ -52,7 +52,7 @@ class Memory:
     def is_applied(
         self, known: Applied | None, live: Live, own: FieldSet, sent: JsonObject
     ) -> bool:
-        """Say whether applying this would change nothing.
+        """Return whether applying this would change nothing.
 
         What was applied before is compared with what the server made of it then, and only what
         is not remembered with what is sent.
@@ -107,7 +107,7 @@ class Memory:
         self._deleted.add((resource, key))
 
     def was_deleted(self, resource: Resource, key: Key) -> bool:
-        """Say whether the object was told to go and is not known to be back."""
+        """Return whether the object was told to go and is not known to be back."""
         return (resource, key) in self._deleted
 
     def forget(self, resource: Resource, key: Key) -> None:

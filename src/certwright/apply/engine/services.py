@@ -26,7 +26,7 @@ def keep_service(draft: Draft) -> None:
 
 
 def becomes_headless(live: JsonObject, desired: JsonObject) -> bool:
-    """Say whether a Service gives up its address, which only a new one can."""
+    """Return whether a Service gives up its address, which only a new one can."""
     have, wants = value_at(live, _CLUSTER_IP), value_at(desired, _CLUSTER_IP)
     return wants == "None" and have not in (None, "", "None")
 

@@ -93,5 +93,5 @@ class Owner:
     """Whose objects we may take: those of owners that certainly do not exist any more."""
 
     def owns(self, value: str) -> bool:
-        """Say whether an annotation with this value means us."""
+        """Return whether an annotation with this value means us."""
         return value == self.value or self.aliases(value)

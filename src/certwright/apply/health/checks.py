@@ -98,5 +98,5 @@ def check_progress(obj: JsonObject, pods: Iterable[JsonObject] | None = None) ->
 
 
 def is_exempt(obj: JsonObject) -> bool:
-    """Say whether somebody wants no opinion on an object; only the literal ``true`` counts."""
+    """Return whether somebody wants no opinion on an object; only the literal ``true`` counts."""
     return section(obj, "metadata", "annotations").get(SKIP_ANNOTATION) == "true"

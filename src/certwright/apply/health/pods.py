@@ -39,7 +39,7 @@ def belonging(owner: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]
 
 
 def _is_gone(pod: JsonObject) -> bool:
-    """Say whether a pod is done, or was moved away; such pods may linger for long."""
+    """Return whether a pod is done, or was moved away; such pods may linger for long."""
     status = section(pod, "status")
     if text(status, "phase") in {"Succeeded", "Failed"}:
         return True

@@ -120,7 +120,7 @@ def _first_line(text: str) -> int:
 
 
 def _may_be_json(text: str, budget: Budget) -> bool:
-    """Say whether a document is worth a try as JSON.
+    """Return whether a document is worth a try as JSON.
 
     A JSON parser counts nothing before everything is built. What has more brackets than values
     are allowed is left to the one for YAML, which counts as it goes.

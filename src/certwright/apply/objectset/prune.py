@@ -58,5 +58,5 @@ def plan_pruning(
 
 
 def is_mass_deletion(recorded: int, unwanted: int) -> bool:
-    """Say whether so many objects vanish at once that it looks like a mistake."""
+    """Return whether so many objects vanish at once that it looks like a mistake."""
     return recorded >= GUARDED_FROM and unwanted > recorded * GUARDED_SHARE

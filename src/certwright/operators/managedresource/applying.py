@@ -284,7 +284,7 @@ class Application:
             yield messages.decoding_failed(self._facts.desired.undecodable)
 
     def _pending(self) -> ConditionUpdate:
-        """Say what still lingers; how long it has been doing so is told once a minute."""
+        """Return what still lingers; how long it has been doing so is told once a minute."""
         what = frozenset(item.news for item in self.lingering)
         news = self._look.remembered.lingers(what, self._look.ctx.clock.monotonic())
         said = self._look.said(APPLIED)
@@ -329,7 +329,7 @@ class Application:
         remembered.settled = Settled(((self._look.store, now), *self._sources(), *held))
 
     def _is_as_left(self, held: Sequence[tuple[Store, Entry]]) -> bool:
-        """Say whether nobody touched an object since this pass did, given what stores hold.
+        """Return whether nobody touched an object since this pass did, given what stores hold.
 
         Who did has woken us; but what is remembered as settled is not looked at again.
         """

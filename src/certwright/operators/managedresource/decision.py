@@ -51,7 +51,7 @@ class ResourceClass:
         return FINALIZER if self.name in {DEFAULT_CLASS, ALL} else f"{FINALIZER}-{self.name}"
 
     def responsible(self, resource: ManagedResource) -> bool:
-        """Say whether a ManagedResource asks for this instance."""
+        """Return whether a ManagedResource asks for this instance."""
         return self.name in {ALL, class_of(resource)}
 
     def held(self, resource: ManagedResource) -> list[str]:
@@ -64,18 +64,18 @@ class ResourceClass:
         return [name for name in family if not self._is_ours(name)]
 
     def leaving(self, resource: ManagedResource) -> bool:
-        """Say whether the objects are ours to clean up, since another class is asked for."""
+        """Return whether the objects are ours to clean up, since another class is asked for."""
         return bool(self.held(resource)) and not self.responsible(resource)
 
     def waits(self, resource: ManagedResource) -> bool:
-        """Say whether another instance has to clean up before we begin."""
+        """Return whether another instance has to clean up before we begin."""
         if not self.responsible(resource):
             return False
         first = next(iter(_family(resource.metadata.finalizers)), "")
         return bool(first) and not self._is_ours(first)
 
     def concerns(self, resource: ManagedResource) -> bool:
-        """Say whether a ManagedResource is our business at all."""
+        """Return whether a ManagedResource is our business at all."""
         return self.responsible(resource) or bool(self.held(resource))
 
     def _is_ours(self, finalizer: str) -> bool:
@@ -129,12 +129,12 @@ def decide(resource: ManagedResource | None, our_class: ResourceClass) -> Decisi
 
 
 def is_ignored(resource: ManagedResource) -> bool:
-    """Say whether a ManagedResource is to be left alone; deletion overrides that."""
+    """Return whether a ManagedResource is to be left alone; deletion overrides that."""
     return keys.truthy(resource.metadata.annotations.get(keys.IGNORE)) and not is_deleting(resource)
 
 
 def is_deleting(resource: ManagedResource) -> bool:
-    """Say whether deletion was asked for."""
+    """Return whether deletion was asked for."""
     return resource.metadata.deletion_timestamp is not None
 
 
@@ -166,7 +166,7 @@ _ANSWERS = (
 def worth_a_pass(
     old: ManagedResource | None, new: ManagedResource, our_class: ResourceClass
 ) -> bool:
-    """Say whether a change may need objects to be written; *old* is None for a new one."""
+    """Return whether a change may need objects to be written; *old* is None for a new one."""
     if not our_class.concerns(new):
         return False
     if is_ignored(new) and old is not None and is_ignored(old):
@@ -187,7 +187,7 @@ def worth_a_pass(
 def worth_a_look(
     old: ManagedResource | None, new: ManagedResource, our_class: ResourceClass
 ) -> bool:
-    """Say whether a change may need health to be judged again."""
+    """Return whether a change may need health to be judged again."""
     if is_ignored(new) or not our_class.concerns(new):
         return False
     return old is None or (
@@ -198,24 +198,24 @@ def worth_a_look(
 
 
 def asks_for_operation(resource: ManagedResource) -> bool:
-    """Say whether somebody asks for a pass by annotation."""
+    """Return whether somebody asks for a pass by annotation."""
     return _annotation(resource, keys.OPERATION) in _OPERATIONS
 
 
 def class_changed(old: ManagedResource, new: ManagedResource) -> bool:
-    """Say whether another class is asked for than before."""
+    """Return whether another class is asked for than before."""
     return class_of(old) != class_of(new)
 
 
 def became_unhealthy(old: ManagedResource, new: ManagedResource) -> bool:
-    """Say whether health went from good, or not judged at all, to bad."""
+    """Return whether health went from good, or not judged at all, to bad."""
     return condition_status(old, HEALTHY) in {None, "True"} and (
         condition_status(new, HEALTHY) == "False"
     )
 
 
 def cleanup_completed(old: ManagedResource, new: ManagedResource, our_class: ResourceClass) -> bool:
-    """Say whether another instance has just released what we wait for."""
+    """Return whether another instance has just released what we wait for."""
     return (
         our_class.responsible(new)
         and bool(our_class.held_by_others(old))
@@ -224,7 +224,7 @@ def cleanup_completed(old: ManagedResource, new: ManagedResource, our_class: Res
 
 
 def lost_hold(old: ManagedResource, new: ManagedResource, our_class: ResourceClass) -> bool:
-    """Say whether a finalizer of ours was removed; it is nobody else who adds one."""
+    """Return whether a finalizer of ours was removed; it is nobody else who adds one."""
     return not set(our_class.held(old)) <= set(our_class.held(new))
 
 
@@ -266,7 +266,7 @@ def hindrance(resource: ManagedResource, lookup: Lookup) -> Hindrance | None:
 
 
 def unready(resource: ManagedResource | None) -> str:
-    """Say why others have to wait for a ManagedResource; empty if they need not."""
+    """Return why others have to wait for a ManagedResource; empty if they need not."""
     if resource is None:
         return "does not exist"
     if resource.metadata.deletion_timestamp is not None:

@@ -239,7 +239,7 @@ def _normalised(obj: JsonObject, scope: Scope) -> JsonObject:
 
 
 def _shape_problem(obj: JsonObject) -> str:
-    """Say what keeps an object from being one; what is below its metadata is the server's."""
+    """Return what keeps an object from being one; what is below its metadata is the server's."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}

@@ -90,7 +90,7 @@ class Departure:
         return DONE
 
     async def _wait(self, left: list[Lingering], report: Report) -> Outcome:
-        """Say what is still there; events and a timer bring us back."""
+        """Return what is still there; events and a timer bring us back."""
         look, remembered, now = self._look, self._look.remembered, self._look.ctx.clock.monotonic()
         claim = messages.deletion_pending(left)
         if remembered.lingers(frozenset(item.news for item in left), now):

@@ -98,7 +98,7 @@ class Farewell:
         return staying
 
     async def _is_going(self, ref: ObjectRef) -> bool:
-        """Say whether an object is gone, or on its way out, which nobody can stop."""
+        """Return whether an object is gone, or on its way out, which nobody can stop."""
         try:
             live = await self._cluster.read(await self._cluster.resource(ref.gvk), ref.key)
         except NotFound:

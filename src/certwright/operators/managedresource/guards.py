@@ -19,7 +19,7 @@ class PruneGuard:
     """More than this part of the inventory is suspicious; 100 switches the guard off."""
 
     def objection(self, *, before: int, removed: int, confirmed: str | None) -> str:
-        """Say why *removed* of *before* objects may not be deleted now; empty if they may.
+        """Return why *removed* of *before* objects may not be deleted now; empty if they may.
 
         *confirmed* is the value of `keys.CONFIRM_PRUNE`: ``true``, or a number of objects that
         is at least as high as that of those removed.
@@ -36,7 +36,7 @@ class PruneGuard:
 
 
 def in_doubt(desired: Desired, plan: Plan, changes: Sequence[Entry]) -> bool:
-    """Say whether an object may be missing in the input by mistake, or the target be away.
+    """Return whether an object may be missing in the input by mistake, or the target be away.
 
     What the target judges and refuses may need the very thing that is to go: a port, a name.
     """

@@ -101,7 +101,7 @@ class Judge:
         return again(period) if look.remembered.unwatched is not None and period else DONE
 
     def _is_due(self, look: Look) -> bool:
-        """Say whether the health of a ManagedResource is our business, and can be judged."""
+        """Return whether the health of a ManagedResource is our business, and can be judged."""
         resource = look.resource
         return (
             self._keeper.our_class.responsible(resource)

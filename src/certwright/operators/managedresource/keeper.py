@@ -68,7 +68,7 @@ class Keeper:
     """The ManagedResources, by the namespace they are confined to; all under the empty one."""
 
     def may_exist(self, key: Key) -> bool:
-        """Say whether there may be a ManagedResource: we see it, or cannot see it."""
+        """Return whether there may be a ManagedResource: we see it, or cannot see it."""
         store = self.stores.get("") or self.stores.get(key.namespace)
         return store is None or key in store
 
@@ -207,14 +207,14 @@ class Look:
         return policy.owner(self.origin, self._exists)
 
     async def _exists(self, key: Key) -> bool:
-        """Say whether there is another ManagedResource; that there is none is asked, once."""
+        """Return whether there is another ManagedResource; that there is none is asked, once."""
         if key not in self._others:
             there = self.keeper.may_exist(key) or await exists(self.ctx.client, key)
             self._others[key] = there
         return self._others[key]
 
     def may_repair(self, ref: ObjectRef) -> bool:
-        """Say whether a pass would repair an object now; in a fight each repair is put off."""
+        """Return whether a pass would repair an object now; in a fight each repair is put off."""
         return not self.keeper.fights.wait(ref.identity, self.ctx.clock.monotonic())
 
     def later(self) -> Outcome:

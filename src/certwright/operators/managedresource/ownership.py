@@ -64,7 +64,7 @@ def owner_of(annotations: JsonObject, cluster_id: str) -> Key | None:
 
 
 def needs_identity(configured: str) -> bool:
-    """Say whether the ConfigMap must be read to know the cluster id."""
+    """Return whether the ConfigMap must be read to know the cluster id."""
     return configured in {_REQUIRED, _OPTIONAL}
 
 

@@ -299,7 +299,7 @@ def delete_rules(
 
 
 def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
-    """Say whether an object was never ours, though it was wanted: none of us ever wrote it.
+    """Return whether an object was never ours, though it was wanted: none of us ever wrote it.
 
     So it is with one that somebody else provides, and with one that refused to be changed. What
     appeared *since* we want it may be the work of an earlier version that left no trace, unless
@@ -316,7 +316,7 @@ def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
 
 
 def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:
-    """Say why an object that is no longer wanted stays; empty if it goes."""
+    """Return why an object that is no longer wanted stays; empty if it goes."""
     if keys.truthy(live.annotations.get(keys.KEEP_OBJECT)):
         return f"its annotation {keys.KEEP_OBJECT} says so"
     if live.annotations.get(keys.MODE) == Mode.KEEP.value:

@@ -92,7 +92,7 @@ class Pruning:
         return staying if self.objection else []
 
     async def _is_going(self, ref: ObjectRef) -> bool:
-        """Say whether an object is gone, or on its way out, which nobody can stop."""
+        """Return whether an object is gone, or on its way out, which nobody can stop."""
         cluster = self._keeper.cluster
         with suppress(ApiError, TransportError, ValueError):  # the engine tells
             resource = await cluster.resource(ref.gvk)

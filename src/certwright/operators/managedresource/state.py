@@ -28,7 +28,7 @@ class Settled:
     held: tuple[tuple[Store, Entry], ...]
 
     def still(self) -> bool:
-        """Say whether every store still holds the very entries it held then."""
+        """Return whether every store still holds the very entries it held then."""
         return all(store.get(entry.key) is entry for store, entry in self.held)
 
 
@@ -42,7 +42,7 @@ class Lingering:
     announced: bool = False
 
     def is_news(self, news: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
-        """Say whether to tell again: others linger, or fail otherwise, or a minute has passed."""
+        """Return whether to tell again: others linger, or fail otherwise, or a minute has passed."""
         return news != self.news or now - self.told >= TELL_SECONDS
 
 
@@ -106,7 +106,7 @@ class Remembered:
         return news
 
     def is_stuck(self, now: float) -> bool:
-        """Say, once, that what lingers has been doing so for too long."""
+        """Return, once, that what lingers has been doing so for too long."""
         lingering = self.lingering
         if lingering is None or lingering.announced or now - lingering.since < BLOCKED_SECONDS:
             return False
@@ -133,12 +133,12 @@ class Memories:
         return self._known.setdefault(key, Remembered())
 
     def is_settled(self, key: Key) -> bool:
-        """Say whether nothing has changed since all was well."""
+        """Return whether nothing has changed since all was well."""
         known = self._known.get(key)
         return known is not None and known.settled is not None and known.settled.still()
 
     def is_judged(self, key: Key) -> bool:
-        """Say whether nothing has changed since a pass judged all objects."""
+        """Return whether nothing has changed since a pass judged all objects."""
         known = self._known.get(key)
         if known is None or key in self.changed or known.unwatched is not None:
             return False
@@ -157,7 +157,7 @@ class Memories:
                 self.changed.add(key)
 
     def is_put_off(self, key: Key, now: float) -> bool:
-        """Say whether a failed pass will be repeated later, so that no reminder is needed."""
+        """Return whether a failed pass will be repeated later, so that no reminder is needed."""
         known = self._known.get(key)
         return known is not None and known.retry_at > now
 
