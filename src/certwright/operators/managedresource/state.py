@@ -42,7 +42,7 @@ class Lingering:
     announced: bool = False
 
     def is_news(self, news: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
-        """Return whether to tell again: others linger, or fail otherwise, or a minute has passed."""
+        """Return whether to tell again: other objects, other failures, or a minute has passed."""
         return news != self.news or now - self.told >= TELL_SECONDS
 
 
