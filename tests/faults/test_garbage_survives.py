@@ -6,7 +6,8 @@ import pytest
 
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Deployment, Pod
-from certwright.managed import Reference, annotations_for, ensure
+from certwright.managed import Reference, ensure
+from certwright.managed.references import annotations_for
 from certwright.operators.garbagecollector import CollectorSettings, garbage_collector
 from certwright.testkit import (
     EmbeddedCluster,

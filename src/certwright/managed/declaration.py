@@ -1,4 +1,4 @@
-"""What somebody wants to be kept, and the objects that say so: a ManagedResource, its Secrets.
+"""Objects to be kept, and the ManagedResource and Secrets that declare them.
 
 ::
 
@@ -13,8 +13,8 @@ from typing import Final
 
 from certwright.api.managedresources import ManagedResource
 from certwright.kube import JsonObject, Key
-from certwright.managed.package import DATA_KEY, SECRET_BYTES, pack
 from certwright.managed.references import annotate
+from certwright.managed.secretdata import DATA_KEY, SECRET_BYTES, pack
 from certwright.managed.unique import make_unique
 
 SECRET_PREFIX: Final = "managedresource-"  # noqa: S105 - a name
@@ -23,8 +23,8 @@ ORIGIN: Final = "origin"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """How objects are kept. What is not said stays out of the ManagedResource."""
+class KeepOptions:
+    """How objects are kept. What is not set stays out of the ManagedResource."""
 
     class_: str = ""
     inject_labels: Mapping[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Options:
 
     def spec(self) -> JsonObject:
         """Return the fields of the spec, without the Secrets."""
-        said: JsonObject = {
+        fields: JsonObject = {
             "class": self.class_,
             "injectLabels": dict(self.inject_labels),
             "keepObjects": self.keep_objects,
@@ -54,11 +54,11 @@ class Options:
             "dependsOn": [{"name": name} for name in self.depends_on],
             "suspend": self.suspend,
         }
-        return {name: value for name, value in said.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
 
-PLAIN: Final = Options()
-"""As objects are kept when nothing special is asked for."""
+PLAIN: Final = KeepOptions()
+"""The defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,15 +67,15 @@ class Declaration:
 
     key: Key
     objects: Sequence[JsonObject] = field(repr=False)  # Secrets among them
-    options: Options = PLAIN
+    options: KeepOptions = PLAIN
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Of the ManagedResource; those that others put there stay."""
+    """Of the ManagedResource; those that other clients set stay."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Of the ManagedResource; those that others put there stay."""
+    """Of the ManagedResource; those that other clients set stay."""
     secret_labels: Mapping[str, str] = field(default_factory=dict)
     secret_annotations: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
-    """Who says so; becomes a label."""
+    """The client that declares it; becomes a label."""
 
 
 @dataclass(frozen=True)

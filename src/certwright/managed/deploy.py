@@ -1,7 +1,7 @@
-"""Bring a declaration to a cluster: its Secrets first, then the ManagedResource.
+"""Write a declaration to a cluster: its Secrets first, then the ManagedResource.
 
-Nothing is written that is there already. Secrets are immutable and have names of their own, so
-whoever reads the ManagedResource in between sees the old contents or the new, never a mixture.
+Only what differs is written. Secrets are immutable and named by their contents, so a reader of
+the ManagedResource sees the old contents or the new, never a mixture.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ from certwright.managed.unique import (
 )
 
 _ATTEMPTS: Final = 5
-"""How often to begin again when others are faster."""
+"""How often to begin again when another client was faster."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Something that was done, or is waited for."""
+    """A step that was taken, or what a wait is for."""
 
     what: str
     """``created``, ``updated``, ``unchanged``, ``waiting``, ``deleted``"""
@@ -45,15 +45,15 @@ OnProgress = Callable[[Progress], None]
 
 
 def silent(_progress: Progress) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 async def ensure(client: Client, obj: JsonObject) -> JsonObject:
     """Make an immutable copy of a ConfigMap or Secret exist, named by its contents; return it.
 
     The name is that of `make_unique`, or the one with *by_keys* when other contents have taken
-    it. One that was there before counts as new again for the garbage collector: there is as
-    much time to begin using it.
+    it. An object that exists already counts as new again for the garbage collector, so there is
+    time to begin using it.
 
     Raises:
         Conflict: both names are taken by other contents.
@@ -77,14 +77,14 @@ async def deploy(
 ) -> JsonObject:
     """Create or update a ManagedResource and its Secrets; return it as stored.
 
-    Labels and annotations that others put on the ManagedResource stay. Secrets that it referred
-    to before become collectable, if a client like this one made them.
+    Labels and annotations that other clients set on the ManagedResource stay. Secrets that it
+    referred to before become collectable, if this library made them.
 
     Raises:
         PackingError: the objects cannot be packed.
-        NotFound: it is not there and *must_exist*.
-        Conflict: a Secret of that name exists with other contents, or others change the
-            ManagedResource all the time.
+        NotFound: it does not exist and *must_exist* is set.
+        Conflict: a Secret of that name exists with other contents, or other clients change
+            the ManagedResource all the time.
     """
     rendered = await asyncio.to_thread(render, declaration)
     current = await _find(client, declaration.key)
@@ -93,7 +93,7 @@ async def deploy(
     in_use = _secret_names(current) if current else set()
     for secret in rendered.secrets:
         name = secret["metadata"]["name"]
-        stored = await _exist(client, secret, in_use=name in in_use, tell=on_progress)
+        stored = await _exist(client, secret, in_use=name in in_use, on_progress=on_progress)
         if not _same(stored, secret):
             raise Conflict(f"Secret {key_of(secret)} exists with other contents; delete it")
     stored = await _write(client, rendered.managed_resource, current, on_progress)
@@ -103,13 +103,13 @@ async def deploy(
 
 
 async def set_keep_objects(client: Client, key: Key, *, keep: bool = True) -> JsonObject:
-    """Decide whether the objects stay when the ManagedResource goes; return it as stored."""
+    """Set whether the objects stay when the ManagedResource is deleted; return it as stored."""
     patch = {"spec": {"keepObjects": keep}}
     return await client.patch(ManagedResource.resource, key, patch)
 
 
 async def _exist(
-    client: Client, unique: JsonObject, *, in_use: bool, tell: OnProgress = silent
+    client: Client, unique: JsonObject, *, in_use: bool, on_progress: OnProgress = silent
 ) -> JsonObject:
     """Create an object, or make sure that the one of that name is not about to be collected."""
     resource = Secret if unique["kind"] == Secret.kind else ConfigMap
@@ -118,49 +118,53 @@ async def _exist(
         try:
             if not in_use:
                 created = await client.create(unique)
-                tell(Progress("created", f"{resource.kind} {key}"))
+                on_progress(Progress("created", f"{resource.kind} {key}"))
                 return created
             stored = await client.get(resource, key)
-            tell(Progress("unchanged", f"{resource.kind} {key}"))
+            on_progress(Progress("unchanged", f"{resource.kind} {key}"))
             return stored
         except NotFound:
-            in_use = False  # collected by mistake, or by hand
+            in_use = False  # it was deleted by hand
         except AlreadyExists:
             labels = unique["metadata"]["labels"]
             patch = {"metadata": {"annotations": {UNUSED_SINCE: None}, "labels": labels}}
             try:
                 stored = await client.patch(resource, key, patch)
             except NotFound:
-                continue  # collected in this moment
-            tell(Progress("unchanged", f"{resource.kind} {key}"))
+                continue  # the collector was faster
+            on_progress(Progress("unchanged", f"{resource.kind} {key}"))
             return stored
-    raise Conflict(f"{resource.kind} {key} appears and disappears; somebody deletes it")
+    raise Conflict(
+        f"{resource.kind} {key} appears and disappears; find out which client deletes it"
+    )
 
 
 async def _write(
-    client: Client, wanted: JsonObject, current: JsonObject | None, tell: OnProgress
+    client: Client, wanted: JsonObject, current: JsonObject | None, on_progress: OnProgress
 ) -> JsonObject:
     key = key_of(wanted)
     for _ in range(_ATTEMPTS):
         try:
             if current is None:
                 created = await client.create(wanted)
-                tell(Progress("created", f"ManagedResource {key}"))
+                on_progress(Progress("created", f"ManagedResource {key}"))
                 return created
             patch = update_patch(current, wanted)
             if patch is None:
-                tell(Progress("unchanged", f"ManagedResource {key}"))
+                on_progress(Progress("unchanged", f"ManagedResource {key}"))
                 return current
             stored = await client.patch(ManagedResource.resource, key, patch)
-            tell(Progress("updated", f"ManagedResource {key}"))
+            on_progress(Progress("updated", f"ManagedResource {key}"))
             return stored
         except (AlreadyExists, Conflict, NotFound):
             current = await _find(client, key)
-    raise Conflict(f"ManagedResource {key} keeps being changed by others")
+    raise Conflict(
+        f"ManagedResource {key} is changed by another client all the time; find that client"
+    )
 
 
 def update_patch(current: JsonObject, wanted: JsonObject) -> JsonObject | None:
-    """Return the merge patch that brings a ManagedResource up to date; None if it is.
+    """Return the merge patch that brings a ManagedResource up to date; None if nothing differs.
 
     The spec is replaced, labels and annotations are added to those there are, references from
     before are removed.
@@ -193,9 +197,9 @@ def update_patch(current: JsonObject, wanted: JsonObject) -> JsonObject | None:
 
 
 async def _release(client: Client, key: Key) -> None:
-    """Let a Secret be collected that no longer belongs to a ManagedResource.
+    """Make a Secret collectable that no ManagedResource refers to any more.
 
-    Only one that a client named: others may belong to people.
+    Only one that this library named: users may need the others.
     """
     if not key.name.startswith(SECRET_PREFIX):
         return

@@ -1,4 +1,4 @@
-"""Whether a ManagedResource has arrived where it should, and if not, what is in the way."""
+"""Whether a ManagedResource is applied and healthy, and if not, what is in the way."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ HEALTHY: Final = "ResourcesHealthy"
 PROGRESSING: Final = "ResourcesProgressing"
 
 _SHOWN: Final = 10
-"""How many objects a sentence names."""
+"""How many objects a message names."""
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """A verdict on a ManagedResource; *blockers* is empty when nothing is in the way."""
+    """Whether a ManagedResource is ready; *blockers* is empty when nothing is in the way."""
 
     blockers: tuple[str, ...]
 
@@ -30,7 +30,7 @@ class Readiness:
 
 
 def readiness(managed_resource: JsonObject, *, rolled_out: bool = False) -> Readiness:
-    """Judge whether the present spec is applied and healthy, or with *rolled_out* also at rest."""
+    """Check that the present spec is applied and healthy; with *rolled_out* also rolled out."""
     metadata = managed_resource.get("metadata") or {}
     status = managed_resource.get("status") or {}
     blockers = []
@@ -49,14 +49,14 @@ def readiness(managed_resource: JsonObject, *, rolled_out: bool = False) -> Read
 
 
 def deletion_blockers(managed_resource: JsonObject) -> str:
-    """Say what keeps a ManagedResource from going."""
+    """Return what delays the deletion of a ManagedResource, as text."""
     status = managed_resource.get("status") or {}
-    said = _unless(status, APPLIED, "True")
-    said += _objects(status, said)
+    blockers = _unless(status, APPLIED, "True")
+    blockers += _objects(status, blockers)
     finalizers = (managed_resource.get("metadata") or {}).get("finalizers") or []
     if finalizers:
-        said.append(f"finalizers: {', '.join(finalizers)}")
-    return "; ".join(said)
+        blockers.append(f"finalizers: {', '.join(finalizers)}")
+    return "; ".join(blockers)
 
 
 def _unless(status: JsonObject, type_: str, wanted: str) -> list[str]:
@@ -75,13 +75,13 @@ def _condition(status: JsonObject, type_: str) -> JsonObject | None:
     return next((one for one in conditions if one.get("type") == type_), None)
 
 
-def _objects(status: JsonObject, said: Iterable[str]) -> list[str]:
-    """Name the objects that are not as they should be, and of which nothing is said yet."""
-    told = "; ".join(said)
+def _objects(status: JsonObject, blockers: Iterable[str]) -> list[str]:
+    """Return a line for each object in trouble that the blockers do not mention yet."""
+    mentioned = "; ".join(blockers)
     found = []
     for one in status.get("objects") or []:
         where = f"{one['namespace']}/" if one.get("namespace") else ""
         why = one.get("message") or one.get("reason") or one.get("health") or ""
-        if not why or why.removesuffix(".") not in told:
+        if not why or why.removesuffix(".") not in mentioned:
             found.append(f"{one.get('kind')} {where}{one.get('name')}: {why}")
     return found[:_SHOWN]

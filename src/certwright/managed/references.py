@@ -1,11 +1,11 @@
-"""Annotations that say which ConfigMaps and Secrets an object uses.
+"""Annotations that name the ConfigMaps and Secrets an object uses.
 
-The key names the kind and begins of a hash of the name, the value is the name::
+The key holds the kind and the beginning of a hash of the name, the value is the name::
 
     reference.resources.gardener.cloud/configmap-4ed34879: test-5678
 
 `annotate` writes them, Gardener's resource manager and ours read them: what they name is not
-collected. The hash only keeps the keys apart; nobody verifies it.
+collected. The hash only keeps the keys apart; readers do not verify it.
 """
 
 import hashlib
@@ -40,14 +40,14 @@ def reference_key(kind: str, name: str) -> str:
 
 
 def kind_of_key(key: str) -> str:
-    """Return the kind a key speaks of, in lower case; empty if it is the key of no reference."""
+    """Return the kind in a key, in lower case; empty if it is not the key of a reference."""
     rest = key.removeprefix(PREFIX)
     parts = rest.split("-")
     return parts[0] if key.startswith(PREFIX) and "/" not in rest and len(parts) == 2 else ""
 
 
 def references_in(annotations: Mapping[str, Any] | None) -> frozenset[Reference]:
-    """Return what annotations refer to. A key of another form, or an empty value, says nothing."""
+    """Return what annotations refer to. Keys of another form and empty values are ignored."""
     return frozenset(
         Reference(kind, name)
         for key, name in (annotations or {}).items()
@@ -61,14 +61,14 @@ def annotations_for(references: Iterable[Reference]) -> dict[str, str]:
 
 
 def annotate(obj: JsonObject, *extra: Reference) -> JsonObject:
-    """Return a copy that says what the object uses, and with it the *extra* ones.
+    """Return a copy annotated with what the object uses, and with the *extra* references.
 
     Pods are annotated themselves, workloads also in their templates; of a ManagedResource its
     Secrets are named, of a Prometheus whatever its spec refers to. References from before are
     removed, other annotations stay.
 
     Raises:
-        ValueError: the kind is none of these: nobody would read the annotations.
+        ValueError: it is of another kind, whose annotations are not read.
     """
     places = _places(obj)
     annotated = deepcopy(obj)

@@ -1,7 +1,7 @@
 """ConfigMaps and Secrets that never change: a name that holds a hash of the contents.
 
-Whoever uses such an object uses exactly these contents; other contents have another name. Old
-ones are collected once nothing refers to them any more, see `COLLECTABLE`.
+A reference to such an object is a reference to exactly these contents; other contents have
+another name. Old ones are collected once nothing refers to them any more, see `COLLECTABLE`.
 """
 
 import base64
@@ -19,10 +19,10 @@ COLLECTABLE: Final = f"{GROUP}/garbage-collectable-reference"
 """The label, with the value ``true``, of what may be collected when it is not used."""
 
 UNUSED_SINCE: Final = "resources.certwright.dev/unused-since"
-"""The annotation in which the collector notes since when nothing uses an object.
+"""The annotation that holds since when nothing uses an object.
 
-Who is about to use an object that was there before removes it: then the collector waits as if
-the object were new.
+A client that is about to use an old object removes it: then the collector waits as if the object
+were new.
 """
 
 _SUFFIX: Final = 8
@@ -36,8 +36,8 @@ def make_unique(obj: JsonObject, *, by_keys: bool = False) -> JsonObject:
     *by_keys* it does. `certwright.managed.ensure` takes that name when the other is taken.
 
     Raises:
-        ValueError: it is neither a ConfigMap nor a Secret, has no name, or values that are
-            no data.
+        ValueError: it is neither a ConfigMap nor a Secret, has no name, or a value that is
+            not data.
     """
     contents = contents_of(obj)
     metadata: JsonObject = obj.get("metadata") or {}
@@ -57,7 +57,7 @@ def contents_of(obj: JsonObject) -> dict[str, bytes]:
     """Return what a ConfigMap or Secret holds, by key, as bytes.
 
     Raises:
-        ValueError: it is neither, or a value is not text, or not base64 where that is wanted.
+        ValueError: it is neither, or a value is not text, or not base64 where it must be.
     """
     if obj.get("apiVersion") != "v1" or obj.get("kind") not in {CONFIG_MAP, SECRET}:
         raise ValueError(

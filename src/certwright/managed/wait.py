@@ -1,7 +1,4 @@
-"""Wait for ManagedResources: until they are healthy, until they are gone.
-
-The server tells when something changes; nothing is asked for again and again.
-"""
+"""Wait for ManagedResources, until they are healthy or deleted, by a watch and without polling."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,22 +28,22 @@ async def wait_until_healthy(
 ) -> JsonObject:
     """Return the ManagedResource once its present spec is applied and its objects are healthy.
 
-    With *rolled_out* they must also have stopped progressing. *on_progress* is told what is in
-    the way, each time that changes.
+    With *rolled_out* they must also have stopped progressing. *on_progress* is called with
+    what is in the way, each time that changes.
 
     Raises:
         TimeoutError: the message says what is in the way, with the objects.
-        NotFound: there is none, or it is deleted meanwhile.
+        NotFound: it does not exist, or is deleted meanwhile.
         ApiError: it cannot be read.
     """
 
-    def hindered(state: JsonObject | None) -> str | None:
+    def blocked(state: JsonObject | None) -> str | None:
         if state is None:
             raise NotFound(f"ManagedResource {key} does not exist")
         verdict = readiness(state, rolled_out=rolled_out)
         return None if verdict.ready else str(verdict)
 
-    healthy = await _wait(client, key, "healthy", hindered, patience, on_progress)
+    healthy = await _wait(client, key, "healthy", blocked, patience, on_progress)
     assert healthy is not None
     return healthy
 
@@ -60,9 +57,9 @@ async def delete(
 ) -> None:
     """Delete a ManagedResource and return when it is gone; then delete its Secrets.
 
-    Its Secrets are those a client like this one made and no other ManagedResource of the
-    namespace uses. Without *patience* nothing is waited for, and they are left to the garbage
-    collector. One that is gone already is fine.
+    Its Secrets are those that this library made and no other ManagedResource of the namespace
+    uses. Without *patience* it does not wait, and leaves them to the garbage collector. A
+    ManagedResource that is gone already is fine.
 
     Raises:
         TimeoutError: the message says what is in the way, with the objects.
@@ -76,12 +73,12 @@ async def delete(
     if patience is None:
         return
 
-    def hindered(state: JsonObject | None) -> str | None:
+    def blocked(state: JsonObject | None) -> str | None:
         if state is None or state["metadata"]["uid"] != current["metadata"]["uid"]:
             return None
         return deletion_blockers(state)
 
-    await _wait(client, key, "gone", hindered, patience, on_progress)
+    await _wait(client, key, "gone", blocked, patience, on_progress)
     on_progress(Progress("deleted", f"ManagedResource {key}"))
     await _delete_secrets(client, key.namespace, _own_secrets(current))
 
@@ -90,13 +87,13 @@ async def _wait(
     client: Client,
     key: Key,
     wanted: str,
-    hindered: Callable[[JsonObject | None], str | None],
+    blocked: Callable[[JsonObject | None], str | None],
     patience: timedelta,
     on_progress: OnProgress,
 ) -> JsonObject | None:
-    """Return the state of a ManagedResource that is *wanted*; None is that there is none.
+    """Return a ManagedResource once nothing is in the way, or None if it does not exist then.
 
-    *hindered* says of a state what is in the way, or None if nothing is.
+    *blocked* returns what is in the way of a state, or None.
     """
     said = ""
     try:
@@ -106,7 +103,7 @@ async def _wait(
         ):
             async for found in states:
                 state = found.get(key)
-                if (obstacle := hindered(state)) is None:
+                if (obstacle := blocked(state)) is None:
                     return state
                 if said != (said := obstacle):
                     on_progress(Progress("waiting", f"ManagedResource {key}", said))
@@ -138,4 +135,4 @@ def _own_secrets(managed_resource: JsonObject) -> set[str]:
 
 def _late(key: Key, wanted: str, patience: timedelta, said: str) -> str:
     after = f"after {patience.total_seconds():g} s"
-    return f"ManagedResource {key} is not {wanted} {after}: {said or 'nothing was heard of it'}"
+    return f"ManagedResource {key} is not {wanted} {after}: {said or 'it was not read in time'}"

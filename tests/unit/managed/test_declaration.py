@@ -1,8 +1,10 @@
 """What is declared becomes a ManagedResource and its Secrets."""
 
 from certwright.kube import Key
-from certwright.managed import COLLECTABLE, Declaration, Options, references_in, render, unpack
+from certwright.managed import Declaration, KeepOptions, render, unpack
 from certwright.managed.deploy import update_patch
+from certwright.managed.references import references_in
+from certwright.managed.unique import COLLECTABLE
 
 KEY = Key("shop", "web")
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
@@ -32,7 +34,7 @@ def test_secrets_are_unique_immutable_and_collectable():
 
 
 def test_every_option_has_its_field():
-    options = Options(
+    options = KeepOptions(
         class_="seed",
         inject_labels={"a": "b"},
         keep_objects=True,

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certwright.managed import (
-    Reference,
-    annotate,
+from certwright.managed import Reference, annotate
+from certwright.managed.references import (
     annotations_for,
     kind_of_key,
     reference_key,

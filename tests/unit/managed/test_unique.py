@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certwright.managed import COLLECTABLE, make_unique
-from certwright.managed.unique import contents_of
+from certwright.managed import make_unique
+from certwright.managed.unique import COLLECTABLE, contents_of
 
 
 def hexed(*values):

@@ -9,7 +9,7 @@ from certwright.cli.options import Output
 from certwright.cli.terminal.output import document, fitted, table, terminal_width
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
-from certwright.managed import COLLECTABLE
+from certwright.managed.unique import COLLECTABLE
 from certwright.operators.garbagecollector import (
     CollectionResult,
     CollectorSettings,

@@ -14,7 +14,7 @@ from certwright.client import Client, TransportError
 from certwright.clock import Clock
 from certwright.kube import ApiError, Conflict, Key, NotFound, Resource, kinds
 from certwright.kube.timestamps import format_micro_time
-from certwright.managed import UNUSED_SINCE
+from certwright.managed.unique import UNUSED_SINCE
 from certwright.operators.garbagecollector.decision import (
     Candidate,
     GarbageVerdict,

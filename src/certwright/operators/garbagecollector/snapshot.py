@@ -22,7 +22,9 @@ from certwright.api.managedresources import ManagedResource
 from certwright.api.resourcekeys import KEEP_OBJECT, truthy
 from certwright.client import Client, Selection
 from certwright.kube import Gone, JsonObject, NotFound, Resource, key_of, kinds, parse_time
-from certwright.managed import COLLECTABLE, UNUSED_SINCE, references_in, uses_of
+from certwright.managed.references import references_in
+from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
+from certwright.managed.usage import uses_of
 from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
 from certwright.operators.garbagecollector.inventories import kept_by
 from certwright.operators.garbagecollector.settings import CollectorSettings

@@ -15,7 +15,7 @@ from certwright.api.managedresources import ManagedResource, ManagedResourceSpec
 from certwright.apply import Adopt, DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
 from certwright.kube import GroupVersionKind, JsonObject, Key, parse_time
 from certwright.kube.durations import parse_duration
-from certwright.managed import COLLECTABLE
+from certwright.managed.unique import COLLECTABLE
 from certwright.operators.managedresource.configuration import ManagedResourceSettings
 from certwright.operators.managedresource.declared import Desired, DesiredObject, Mode, Refusal
 from certwright.operators.managedresource.inventory import (

@@ -8,7 +8,6 @@ from certwright.api.managedresources import ManagedResource
 from certwright.kube import JsonObject, Key, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Deployment, Secret
 from certwright.managed import (
-    COLLECTABLE,
     Declaration,
     annotate,
     delete,
@@ -16,6 +15,7 @@ from certwright.managed import (
     make_unique,
     wait_until_healthy,
 )
+from certwright.managed.unique import COLLECTABLE
 from certwright.operators.garbagecollector import CollectorSettings, GarbageVerdict, collect, survey
 from certwright.operators.managedresource.configuration import (
     ClientConnection,

@@ -19,7 +19,8 @@ import pytest
 from certwright.client import Client, Request, Response, Stream
 from certwright.kube import format_time
 from certwright.kube.patches import apply_merge_patch
-from certwright.managed import COLLECTABLE, UNUSED_SINCE, annotations_for
+from certwright.managed.references import annotations_for
+from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
 from certwright.managed.usage import Reference
 from certwright.operators.garbagecollector import CollectorSettings, collect
 from certwright.operators.garbagecollector.collect import FIELD_MANAGER

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from certwright.kube.kinds import ConfigMap, Pod
-from certwright.managed import UNUSED_SINCE
+from certwright.managed.unique import UNUSED_SINCE
 from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
 from certwright.operators.garbagecollector.inventories import kept_by
 from certwright.operators.garbagecollector.snapshot import candidate_of, note_uses

@@ -12,10 +12,8 @@ from certwright.client import Client
 from certwright.kube import Conflict, Key, NotFound, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.managed import (
-    COLLECTABLE,
-    UNUSED_SINCE,
     Declaration,
-    Options,
+    KeepOptions,
     Progress,
     delete,
     deploy,
@@ -25,6 +23,7 @@ from certwright.managed import (
     unpack,
     wait_until_healthy,
 )
+from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
 from certwright.testkit import Calls, Cluster, EmbeddedCluster
 from certwright.testkit.builders import config_map, secret
 from certwright.testkit.calls import CallLog, CountingTransport
@@ -83,7 +82,7 @@ async def test_an_update_writes_a_new_secret_and_leaves_the_old_to_the_collector
     await deploy(client, web(cluster))
     [old] = await secret_names(cluster)
     calls()
-    await deploy(client, web(cluster, "goodbye", options=Options(keep_objects=True)))
+    await deploy(client, web(cluster, "goodbye", options=KeepOptions(keep_objects=True)))
     assert calls().writes == 2
     [new] = await secret_names(cluster)
     assert new != old

@@ -1,7 +1,7 @@
 """Objects into the bytes a Secret holds, and out again.
 
-Every object is one JSON document, which is YAML too: read the same by every reader, whereas
-YAML proper has more than one opinion on ``1e3`` and ``no``.
+Every object is one JSON document, which is YAML too, and which every reader reads alike; readers
+of plain YAML disagree on ``1e3`` and ``no``.
 """
 
 import re
@@ -18,10 +18,10 @@ DATA_KEY: Final = "data.yaml.br"
 """Where in a Secret the objects are."""
 
 SECRET_BYTES: Final = 900_000
-"""How much one Secret gets to hold; the API refuses more than a MiB."""
+"""How much one Secret holds at most; the API server refuses more than a MiB."""
 
 _READ_BYTES: Final = 8 * 1024 * 1024
-"""How much one Secret may become when it is unpacked: half of what readers accept."""
+"""How much one Secret holds unpacked: half of what readers accept."""
 
 _SEPARATOR: Final = b"---\n"
 _NOT_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -67,9 +67,9 @@ def unpack(secrets: Iterable[JsonObject]) -> list[JsonObject]:
     """Return the objects in the data of Secrets, packed by us or written by hand.
 
     Raises:
-        ManifestError: a document cannot be read, or is no object with ``apiVersion`` and ``kind``.
+        ManifestError: a document cannot be read, or has no ``apiVersion`` and ``kind``.
         ExceptionGroup: of several of them.
-        ValueError: something is no Secret, or its data not base64.
+        ValueError: an object is not a Secret, or its data not base64.
     """
     found: list[JsonObject] = []
     for secret in secrets:

@@ -12,7 +12,7 @@ from certwright.apply import ManifestError
 from certwright.apply.manifests.compression import unpack_brotli
 from certwright.apply.manifests.limits import Limits
 from certwright.managed import PackingError, pack, unpack
-from certwright.managed.package import file_name
+from certwright.managed.secretdata import file_name
 
 
 def thing(name, namespace="ns", kind="ConfigMap", **fields):
