@@ -12,8 +12,8 @@ from certwright.runtime import (
     Controller,
     Entry,
     Manager,
+    MemoryTrimmer,
     Outcome,
-    Settling,
     configure_logs,
     select,
 )
@@ -52,7 +52,7 @@ async def main(task: meter.Task) -> None:
     configure_logs(level="error")  # marks block the loop, which would be warned about
     async with Client(HttpTransport(Config(server=task.server))) as client:
         manager = Manager(client, [Pipeline(task).controller])
-        manager.add(Settling(manager))
+        manager.add(MemoryTrimmer(manager))
         meter.start()
         await manager.run()
 

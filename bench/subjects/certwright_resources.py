@@ -7,7 +7,7 @@ import uvloop
 from bench import meter
 from certwright.client import connect
 from certwright.operators.managedresource import load, resource_operator
-from certwright.runtime import LeaderElection, Manager, Settling, configure_logs
+from certwright.runtime import LeaderElection, Manager, MemoryTrimmer, configure_logs
 
 DOCUMENT = {
     "apiVersion": "resourcemanager.config.gardener.cloud/v1alpha1",
@@ -22,7 +22,7 @@ async def main(task: meter.Task) -> None:
         operator = resource_operator(load(DOCUMENT).configuration)
         election = LeaderElection(name="bench", namespace="default")
         manager = Manager(client, [operator], leader_election=election)
-        manager.add(Settling(manager))
+        manager.add(MemoryTrimmer(manager))
         stalls = meter.Stalls()
         async with asyncio.TaskGroup() as group:
             if task.stalls:

@@ -11,8 +11,8 @@ from certwright.runtime import (
     Context,
     Controller,
     Manager,
+    MemoryTrimmer,
     Outcome,
-    Settling,
     configure_logs,
 )
 
@@ -28,7 +28,7 @@ async def main(task: meter.Task) -> None:
     configure_logs(level="warning")
     async with connect(kubeconfig=task.kubeconfig) as client:
         manager = Manager(client, [Controller(Widget, reconcile)])
-        manager.add(Settling(manager))
+        manager.add(MemoryTrimmer(manager))
         meter.start()
         await manager.run()
 

@@ -5,7 +5,8 @@ import asyncio
 from bench import meter
 from certwright.client import Client, Config, HttpTransport
 from certwright.kube.kinds import Deployment
-from certwright.runtime import Cache, StoreHandle, settle_memory
+from certwright.runtime import Cache, StoreHandle
+from certwright.runtime.process.memory import release_memory
 
 
 async def main(task: meter.Task) -> None:
@@ -24,7 +25,7 @@ async def main(task: meter.Task) -> None:
         await share.synced()
         stall_cpu, stall_wall = stalls.cpu_ms, stalls.wall_ms
         unsettled_gc = meter.full_collection_ms() if task.stalls else 0.0
-        settle_memory()  # as a process does once its caches are complete
+        release_memory()  # as a process does once its caches are complete
         meter.mark(
             "listed",
             release=task.events,

@@ -10,7 +10,8 @@ from bench.managedworkload import KINDS
 from certwright.client import Client
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime import Cache, Entry, Listener
+from certwright.runtime import Cache, Entry
+from certwright.runtime.cache.store import Listener
 
 IN_FLIGHT = 20
 

@@ -18,7 +18,7 @@ def run(runs: int) -> Result:
         "memory",
         f"{OBJECTS:,} Deployments of 3.4 kB streamed into a store while another task comes round "
         "as often as it can. Memory is the growth of the whole process, connection included. "
-        "Collections are timed after `settle_memory()`, which `certwright run` calls once the "
+        "Collections are timed after `release_memory()`, which `certwright run` calls once the "
         "caches are complete, and after every object has been replaced since; before that, the "
         "collector also looks at everything imported. Stalls count what the process itself "
         "computes between two turns of the loop; wall time includes what others took.",

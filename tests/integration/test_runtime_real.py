@@ -109,7 +109,7 @@ async def test_a_standby_takes_over_when_the_leader_stops(greetings: RealCluster
         await eventually(lambda: leads(one))
         async with running(client, leader_election=election(greetings, "two")) as two:
             await greetings.create(greeting("hi"))
-            await eventually(lambda: two.cache.feeds and not two.cache.unsynced())
+            await eventually(lambda: two.cache.informers and not two.cache.unsynced())
             await asyncio.sleep(1)
             assert not leads(two)
             one.stop()
@@ -278,7 +278,9 @@ async def test_a_kind_that_goes_and_comes_back(greetings: RealCluster) -> None:
 
 
 def _states(manager: Manager) -> dict[str, WatchState]:
-    return {feed.view.resource.kind: feed.watch.state for feed in manager.cache.feeds}
+    return {
+        informer.view.resource.kind: informer.watch.state for informer in manager.cache.informers
+    }
 
 
 async def _is_gone(cluster: RealCluster, key: Key) -> bool:

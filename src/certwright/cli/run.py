@@ -12,12 +12,12 @@ from certwright.cli.loops import run_to_end
 from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import Key
 from certwright.runtime import (
-    Address,
     Declared,
     LeaderElection,
+    ListenAddress,
     Manager,
+    MemoryTrimmer,
     Metrics,
-    Settling,
     configure_logs,
     on_signals,
 )
@@ -64,7 +64,7 @@ async def _run(
     config: Config,
     controllers: list[Declared],
     election: LeaderElection | None,
-    address: Address | None,
+    address: ListenAddress | None,
     dump_to: Path | None,
 ) -> None:
     metrics = Metrics(urlsplit(config.server).netloc)
@@ -72,7 +72,7 @@ async def _run(
         manager = Manager(
             client, controllers, leader_election=election, probes=address, metrics=metrics
         )
-        manager.add(Settling(manager))
+        manager.add(MemoryTrimmer(manager))
         names = [controller.name for controller in controllers]
         _log.info("starting", controllers=names, server=config.server, configuration=config.source)
         with on_signals(manager.stop, manager.dump, dump_to):
@@ -97,8 +97,8 @@ def _election(text: str | None) -> LeaderElection | None:
     return LeaderElection(name=key.name, namespace=key.namespace)
 
 
-def _address(text: str | None) -> Address | None:
+def _address(text: str | None) -> ListenAddress | None:
     try:
-        return Address.parse(text) if text is not None else None
+        return ListenAddress.parse(text) if text is not None else None
     except ValueError as error:
         raise UsageError(f"--probes: {error}") from error

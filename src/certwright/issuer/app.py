@@ -27,7 +27,7 @@ from certwright.issuer.sign.calls import (
 from certwright.issuer.sign.verdicts import Classifier
 from certwright.issuer.spec import SpecType
 from certwright.kube import JsonObject, Object, crd_manifest
-from certwright.runtime import Backoff, Operator, Part, Site
+from certwright.runtime import Backoff, Operator, OperatorHost, Part
 
 S = TypeVar("S")
 C = TypeVar("C", bound=SigningIssuer)
@@ -181,7 +181,7 @@ class IssuerApp(Generic[S]):
         if self._author.sign is None:
             raise TypeError(f"{self.kind}: no function is registered with @app.sign")
 
-        def parts(site: Site) -> Iterable[Part]:
+        def parts(site: OperatorHost) -> Iterable[Part]:
             found = self.settings.cluster_resource_namespace or namespace
             settings = replace(self.settings, cluster_resource_namespace=found)
             resources = [kind.resource for kind in self.kinds]

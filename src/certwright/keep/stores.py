@@ -20,7 +20,7 @@ from certwright.kube.kinds import (
     HorizontalPodAutoscaler,
     Pod,
 )
-from certwright.runtime import Cache, Entry, Keep, Store, StoreHandle, WatchState
+from certwright.runtime import Cache, Entry, KeepFields, Store, StoreHandle, WatchState
 
 LOOK_SECONDS: Final = 0.05
 """How often a list under way is looked at for signs that it will never be complete."""
@@ -29,8 +29,8 @@ FAILURES: Final = 3
 """After so many failures in a row nobody waits for a list any longer."""
 
 _BUILT_IN: Final = frozenset(BUILT_IN)
-_POD_STATE: Final = Keep("/status/phase", "/status/reason", "/status/conditions")
-_SCALE_TARGET: Final = Keep("/spec/scaleTargetRef")
+_POD_STATE: Final = KeepFields("/status/phase", "/status/reason", "/status/conditions")
+_SCALE_TARGET: Final = KeepFields("/spec/scaleTargetRef")
 
 
 class Watcher(Protocol):

@@ -46,7 +46,7 @@ T = TypeVar("T", bound=Object)
 _WRITERS = count(THIS_PROCESS + 1)
 
 
-class Surroundings(Struct, frozen=True, eq=False):
+class Environment(Struct, frozen=True, eq=False):
     """What all reconciles of one controller share."""
 
     controller: str
@@ -64,26 +64,26 @@ class Surroundings(Struct, frozen=True, eq=False):
 class Context:
     """The world as one reconcile sees it. Valid for that reconcile only."""
 
-    def __init__(self, surroundings: Surroundings, key: Key | None = None) -> None:
-        self._around = surroundings
+    def __init__(self, environment: Environment, key: Key | None = None) -> None:
+        self._environment = environment
         self._key = key
         self._writer = next(_WRITERS)  # marks what this reconcile writes
 
     @property
     def client(self) -> Client:
         """The client, for what the methods below do not cover."""
-        return self._around.client
+        return self._environment.client
 
     @property
     def clock(self) -> Clock:
         """The time, which tests control."""
-        return self._around.clock
+        return self._environment.clock
 
     @cached_property
     def log(self) -> Any:
         """A structlog logger that names the controller and the object in every line."""
         log = structlog.get_logger()
-        return log.bind(controller=self._around.controller, key=str(self._key or ""))
+        return log.bind(controller=self._environment.controller, key=str(self._key or ""))
 
     # Reading, from the stores
 
@@ -141,10 +141,10 @@ class Context:
     def store(self, kind: type[Object] | Resource) -> Store:
         """Return the store of a kind, for reading entries without decoding them."""
         resource = resource_of(kind)
-        store = self._around.stores.get(resource)
+        store = self._environment.stores.get(resource)
         if store is None:
             raise LookupError(
-                f"controller {self._around.controller} does not watch {resource};"
+                f"controller {self._environment.controller} does not watch {resource};"
                 " name the kind in owns, watches or reads"
             )
         return store
@@ -165,7 +165,7 @@ class Context:
         the owner's controller. Kinds that are not watched are applied every time.
         """
         resource = await self._resource(obj)
-        return await self._around.applier.apply(resource, render(obj, owner), self._writer)
+        return await self._environment.applier.apply(resource, render(obj, owner), self._writer)
 
     async def status(self, obj: JsonObject | Object, new: JsonObject | Struct) -> Effect:
         """Write the status of an object that was read; no call when it is equal.
@@ -215,7 +215,7 @@ class Context:
             "metadata": {name: value for name, value in metadata.items() if value},
             "status": status,
         }
-        return await self._around.writes.apply_status(resource, desired, self._writer)
+        return await self._environment.writes.apply_status(resource, desired, self._writer)
 
     async def confirm(self, obj: JsonObject | Object) -> None:
         """Ask the server whether an object that was read is still as it was.
@@ -228,7 +228,7 @@ class Context:
         """
         resource = await self._resource(obj)
         uid, version = _identity(obj)
-        await self._around.writes.cache.confirm(
+        await self._environment.writes.cache.confirm(
             resource, key_of(obj), uid=uid, version=version, writer=self._writer
         )
 
@@ -250,7 +250,7 @@ class Context:
         """
         uid, version = _identity(obj)
         resource = await self._resource(obj)
-        await self._around.writes.delete(
+        await self._environment.writes.delete(
             resource, key_of(obj), uid=uid, resource_version=version, propagation=propagation
         )
 
@@ -263,11 +263,11 @@ class Context:
         action: str = "Reconcile",
     ) -> None:
         """Record an event about an object. Never waits and never fails; repetitions are merged."""
-        self._around.events.record(obj, type, reason, note, action)
+        self._environment.events.record(obj, type, reason, note, action)
 
     async def cpu(self, fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that may take more than 5 ms in a thread, off the event loop."""
-        return await self._around.pool.run(fn, *args, **kwargs)
+        return await self._environment.pool.run(fn, *args, **kwargs)
 
     async def _set_finalizers(
         self,
@@ -285,7 +285,9 @@ class Context:
     async def _patch(
         self, resource: Resource, obj: JsonObject | Object, patch: JsonObject, subresource: str = ""
     ) -> Effect:
-        await self._around.writes.patch(resource, key_of(obj), patch, subresource, self._writer)
+        await self._environment.writes.patch(
+            resource, key_of(obj), patch, subresource, self._writer
+        )
         return Effect.WRITTEN
 
     def _live(self, resource: Resource, obj: JsonObject | Object) -> JsonObject:
@@ -295,7 +297,7 @@ class Context:
             Conflict: somebody else did, so what was decided may be wrong. Saves the call that
                 would find out.
         """
-        store = self._around.stores.get(resource)
+        store = self._environment.stores.get(resource)
         if store is None:
             return to_builtins(obj) if isinstance(obj, Object) else obj
         uid, version = _identity(obj)
@@ -312,8 +314,8 @@ class Context:
         if isinstance(obj, Object):
             return type(obj).resource
         gvk = GroupVersionKind.parse(obj.get("apiVersion") or "", obj.get("kind") or "")
-        known = self._around.kinds.get(gvk)
-        return known or await self._around.client.discovery.resource_for(gvk)
+        known = self._environment.kinds.get(gvk)
+        return known or await self._environment.client.discovery.resource_for(gvk)
 
 
 def _read(kind: type[T] | Resource, entry: Entry) -> Any:

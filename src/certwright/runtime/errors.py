@@ -5,7 +5,7 @@
     ReconcileError           base of what this package raises around a reconcile
     ├── TerminalError        wrong until the object changes: reported, not retried
     │   └── BadObject        an object in the cluster does not have the shape of its type
-    ├── Pending              not an error: look again after `after`
+    ├── RequeueAfter              not an error: look again after `after`
     └── DeadlineExceeded     the reconcile did not return in time: retried with back-off
 
 Any other exception is retried with back-off. `Conflict` from the API server is retried at
@@ -35,7 +35,7 @@ class BadObject(TerminalError):
     """An object in the cluster cannot be read as the type the controller declares for it."""
 
 
-class Pending(ReconcileError):
+class RequeueAfter(ReconcileError):
     """Something outside is still in progress; look again after *after*.
 
     The raising form of `again`, for code deep inside a reconcile. Logged as a fact, not

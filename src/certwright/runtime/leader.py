@@ -64,7 +64,7 @@ class LeaderElection:
             )
 
 
-class Record(Struct, frozen=True):
+class LeaseRecord(Struct, frozen=True):
     """What the Lease says, and nothing that depends on a clock."""
 
     holder: str
@@ -74,7 +74,7 @@ class Record(Struct, frozen=True):
     renew_time: str = ""
 
     @classmethod
-    def read(cls, lease: JsonObject) -> "Record":
+    def read(cls, lease: JsonObject) -> "LeaseRecord":
         """Read a Lease. Missing or absurd fields mean: nobody holds it."""
         spec = lease.get("spec") or {}
         return cls(
@@ -86,7 +86,7 @@ class Record(Struct, frozen=True):
         )
 
 
-class Step(StrEnum):
+class LeaseAction(StrEnum):
     """What to do about the Lease now."""
 
     CREATE = "create"
@@ -95,15 +95,15 @@ class Step(StrEnum):
     STAND_BY = "stand by"
 
 
-def decide(record: Record | None, unchanged_for: float, identity: str) -> Step:
+def decide(record: LeaseRecord | None, unchanged_for: float, identity: str) -> LeaseAction:
     """Decide what to do about a record that has looked the same *unchanged_for* seconds."""
     if record is None:
-        return Step.CREATE
+        return LeaseAction.CREATE
     if record.holder == identity:
-        return Step.RENEW
+        return LeaseAction.RENEW
     if not record.holder or unchanged_for >= record.seconds:
-        return Step.TAKE
-    return Step.STAND_BY
+        return LeaseAction.TAKE
+    return LeaseAction.STAND_BY
 
 
 class Elector:
@@ -123,7 +123,7 @@ class Elector:
         self._on_change = on_change
         self._rng = rng or new_rng()
         self._key = Key(election.namespace, election.name)
-        self._record: Record | None = None
+        self._record: LeaseRecord | None = None
         self._fresh = False  # the record is what the server holds, as far as we know
         self._seen_at = 0.0
         self._held_until = 0.0
@@ -195,15 +195,15 @@ class Elector:
             "renewTime": now,
         }
         match decide(record, unchanged, self._election.identity):
-            case Step.STAND_BY:
+            case LeaseAction.STAND_BY:
                 return False
-            case Step.CREATE:
+            case LeaseAction.CREATE:
                 await self._create(mine | {"acquireTime": now, "leaseTransitions": 0})
-            case Step.TAKE:
+            case LeaseAction.TAKE:
                 assert record is not None
                 turns = record.transitions + 1
                 await self._write(mine | {"acquireTime": now, "leaseTransitions": turns})
-            case Step.RENEW:
+            case LeaseAction.RENEW:
                 await self._write(mine)
         return True
 
@@ -225,7 +225,7 @@ class Elector:
         self._note(await self._client.patch(Lease, self._key, patch))
 
     def _note(self, lease: JsonObject) -> None:
-        record = Record.read(lease)
+        record = LeaseRecord.read(lease)
         if record != self._record:
             self._record, self._seen_at = record, self._clock.monotonic()
         self._fresh = True

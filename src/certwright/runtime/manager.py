@@ -25,19 +25,19 @@ import structlog
 from certwright.client import Client
 from certwright.clock import SYSTEM, Clock
 from certwright.kube import JsonObject, Key
-from certwright.runtime.cache.cache import Cache, Feed, StoreHandle
+from certwright.runtime.cache.cache import Cache, Informer, StoreHandle
 from certwright.runtime.cache.state import WatchState
-from certwright.runtime.context import Surroundings
+from certwright.runtime.context import Environment
 from certwright.runtime.controller import Controller
 from certwright.runtime.leader import Elector, LeaderElection
 from certwright.runtime.operator import Operator, Part, Runnable
 from certwright.runtime.process.eventloop import CpuPool, StallMonitor
 from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
 from certwright.runtime.queue.queue import Queue
-from certwright.runtime.queue.workers import Flight, Workers
+from certwright.runtime.queue.workers import InFlight, Workers
 from certwright.runtime.serve import health
 from certwright.runtime.serve.metrics import ControllerMetrics, Metrics, QueueCounters, Reading
-from certwright.runtime.serve.probes import Address, Probes
+from certwright.runtime.serve.probes import ListenAddress, Probes
 from certwright.runtime.triggers import Watched
 from certwright.runtime.writes.events import EventRecorder
 from certwright.runtime.writes.writer import Applier, Writes
@@ -46,7 +46,7 @@ _log = structlog.get_logger()
 _UNWATCHABLE = (WatchState.MISSING, WatchState.FORBIDDEN)
 
 
-class Running(NamedTuple):
+class RunningController(NamedTuple):
     """One controller, ready to run."""
 
     workers: Workers
@@ -64,7 +64,7 @@ class Manager:
         *,
         clock: Clock = SYSTEM,
         leader_election: LeaderElection | None = None,
-        probes: Address | None = None,
+        probes: ListenAddress | None = None,
         metrics: Metrics | None = None,
         grace: timedelta = timedelta(seconds=20),
         rng: Rng | None = None,
@@ -85,7 +85,7 @@ class Manager:
         self._probes = probes
         self.pool = CpuPool()
         self.monitor = StallMonitor(self._stalled)
-        self._running: list[Running] = []
+        self._running: list[RunningController] = []
         self._stopping = asyncio.Event()
         self._some_synced = asyncio.Event()
         self._elector: Elector | None = None
@@ -116,10 +116,10 @@ class Manager:
         return Cache(self.client, field_managers=sorted(managers), rng=self.rng)
 
     @property
-    def feeds(self) -> list[Feed]:
+    def informers(self) -> list[Informer]:
         """Every store and its watch, also those of caches that were added."""
         caches = [part for part in self._runnables if isinstance(part, Cache)]
-        return [feed for cache in (self.cache, *caches) for feed in cache.feeds]
+        return [informer for cache in (self.cache, *caches) for informer in cache.informers]
 
     @property
     def workers(self) -> list[Workers]:
@@ -142,7 +142,7 @@ class Manager:
                 tasks = [group.create_task(part.run()) for part in (self.cache, *self._runnables)]
                 for running in self._running:
                     tasks.append(group.create_task(running.recorder.run()))
-                    tasks.append(group.create_task(self._operate(running)))
+                    tasks.append(group.create_task(self._run_controller(running)))
                 election = group.create_task(self._elect())
                 await self._stopping.wait()
                 await self._shut_down(election)
@@ -153,7 +153,7 @@ class Manager:
         """Shut down gracefully; `run` returns when it is done."""
         self._stopping.set()
 
-    async def _operate(self, running: Running) -> None:
+    async def _run_controller(self, running: RunningController) -> None:
         """Run one controller as soon as its stores are complete."""
         for share in running.shares:
             await share.synced()
@@ -206,8 +206,9 @@ class Manager:
         leading = self._elector is None or self._elector.leading
         return (
             all(
-                (feed.store.synced or feed.watch.state in _UNWATCHABLE) and not feed.store.pending
-                for feed in self.feeds
+                (informer.store.synced or informer.watch.state in _UNWATCHABLE)
+                and not informer.store.pending
+                for informer in self.informers
             )
             and all(running.recorder.idle for running in self._running)
             and all(
@@ -223,11 +224,11 @@ class Manager:
 
     def readiness(self) -> Iterator[health.Check]:
         """Yield whether each store is complete and its watch moves."""
-        return health.readiness(self.feeds)
+        return health.readiness(self.informers)
 
     def readings(self) -> Iterator[Reading]:
         """Yield the gauges of this moment."""
-        return health.readings(self.feeds, self.workers, self.clock)
+        return health.readings(self.informers, self.workers, self.clock)
 
     async def exposition(self) -> bytes:
         """Return the metrics in Prometheus' text format."""
@@ -235,11 +236,11 @@ class Manager:
 
     def dump(self) -> JsonObject:
         """Return the internal state as JSON."""
-        return health.dump(self.feeds, self.workers, self._elector, self.clock)
+        return health.dump(self.informers, self.workers, self._elector, self.clock)
 
     def _stalled(self, who: object, seconds: float) -> None:
         """Say which reconcile blocked the event loop."""
-        controller = who.controller if isinstance(who, Flight) else ""
+        controller = who.controller if isinstance(who, InFlight) else ""
         self.metrics.stalls.labels(controller).observe(seconds)
         _log.warning(
             "event loop was blocked",
@@ -249,7 +250,7 @@ class Manager:
         )
 
 
-def assemble(controller: Controller, process: Manager) -> Running:
+def assemble(controller: Controller, process: Manager) -> RunningController:
     """Build what a controller needs and connect its triggers to the stores."""
     shares = {watched.resource: _share(process.cache, watched) for watched in controller.watched}
     stores = {resource: share.store for resource, share in shares.items()}
@@ -261,7 +262,7 @@ def assemble(controller: Controller, process: Manager) -> Running:
         instance=process.identity,
         dropped=process.metrics.events_dropped.inc,
     )
-    surroundings = Surroundings(
+    environment = Environment(
         controller=controller.name,
         client=process.client,
         clock=process.clock,
@@ -276,14 +277,14 @@ def assemble(controller: Controller, process: Manager) -> Running:
     counters = QueueCounters(process.metrics, controller.name)
     queue: Queue[Key] = Queue(backoff=Backoff(rng=process.rng), metrics=counters)
     metrics = ControllerMetrics(process.metrics, controller.name)
-    workers = Workers(controller, surroundings, queue, metrics, process.monitor)
+    workers = Workers(controller, environment, queue, metrics, process.monitor)
     for trigger in controller.triggers:
         shares[trigger.watched.resource].listen(workers.listener(trigger))
     for channel in controller.channels:
         channel.connect(queue.add)
     for share in shares.values():
-        share.listen(surroundings.applier.forgets(share.store.resource))
-    return Running(workers, recorder, list(shares.values()))
+        share.listen(environment.applier.forgets(share.store.resource))
+    return RunningController(workers, recorder, list(shares.values()))
 
 
 def _share(cache: Cache, watched: Watched) -> StoreHandle:
@@ -298,5 +299,5 @@ def _share(cache: Cache, watched: Watched) -> StoreHandle:
         indexes=watched.indexes,
     )
     if watched.keep is not None:
-        share.store.refuse_for_good()  # nobody but who asks a cache for a store admits later
+        share.store.keep_no_refused()  # nobody but who asks a cache for a store admits later
     return share

@@ -27,7 +27,7 @@ class Runnable(Protocol):
         ...
 
 
-class Site(Protocol):
+class OperatorHost(Protocol):
     """The process an operator is built for."""
 
     client: Client
@@ -54,7 +54,7 @@ class Operator:
     """
 
     name: str
-    build: Callable[[Site], Iterable[Part]]
+    build: Callable[[OperatorHost], Iterable[Part]]
     kinds: Sequence[type[Object]] = ()
     """The custom kinds it brings; what installs CRDs installs these."""
 

@@ -1,6 +1,6 @@
 """What a controller must be allowed to do, derived from what it declares.
 
-The rules feed generated manifests, so a role cannot fall behind the code.
+The rules go into generated manifests, so a role cannot fall behind the code.
 """
 
 from collections.abc import Iterable

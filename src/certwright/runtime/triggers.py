@@ -67,8 +67,8 @@ def select(
 ) -> Watched:
     """Watch part of a kind, or watch it with indexes for ``ctx.indexed``.
 
-    Only what is watched wakes, and only that can be read. A *transform* such as `Keep` or
-    `Drop` reduces each object to what the controller needs of it; what *keep* does not want
+    Only what is watched wakes, and only that can be read. A *transform* such as `KeepFields` or
+    `DropFields` reduces each object to what the controller needs of it; what *keep* does not want
     never enters the store.
     """
     return Watched(kind, namespace, labels, fields, metadata_only, indexes or {}, transform, keep)

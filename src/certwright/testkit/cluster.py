@@ -36,7 +36,8 @@ from certwright.kube import (
     crd_manifest,
     resource_of,
 )
-from certwright.runtime import Declared, Metrics, Operator, Rng
+from certwright.runtime import Declared, Metrics, Operator
+from certwright.runtime.queue.backoff import Rng
 from certwright.testkit.calls import CallLog, Calls, CountingTransport
 from certwright.testkit.faults.process import ControllerProcess
 

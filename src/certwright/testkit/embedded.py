@@ -12,7 +12,8 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.server import ApiServer
 from certwright.client import Client, Request, Response, Selection, Stream, Transport
 from certwright.kube import JsonObject, Resource
-from certwright.runtime import Declared, Metrics, new_rng
+from certwright.runtime import Declared, Metrics
+from certwright.runtime.queue.backoff import new_rng
 from certwright.testkit.calls import Calls, CountingTransport
 from certwright.testkit.cluster import Cluster, DidNotSettle
 from certwright.testkit.faults.interference import Interference

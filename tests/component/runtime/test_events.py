@@ -7,7 +7,8 @@ import pytest
 from certwright.client import Client
 from certwright.kube import Key
 from certwright.kube.kinds import Event, Secret
-from certwright.runtime import DONE, Controller, EventRecorder
+from certwright.runtime import DONE, Controller
+from certwright.runtime.writes.events import EventRecorder
 
 OBJ = {
     "apiVersion": "v1",

@@ -206,10 +206,10 @@ async def test_nothing_stays_of_what_a_controller_does_not_want(world):
         await world.rest(1)
         await world.secrets("late")
         await world.rest(1)
-        [store] = [feed.store for feed in manager.feeds]
+        [store] = [informer.store for informer in manager.informers]
         assert store.keys() == [Key("default", "wanted")]
-        assert not store.is_at_hand(Key("default", "other")), "it was listed"
-        assert not store.is_at_hand(Key("default", "late")), "it was watched"
+        assert not store.has_refused(Key("default", "other")), "it was listed"
+        assert not store.has_refused(Key("default", "late")), "it was watched"
 
 
 async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
@@ -345,7 +345,7 @@ async def test_nothing_is_remembered_of_objects_that_are_gone(world):
     await world.secrets("a")
     async with world.running(Controller(Secret, reconcile, owns=[Lease])) as manager:
         await world.rest(1)
-        applier = manager.workers[0]._around.applier
+        applier = manager.workers[0]._environment.applier
         assert len(applier._applied) == 1
         await world.cluster.delete(Secret, "a")
         await world.rest(5)
@@ -365,4 +365,4 @@ async def test_nothing_is_remembered_of_objects_that_no_store_holds(world):
     async with world.running(Controller(Secret, reconcile, owns=[leases])) as manager:
         await world.rest(1)
         assert "a" in await world.cluster.names(Lease)
-        assert len(manager.workers[0]._around.applier._applied) == 0
+        assert len(manager.workers[0]._environment.applier._applied) == 0

@@ -2,7 +2,16 @@
 
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Secret
-from certwright.runtime import DONE, Cache, Channel, Context, Controller, Operator, Site, select
+from certwright.runtime import (
+    DONE,
+    Cache,
+    Channel,
+    Context,
+    Controller,
+    Operator,
+    OperatorHost,
+    select,
+)
 from certwright.testkit import Cluster
 
 
@@ -19,7 +28,7 @@ def secret(name, **annotations):
 def copying(cluster: Cluster, log):
     """Copy ConfigMaps that are watched by a cache of its own into annotations of Secrets."""
 
-    def build(site: Site):
+    def build(site: OperatorHost):
         channel = Channel()
         own = select(Secret, namespace=cluster.namespace)
         cache = Cache(site.client, cluster="other", rng=site.rng)

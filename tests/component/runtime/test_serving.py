@@ -8,7 +8,7 @@ import aiohttp
 from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.kube.kinds import Secret
-from certwright.runtime import DONE, Address, Controller, Manager
+from certwright.runtime import DONE, Controller, ListenAddress, Manager
 
 
 def free_port():
@@ -32,7 +32,7 @@ async def test_a_replica_becomes_ready_and_shows_its_numbers():
     client = Client(ApiServer().transport())
     metadata = {"namespace": "default", "name": "a"}
     await client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
-    manager = Manager(client, [Controller(Secret, reconcile)], probes=Address(port))
+    manager = Manager(client, [Controller(Secret, reconcile)], probes=ListenAddress(port))
     base = f"http://127.0.0.1:{port}"
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
         running = group.create_task(manager.run())

@@ -21,7 +21,8 @@ from certwright.issuer.requests.signingstatus import SigningScribe
 from certwright.issuer.requests.window import is_window_open
 from certwright.issuer.sign.verdicts import Result, classify, issued
 from certwright.kube import JsonObject, Key, Resource, format_time
-from certwright.runtime import Entry, Meta
+from certwright.runtime import Entry
+from certwright.runtime.cache.entry import Meta
 
 # A random second of the last decade: whatever asks the machine's clock instead is found out.
 T1 = datetime.fromtimestamp(random.SystemRandom().randrange(1_500_000_000, 1_800_000_000), UTC)

@@ -5,22 +5,22 @@ from datetime import timedelta
 import pytest
 
 from certwright.runtime import LeaderElection
-from certwright.runtime.leader import Record, Step, decide
+from certwright.runtime.leader import LeaseAction, LeaseRecord, decide
 
 
 def record(holder, seconds=15.0):
-    return Record(holder=holder, seconds=seconds, transitions=0, resource_version="1")
+    return LeaseRecord(holder=holder, seconds=seconds, transitions=0, resource_version="1")
 
 
 CASES = {
-    "no lease": (None, 0, Step.CREATE),
-    "ours": (record("me"), 3, Step.RENEW),
-    "ours, and long not renewed": (record("me"), 300, Step.RENEW),
-    "released": (record(""), 0, Step.TAKE),
-    "held and fresh": (record("you"), 14.9, Step.STAND_BY),
-    "held and just expired": (record("you"), 15, Step.TAKE),
-    "held longer by its own word": (record("you", 60), 59, Step.STAND_BY),
-    "a lease without a duration": (record("you", 0), 0, Step.TAKE),
+    "no lease": (None, 0, LeaseAction.CREATE),
+    "ours": (record("me"), 3, LeaseAction.RENEW),
+    "ours, and long not renewed": (record("me"), 300, LeaseAction.RENEW),
+    "released": (record(""), 0, LeaseAction.TAKE),
+    "held and fresh": (record("you"), 14.9, LeaseAction.STAND_BY),
+    "held and just expired": (record("you"), 15, LeaseAction.TAKE),
+    "held longer by its own word": (record("you", 60), 59, LeaseAction.STAND_BY),
+    "a lease without a duration": (record("you", 0), 0, LeaseAction.TAKE),
 }
 
 
@@ -39,12 +39,12 @@ def test_time_stamps_of_others_are_not_part_of_the_decision():
             "renewTime": "1999-01-01T00:00:00.000000Z",
         },
     }
-    assert decide(Record.read(lease), 0, "me") is Step.STAND_BY
+    assert decide(LeaseRecord.read(lease), 0, "me") is LeaseAction.STAND_BY
 
 
 def test_a_lease_of_any_shape_can_be_read():
-    assert Record.read({"metadata": {"resourceVersion": "1"}}).holder == ""
-    assert Record.read({"metadata": {"resourceVersion": "1"}, "spec": None}).seconds == 0
+    assert LeaseRecord.read({"metadata": {"resourceVersion": "1"}}).holder == ""
+    assert LeaseRecord.read({"metadata": {"resourceVersion": "1"}, "spec": None}).seconds == 0
 
 
 def test_periods_that_would_allow_two_leaders_are_refused():

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.runtime import DONE, WAIT, Pending, again
+from certwright.runtime import DONE, WAIT, RequeueAfter, again
 
 
 def test_again_accepts_a_duration_or_seconds():
@@ -21,4 +21,4 @@ def test_a_duration_that_would_spin_or_never_end_is_refused(nonsense):
     with pytest.raises(ValueError, match="positive and finite"):
         again(after=nonsense)
     with pytest.raises(ValueError, match="positive and finite"):
-        Pending("not yet", after=nonsense)
+        RequeueAfter("not yet", after=nonsense)

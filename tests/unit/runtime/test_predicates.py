@@ -3,7 +3,6 @@ import pytest
 from certwright.kube import Key
 from certwright.runtime import (
     Entry,
-    Meta,
     all_of,
     annotations_changed,
     any_of,
@@ -11,6 +10,7 @@ from certwright.runtime import (
     labelled,
     labels_changed,
 )
+from certwright.runtime.cache.entry import Meta
 
 
 def entry(generation=1, labels=None, annotations="{}"):

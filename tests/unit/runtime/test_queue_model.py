@@ -73,7 +73,7 @@ class Model:
             self.serial += 1
             self.delayed[key] = (due, self.serial, min(priority, known[2]))
 
-    def call_off(self, key: Key) -> None:
+    def cancel_delay(self, key: Key) -> None:
         self.delayed.pop(key, None)
 
     def pass_time(self, seconds: float) -> None:
@@ -137,9 +137,9 @@ class QueueMachine(RuleBasedStateMachine):
         self.model.add_after(key, expected, Priority.FRESH)
 
     @rule(key=KEYS)
-    def call_off(self, key: Key) -> None:
-        self.on_loop(self.queue.call_off, key)
-        self.model.call_off(key)
+    def cancel_delay(self, key: Key) -> None:
+        self.on_loop(self.queue.cancel_delay, key)
+        self.model.cancel_delay(key)
 
     @rule(key=KEYS)
     def forget(self, key: Key) -> None:

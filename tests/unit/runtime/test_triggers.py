@@ -1,6 +1,7 @@
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import ConfigMap, Namespace, Secret
-from certwright.runtime import Entry, Meta, Owner, mapped, select
+from certwright.runtime import Entry, mapped, select
+from certwright.runtime.cache.entry import CachedOwner, Meta
 from certwright.runtime.triggers import own, owned
 
 Greeting = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
@@ -11,7 +12,7 @@ def entry(name="a", owners=()):
 
 
 def owner(name, kind="Greeting", api_version="demo.certwright.dev/v1", *, controller=True):
-    return Owner(api_version, kind, name, "uid-" + name, controller)
+    return CachedOwner(api_version, kind, name, "uid-" + name, controller)
 
 
 def test_an_object_wakes_itself_once_per_change():

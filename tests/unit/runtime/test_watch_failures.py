@@ -10,7 +10,7 @@ import pytest
 
 from certwright.client import Client, ConnectFailed, ConnectionLost, Selection
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.decode import EntryDecoder
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.store import Store
@@ -22,7 +22,7 @@ from certwright.testkit.time.virtual import VirtualLoop
 @pytest.fixture
 def watch(server: Any) -> Watch:
     backoff = Backoff(base_seconds=0.1, cap_seconds=30, rng=new_rng(1))
-    return Watch(Client(server), Store(Intake(ConfigMap)), Selection("shop"), backoff=backoff)
+    return Watch(Client(server), Store(EntryDecoder(ConfigMap)), Selection("shop"), backoff=backoff)
 
 
 @asynccontextmanager

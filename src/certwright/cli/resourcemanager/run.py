@@ -36,16 +36,16 @@ from certwright.operators.managedresource.configuration import (
 )
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.runtime import (
-    Address,
     Declared,
     LeaderElection,
+    ListenAddress,
     Manager,
+    MemoryTrimmer,
     Metrics,
-    Probes,
-    Settling,
     configure_logs,
     on_signals,
 )
+from certwright.runtime.serve.probes import Probes
 
 _log = structlog.get_logger()
 
@@ -123,7 +123,7 @@ async def _run(clusters: _Clusters, configuration: Configuration, dump_to: Path 
         )
         for address in addresses:
             manager.add(_Serving(manager, address))
-        manager.add(Settling(manager))
+        manager.add(MemoryTrimmer(manager))
         _log.info("starting", server=clusters.source.server, addresses=[a.port for a in addresses])
         with on_signals(manager.stop, manager.dump, dump_to):
             await manager.run()
@@ -177,14 +177,14 @@ def election_of(settings: LeaderElectionSettings, own_namespace: str) -> LeaderE
     )
 
 
-def addresses_of(configuration: Configuration) -> list[Address]:
+def addresses_of(configuration: Configuration) -> list[ListenAddress]:
     """Return where to listen: for probes and for metrics, once if that is the same place.
 
     Port 0 switches one off. Each address answers both, which does no harm.
     """
     server = configuration.server
     found = [
-        Address(part.port, part.bind_address or "0.0.0.0")  # noqa: S104 - kubelets come from there
+        ListenAddress(part.port, part.bind_address or "0.0.0.0")  # noqa: S104 - kubelets come from there
         for part in (server.health_probes, server.metrics)
         if part.port
     ]
@@ -194,7 +194,7 @@ def addresses_of(configuration: Configuration) -> list[Address]:
 class _Serving:
     """Probes and metrics at an address, beside the controllers."""
 
-    def __init__(self, manager: Manager, address: Address) -> None:
+    def __init__(self, manager: Manager, address: ListenAddress) -> None:
         self._manager = manager
         self._address = address
 

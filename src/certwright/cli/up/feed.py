@@ -8,7 +8,8 @@ from certwright.clock import SYSTEM
 from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import Event
 from certwright.kube.patches import create_json_patch
-from certwright.runtime import Entry, Manager, redact_text
+from certwright.runtime import Entry, Manager
+from certwright.runtime.serve.logs import redact_text
 
 _SHOWN = 3
 """How many changed fields one line names."""

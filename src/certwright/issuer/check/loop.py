@@ -16,7 +16,8 @@ from certwright.issuer.sign.redaction import discreet
 from certwright.issuer.sign.verdicts import check_failure, text_of
 from certwright.issuer.spec import SpecError
 from certwright.kube import JsonObject, Key, NotFound, Resource
-from certwright.runtime import DONE, Backoff, Context, Outcome, Rng, again
+from certwright.runtime import DONE, Backoff, Context, Outcome, again
+from certwright.runtime.queue.backoff import Rng
 
 _JITTER = 0.1
 """By how much of its interval a repeated check may come early: issuers are not checked as one."""

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from certwright.issuer.requests.match import IssuerAt
 from certwright.kube import Condition, JsonObject
-from certwright.runtime import EventType
+from certwright.runtime.writes.events import EventType
 
 Compat: TypeAlias = Literal["v1", "upstream"]
 """``v1`` is how this library behaves; ``upstream`` is Go's issuer-lib to the letter."""

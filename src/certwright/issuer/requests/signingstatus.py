@@ -16,7 +16,7 @@ from certwright.issuer.requests.outcomes import Change, Compat, Next, Notice, Wa
 from certwright.issuer.requests.state import carried_condition
 from certwright.issuer.sign.verdicts import Result, Verdict
 from certwright.kube import JsonObject
-from certwright.runtime import EventType
+from certwright.runtime.writes.events import EventType
 
 _KIND = "CertificateSigningRequest"
 

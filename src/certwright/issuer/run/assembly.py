@@ -34,14 +34,14 @@ from certwright.kube.kinds import Secret
 from certwright.runtime import (
     Controller,
     Entry,
-    Mapper,
+    OperatorHost,
     Part,
-    Site,
     Trigger,
     Watched,
     mapped,
     select,
 )
+from certwright.runtime.triggers import Mapper
 
 S = TypeVar("S")
 
@@ -99,7 +99,7 @@ class Triggers:
 
 
 def build(
-    site: Site,
+    site: OperatorHost,
     kinds: Sequence[Resource],
     spec: SpecType[S],
     author: Author[S],

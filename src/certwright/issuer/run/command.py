@@ -15,7 +15,7 @@ from certwright.client import ConfigError, TransportError, connect, load_config
 from certwright.issuer.run.manifests import Installation, deployment, rbac_manifests
 from certwright.issuer.run.run import NotReadyToRun, RunOptions, examine, serve
 from certwright.kube import ApiError, JsonObject
-from certwright.runtime import Address, new_event_loop
+from certwright.runtime import ListenAddress, new_event_loop
 
 if TYPE_CHECKING:
     from certwright.issuer.app import IssuerApp
@@ -147,7 +147,7 @@ def _run(app: "IssuerApp[Any]", options: Namespace) -> int:
         kubeconfig=options.kubeconfig,
         context=options.context,
         leader_elect=not options.no_leader_elect,
-        probes=Address.parse(options.probes) if options.probes else None,
+        probes=ListenAddress.parse(options.probes) if options.probes else None,
         log_format=options.log_format,
         log_level=options.log_level,
         preflight=not options.no_preflight,

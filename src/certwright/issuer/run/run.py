@@ -15,11 +15,11 @@ from certwright.issuer.run.manifests import Installation, controller_rules, name
 from certwright.issuer.run.preflight import Finding, missing_approval, missing_kinds, missing_rules
 from certwright.kube import ApiError, Resource
 from certwright.runtime import (
-    Address,
     LeaderElection,
+    ListenAddress,
     Manager,
+    MemoryTrimmer,
     Metrics,
-    Settling,
     configure_logs,
     on_signals,
 )
@@ -41,7 +41,7 @@ class RunOptions:
     kubeconfig: Path | None = None
     context: str | None = None
     leader_elect: bool = True
-    probes: Address | None = None
+    probes: ListenAddress | None = None
     log_format: str = "auto"
     log_level: str = "info"
     preflight: bool = True
@@ -96,7 +96,7 @@ async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTE
             probes=options.probes,
             metrics=metrics,
         )
-        manager.add(Settling(manager))
+        manager.add(MemoryTrimmer(manager))
         with on_signals(manager.stop, manager.dump):
             await manager.run()
 

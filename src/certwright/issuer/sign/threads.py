@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from certwright.runtime import CpuPool
+from certwright.runtime.process.eventloop import CpuPool
 
 R = TypeVar("R")
 

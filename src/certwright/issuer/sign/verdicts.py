@@ -22,7 +22,7 @@ from certwright.issuer.verbs import (
     WithCondition,
 )
 from certwright.kube import ConditionStatus
-from certwright.runtime import redact_text
+from certwright.runtime.serve.logs import redact_text
 
 E = TypeVar("E", bound=BaseException)
 

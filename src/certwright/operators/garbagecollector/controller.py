@@ -28,14 +28,14 @@ from certwright.runtime import (
     DONE,
     Context,
     Controller,
-    EventType,
     Outcome,
-    Pending,
     PolicyRule,
+    RequeueAfter,
     again,
     allow,
     select,
 )
+from certwright.runtime.writes.events import EventType
 
 NAME: Final = "garbage-collector"
 DEADLINE: Final = timedelta(minutes=10)
@@ -114,7 +114,7 @@ class _Pass:
             soon = min(RETRY, self.settings.period)
             await self.ctx.apply(lease_of(self.settings.home, began, soon))
             if isinstance(error, ValueError):  # a broken inventory, not a defect of ours
-                raise Pending(str(error), after=soon) from error
+                raise RequeueAfter(str(error), after=soon) from error
             raise
         if self.metrics is not None:
             self.metrics.passed(done, clock.now())

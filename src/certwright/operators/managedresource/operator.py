@@ -72,10 +72,10 @@ from certwright.runtime import (
     Controller,
     Entry,
     Operator,
+    OperatorHost,
     Part,
     PolicyRule,
     Predicate,
-    Site,
     Store,
     Watched,
     allow,
@@ -175,7 +175,7 @@ def resource_operator(
 ) -> Operator:
     """Return what keeps ManagedResources; *identity* is the resolved `cluster_id`."""
 
-    def build(site: Site) -> Iterator[Part]:
+    def build(site: OperatorHost) -> Iterator[Part]:
         return _Assembly(configuration, site, target or site.client, identity).parts()
 
     return Operator("resources", build, kinds=[ManagedResource])
@@ -185,7 +185,7 @@ class _Assembly:
     """Puts together what one process needs."""
 
     def __init__(
-        self, configuration: Configuration, site: Site, target: Client, identity: str
+        self, configuration: Configuration, site: OperatorHost, target: Client, identity: str
     ) -> None:
         self._settings = configuration.controllers
         self._namespaces = configuration.source_client_connection.namespaces or ("",)
@@ -209,7 +209,7 @@ class _Assembly:
         self._keeper = self._make_keeper(configuration, site, target, identity)
 
     def _make_keeper(
-        self, configuration: Configuration, site: Site, target: Client, identity: str
+        self, configuration: Configuration, site: OperatorHost, target: Client, identity: str
     ) -> Keeper:
         targets = Targets(
             target,
@@ -259,7 +259,7 @@ class _Assembly:
             wake_judge=judge,
         )
 
-    def _companions(self, site: Site, memories: Memories) -> WatchedCompanions:
+    def _companions(self, site: OperatorHost, memories: Memories) -> WatchedCompanions:
         wake = self._wake("apply")
 
         def touched(key: Key, companion: str) -> None:

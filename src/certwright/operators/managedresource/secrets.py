@@ -122,7 +122,7 @@ class Secrets:
                 return seen  # it was created while we asked
             self._absent.add(key)
             raise NotFound(_missing(key)) from None
-        entry = store.intake.entry(answer.body)
+        entry = store.decoder.entry(answer.body)
         self._reading = True
         try:
             store.upsert(entry)
@@ -142,7 +142,7 @@ class Secrets:
         except NotFound:
             store.note_delete(seen.key, seen.uid)
             raise Conflict(f"Secret {seen.key} is gone; nobody had told so yet") from None
-        now = store.intake.entry(answer.body)
+        now = store.decoder.entry(answer.body)
         if now.uid != seen.uid:
             store.note_delete(seen.key, seen.uid)
         if (now.uid, now.meta.resource_version) != (seen.uid, seen.meta.resource_version):

@@ -94,7 +94,7 @@ class WatchedCompanions:
 
     async def _delete(self, store: Store, key: Key) -> None:
         with suppress(NotFound):
-            known = store.get(key) or store.intake.entry(
+            known = store.get(key) or store.decoder.entry(
                 (await self._client.send(request.get(ConfigMap, key))).body
             )
             options = request.DeleteOptions(known.uid, known.meta.resource_version)
@@ -142,7 +142,7 @@ class WatchedCompanions:
 
 def _is_latest(store: Store, key: Key, answer: bytes) -> bool:
     """Take in an answer; say whether the watch has not told of anything later."""
-    version = store.intake.entry(answer).meta.resource_version
+    version = store.decoder.entry(answer).meta.resource_version
     store.note_write(answer)
     known = store.get(key)
     return known is not None and known.meta.resource_version == version

@@ -45,7 +45,8 @@ from certwright.operators.tokenrequestor.request import (
     read_request,
 )
 from certwright.operators.tokenrequestor.target import FIELD_MANAGER, IssuedToken, TokenTarget
-from certwright.runtime import DONE, Context, Effect, Entry, Outcome, Rng, TerminalError, again
+from certwright.runtime import DONE, Context, Effect, Entry, Outcome, TerminalError, again
+from certwright.runtime.queue.backoff import Rng
 
 FINALIZER: Final = "resources.gardener.cloud/tokenrequestor-controller"
 BY_ACCOUNT: Final = "account"

@@ -13,7 +13,16 @@ from certwright.operators.tokenrequestor.controller import (
 )
 from certwright.operators.tokenrequestor.request import selector
 from certwright.operators.tokenrequestor.target import FIELD_MANAGER, TokenTarget
-from certwright.runtime import Cache, Channel, Controller, Operator, Part, Site, allow, select
+from certwright.runtime import (
+    Cache,
+    Channel,
+    Controller,
+    Operator,
+    OperatorHost,
+    Part,
+    allow,
+    select,
+)
 
 REQUESTS: Final = "certwright_token_requests_total"
 _RBAC: Final = (
@@ -40,7 +49,7 @@ def token_requestor(
     that ask for it.
     """
 
-    def build(site: Site) -> Iterator[Part]:
+    def build(site: OperatorHost) -> Iterator[Part]:
         client = target or site.client
         elsewhere = "target" if target is not None else ""
         cache = Cache(client, cluster=elsewhere, field_managers=[FIELD_MANAGER], rng=site.rng)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from certwright.kube import format_time, parse_time
-from certwright.runtime import Rng
+from certwright.runtime.queue.backoff import Rng
 
 RENEW_AFTER: Final = 0.8
 """The part of its life after which a token is renewed."""

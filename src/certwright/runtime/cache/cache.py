@@ -14,7 +14,7 @@ from certwright.kube.errors import Conflict, NotFound
 from certwright.kube.identity import Key, Resource
 from certwright.kube.objects import Object, resource_of
 from certwright.kube.selectors import FieldSelector, LabelSelector
-from certwright.runtime.cache.decode import Intake, Transform
+from certwright.runtime.cache.decode import EntryDecoder, Transform
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.indexes import IndexFunction
 from certwright.runtime.cache.store import THIS_PROCESS, Interest, Listener, Store
@@ -44,11 +44,11 @@ class View:
 class StoreHandle:
     """One user's share in a store, which is watched as long as anybody holds a share."""
 
-    def __init__(self, feed: "Feed", on_release: Callable[["Feed"], None]) -> None:
-        self.store: Store = feed.store
-        self.watch: Watch = feed.watch
-        self._feed = feed
-        self._on_release: Callable[[Feed], None] | None = on_release
+    def __init__(self, informer: "Informer", on_release: Callable[["Informer"], None]) -> None:
+        self.store: Store = informer.store
+        self.watch: Watch = informer.watch
+        self._informer = informer
+        self._on_release: Callable[[Informer], None] | None = on_release
         self._unlisten: list[Callable[[], None]] = []
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class StoreHandle:
     @property
     def view(self) -> View:
         """Which objects the store holds."""
-        return self._feed.view
+        return self._informer.view
 
     def listen(self, listener: Listener, *, own_writes: bool = True) -> None:
         """Call a listener for what is there and on every change, until the release.
@@ -92,12 +92,12 @@ class StoreHandle:
             return
         for unlisten in self._unlisten:
             unlisten()
-        self._on_release(self._feed)
+        self._on_release(self._informer)
         self._on_release = None
 
 
-class Feed:
-    """A store, the watch that feeds it, and how many want it."""
+class Informer:
+    """A store, the watch that keeps it current, and how many shares in it there are."""
 
     def __init__(self, view: View, store: Store, watch: Watch) -> None:
         self.view = view
@@ -120,7 +120,7 @@ class Feed:
 
 
 class Cache:
-    """The stores of one process, and the watches that feed them.
+    """The stores of one process, and the watches that keep them current.
 
     *field_managers* are those whose field ownership stays visible in entries. *cluster* names
     the cluster in logs and metrics where a process watches more than one.
@@ -138,7 +138,7 @@ class Cache:
         self._cluster = cluster
         self._field_managers = tuple(field_managers) or (client.field_manager,)
         self._rng = rng or new_rng()
-        self._feeds: dict[View, Feed] = {}
+        self._informers: dict[View, Informer] = {}
         self._group: asyncio.TaskGroup | None = None
 
     def store(  # noqa: PLR0913 - a declaration: each keyword is one part of a view
@@ -169,33 +169,33 @@ class Cache:
             namespace, str(LabelSelector.parse(labels)), str(FieldSelector.parse(fields))
         )
         view = View(resource_of(kind), selection, metadata_only, transform, keep, self._cluster)
-        feed = self._feeds.get(view)
-        if feed is None:
-            feed = self._feeds[view] = self._feed(view)
+        informer = self._informers.get(view)
+        if informer is None:
+            informer = self._informers[view] = self._informer(view)
             if self._group is not None:
-                feed.start(self._group)
+                informer.start(self._group)
         for name, values in (indexes or {}).items():
-            feed.store.add_index(name, values)
-        feed.shares += 1
-        feed.required = feed.required or required
-        return StoreHandle(feed, self._release)
+            informer.store.add_index(name, values)
+        informer.shares += 1
+        informer.required = informer.required or required
+        return StoreHandle(informer, self._release)
 
-    def _feed(self, view: View) -> Feed:
-        intake = Intake(
+    def _informer(self, view: View) -> Informer:
+        decoder = EntryDecoder(
             view.resource,
             field_managers=self._field_managers,
             transform=view.transform,
             metadata_only=view.metadata_only,
         )
-        store = Store(intake, admits=_Admission(view.selection), keep=view.keep)
+        store = Store(decoder, admits=_Admission(view.selection), keep=view.keep)
         backoff = Backoff(base_seconds=0.1, cap_seconds=30.0, rng=self._rng)
-        return Feed(view, store, Watch(self._client, store, view.selection, backoff=backoff))
+        return Informer(view, store, Watch(self._client, store, view.selection, backoff=backoff))
 
-    def _release(self, feed: Feed) -> None:
-        feed.shares -= 1
-        if not feed.shares:
-            del self._feeds[feed.view]
-            feed.stop()
+    def _release(self, informer: Informer) -> None:
+        informer.shares -= 1
+        if not informer.shares:
+            del self._informers[informer.view]
+            informer.stop()
 
     async def run(self) -> None:
         """Run the watches until cancelled; stores asked for meanwhile join in."""
@@ -204,8 +204,8 @@ class Cache:
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
-                for feed in self._feeds.values():
-                    feed.start(group)
+                for informer in self._informers.values():
+                    informer.start(group)
                 await asyncio.Event().wait()
             finally:
                 self._group = None
@@ -218,8 +218,8 @@ class Cache:
         """
         try:
             async with asyncio.timeout(timeout_seconds):
-                for feed in list(self._feeds.values()):
-                    await feed.watch.synced()
+                for informer in list(self._informers.values()):
+                    await informer.watch.synced()
         except TimeoutError:
             raise TimeoutError(
                 f"not synced after {timeout_seconds:g} s: {'; '.join(self.unsynced())}"
@@ -228,34 +228,34 @@ class Cache:
     def unsynced(self) -> list[str]:
         """Return a line for each store that is not complete: what, in which state, and why."""
         return [
-            f"{feed.view} ({feed.watch.state}{': ' if error else ''}{error})"
-            for feed in self._feeds.values()
-            if not feed.store.synced
-            for error in [feed.watch.last_error]
+            f"{informer.view} ({informer.watch.state}{': ' if error else ''}{error})"
+            for informer in self._informers.values()
+            if not informer.store.synced
+            for error in [informer.watch.last_error]
         ]
 
     @property
-    def feeds(self) -> list[Feed]:
+    def informers(self) -> list[Informer]:
         """Every store and its watch, for probes, metrics and the dump."""
-        return list(self._feeds.values())
+        return list(self._informers.values())
 
     @property
     def pending(self) -> int:
         """How many of our own writes and deletions the watches have not reached yet."""
-        return sum(feed.store.pending for feed in self._feeds.values())
+        return sum(informer.store.pending for informer in self._informers.values())
 
     def note_write(self, resource: Resource, raw: bytes, writer: int = THIS_PROCESS) -> None:
         """Pass the object a write returned, as JSON, to every store it belongs into.
 
         Its entries are marked with *writer*, see `Store.note_write`.
         """
-        for feed in self._of(resource):
-            feed.store.note_write(raw, writer)
+        for informer in self._of(resource):
+            informer.store.note_write(raw, writer)
 
     def note_delete(self, resource: Resource, key: Key, uid: str, *, own: bool = True) -> None:
         """Drop a deleted object from the stores of its kind; *own* if this process deleted it."""
-        for feed in self._of(resource):
-            feed.store.note_delete(key, uid, own=own)
+        for informer in self._of(resource):
+            informer.store.note_delete(key, uid, own=own)
 
     async def confirm(
         self, resource: Resource, key: Key, *, uid: str, version: str, writer: int = 0
@@ -280,7 +280,7 @@ class Cache:
         self.note_write(resource, response.body, writer=0)
         if now.uid == uid and now.resource_version == version:
             return
-        entries = (feed.store.get(key) for feed in self._of(resource) if writer)
+        entries = (informer.store.get(key) for informer in self._of(resource) if writer)
         if now.uid != uid or not any(
             entry.writer == writer and entry.meta.resource_version == now.resource_version
             for entry in entries
@@ -288,8 +288,10 @@ class Cache:
         ):
             raise Conflict(f"{resource.kind} {key} changed; the cache has not seen the change yet")
 
-    def _of(self, resource: Resource) -> list[Feed]:
-        return [feed for feed in self._feeds.values() if feed.view.resource == resource]
+    def _of(self, resource: Resource) -> list[Informer]:
+        return [
+            informer for informer in self._informers.values() if informer.view.resource == resource
+        ]
 
 
 class _Identity(Struct, rename="camel"):

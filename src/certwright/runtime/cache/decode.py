@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from certwright.kube.errors import ApiError
 from certwright.kube.identity import Key, Resource
-from certwright.runtime.cache.entry import Entry, Meta, Owner
+from certwright.runtime.cache.entry import CachedOwner, Entry, Meta
 from certwright.runtime.cache.transforms import find, own_entries, rebuild
 
 Transform: TypeAlias = Callable[[bytes], bytes]
@@ -37,11 +37,11 @@ class BrokenJson(ValueError):
     """Bytes that are no JSON document: the connection garbled or cut them."""
 
 
-class Nameless(ValueError):
+class UnnamedObject(ValueError):
     """A JSON document that is no object of the API: nothing says what it is called."""
 
 
-class Intake:
+class EntryDecoder:
     """Turns received objects of one kind into entries.
 
     *field_managers* are those whose managedFields entries are kept. With *metadata_only* a
@@ -76,7 +76,7 @@ class Intake:
 
         Raises:
             BrokenJson: the bytes are no JSON document.
-            Nameless: they are, but not one of a named object.
+            UnnamedObject: they are, but not one of a named object.
         """
         stop = len(raw) if stop is None else stop
         try:
@@ -92,14 +92,14 @@ class Intake:
                 return known
         return self._finish(raw, found, envelope.kind, (start, stop))
 
-    def departed(self, raw: bytes, start: int, stop: int) -> Entry:
+    def deleted(self, raw: bytes, start: int, stop: int) -> Entry:
         """Return what is left of a deleted object: which it was, and its last version.
 
         Raises:
-            BrokenJson, Nameless: as `entry`.
+            BrokenJson, UnnamedObject: as `entry`.
         """
         try:
-            found = _DEPARTED.decode(memoryview(raw)[start:stop]).metadata
+            found = _DELETED.decode(memoryview(raw)[start:stop]).metadata
         except msgspec.DecodeError:
             return self.entry(raw, start, stop)
         return Entry(Key(found.namespace, found.name), Meta(found.resource_version), b"")
@@ -169,7 +169,7 @@ class Intake:
             loose = _LOOSE.decode(raw)
             found, malformed = _read_loosely(loose.metadata)
         except msgspec.ValidationError as error:
-            raise Nameless(f"{self.resource.kind} without a name: {error}") from error
+            raise UnnamedObject(f"{self.resource.kind} without a name: {error}") from error
         found.managed_fields = _MANAGED.decode(raw).metadata.managed_fields
         return self._finish(raw, found, str(loose.kind), (0, len(raw)), malformed)
 
@@ -213,7 +213,7 @@ class _Metadata(Struct, gc=False, rename="camel"):
     deletion_timestamp: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
     finalizers: tuple[str, ...] = ()
-    owners: tuple[Owner, ...] = field(default=(), name="ownerReferences")
+    owners: tuple[CachedOwner, ...] = field(default=(), name="ownerReferences")
     managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
     """A view of the received bytes; must not outlive them."""
 
@@ -229,7 +229,7 @@ class _Place(Struct, gc=False, rename="camel"):
     resource_version: str = ""
 
 
-class _Departed(Struct, gc=False):
+class _Deleted(Struct, gc=False):
     metadata: _Place
 
 
@@ -250,7 +250,7 @@ class _Part(Struct):
     metadata: msgspec.Raw
 
 
-_DEPARTED = msgspec.json.Decoder(_Departed)
+_DELETED = msgspec.json.Decoder(_Deleted)
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _LOOSE = msgspec.json.Decoder(_Loose)
 _MANAGED = msgspec.json.Decoder(_Managed)
@@ -262,7 +262,7 @@ END_OF_LIST = "k8s.io/initial-events-end"
 """The annotation of the bookmark that ends a streaming list."""
 
 
-class EventType(StrEnum):
+class _EventType(StrEnum):
     """What a line reports."""
 
     ADDED = "ADDED"
@@ -287,7 +287,7 @@ class Bookmark(NamedTuple):
 
 
 def read_event(
-    line: bytes, intake: Intake, held: Held | None = None
+    line: bytes, decoder: EntryDecoder, held: Held | None = None
 ) -> ObjectEvent | Bookmark | None:
     """Read one line of a watch; None for a type this version does not know.
 
@@ -296,7 +296,7 @@ def read_event(
     Raises:
         ApiError: the line is an ERROR event, this is its Status.
         BrokenJson: the line is no event.
-        Nameless: its object cannot be named.
+        UnnamedObject: its object cannot be named.
     """
     usual = _USUAL.get(line[:_HEAD])
     if usual is not None and line.startswith(usual[0]) and line.endswith(b"}"):
@@ -305,23 +305,23 @@ def read_event(
             prefix, deleted = usual
             start, stop = len(prefix), len(line) - 1
             if deleted:
-                return ObjectEvent(intake.departed(line, start, stop), deleted)
-            return ObjectEvent(intake.entry(line, start, stop, held=held), deleted)
+                return ObjectEvent(decoder.deleted(line, start, stop), deleted)
+            return ObjectEvent(decoder.entry(line, start, stop, held=held), deleted)
         except BrokenJson:
             pass  # one more member after the object, or really broken: look closely
     try:
         event = _EVENT.decode(line)
         match event.type:
-            case EventType.ADDED | EventType.MODIFIED:
-                return ObjectEvent(intake.entry(bytes(event.object)), deleted=False)
-            case EventType.DELETED:
+            case _EventType.ADDED | _EventType.MODIFIED:
+                return ObjectEvent(decoder.entry(bytes(event.object)), deleted=False)
+            case _EventType.DELETED:
                 raw = bytes(event.object)
-                return ObjectEvent(intake.departed(raw, 0, len(raw)), deleted=True)
-            case EventType.BOOKMARK:
+                return ObjectEvent(decoder.deleted(raw, 0, len(raw)), deleted=True)
+            case _EventType.BOOKMARK:
                 mark = _MARK.decode(event.object).metadata
                 ends_list = mark.annotations.get(END_OF_LIST) == "true"
                 return Bookmark(mark.resource_version, ends_list)
-            case EventType.ERROR:
+            case _EventType.ERROR:
                 status = _STATUS.decode(event.object)
                 code = status.get("code")
                 raise ApiError.from_status(code if isinstance(code, int) else 500, status)
@@ -329,19 +329,19 @@ def read_event(
                 return None
     except msgspec.DecodeError as error:
         raise BrokenJson(
-            f"a watch event of {intake.resource.kind} cannot be read ({error}); "
+            f"a watch event of {decoder.resource.kind} cannot be read ({error}); "
             "the server or a proxy cut or garbled it"
         ) from error
 
 
-def _prefix(event_type: EventType) -> bytes:
+def _prefix(event_type: _EventType) -> bytes:
     return b'{"type":"' + event_type.encode() + b'","object":'
 
 
 _HEAD = len(b'{"type":"ADDED')
 _USUAL = {
-    _prefix(event_type)[:_HEAD]: (_prefix(event_type), event_type == EventType.DELETED)
-    for event_type in (EventType.ADDED, EventType.MODIFIED, EventType.DELETED)
+    _prefix(event_type)[:_HEAD]: (_prefix(event_type), event_type == _EventType.DELETED)
+    for event_type in (_EventType.ADDED, _EventType.MODIFIED, _EventType.DELETED)
 }
 
 

@@ -18,7 +18,7 @@ T = TypeVar("T", bound=Object)
 S = TypeVar("S", bound=Struct)
 
 
-class Owner(Struct, frozen=True, gc=False, rename="camel"):
+class CachedOwner(Struct, frozen=True, gc=False, rename="camel"):
     """An owner reference, as far as mapping and indexing need it."""
 
     api_version: str
@@ -37,7 +37,7 @@ class Meta(Struct, frozen=True, gc=False):
     label_pairs: tuple[str, ...] = ()
     """Names and values in turn: half the size of a dict, and there is one per object."""
     finalizers: tuple[str, ...] = ()
-    owners: tuple[Owner, ...] = ()
+    owners: tuple[CachedOwner, ...] = ()
 
     @property
     def labels(self) -> dict[str, str]:
@@ -51,7 +51,7 @@ class Meta(Struct, frozen=True, gc=False):
         return self.deletion_timestamp is not None
 
     @property
-    def controller(self) -> Owner | None:
+    def controller(self) -> CachedOwner | None:
         """The one owner that controls the object, if any."""
         return next((owner for owner in self.owners if owner.controller), None)
 

@@ -17,7 +17,7 @@ from certwright.runtime.cache.entry import Entry
 IndexFunction: TypeAlias = Callable[[Entry], Iterable[Hashable]]
 """Names the values an entry is found under. Must be pure: the same entry, the same values."""
 
-ROOM_BYTES: Final = 2**20
+REFUSED_BYTES: Final = 2**20
 """Hundreds of ordinary objects: enough for the moment between two watches."""
 
 _log = structlog.get_logger()
@@ -86,9 +86,11 @@ class Table:
     Of what was refused, the most recent objects stay at hand, *room* bytes of them.
     """
 
-    def __init__(self, functions: dict[Hashable, IndexFunction], *, room: int = ROOM_BYTES) -> None:
+    def __init__(
+        self, functions: dict[Hashable, IndexFunction], *, room: int = REFUSED_BYTES
+    ) -> None:
         self.entries: dict[Key, Entry] = {}
-        self.refused = WaitingRoom(room)
+        self.refused = RefusedEntries(room)
         self._indexes = {name: Index(values) for name, values in functions.items()}
 
     def put(self, entry: Entry) -> None:
@@ -150,13 +152,13 @@ class LabelValue:
         return () if value is None else (value,)
 
 
-class WaitingRoom:
+class RefusedEntries:
     """The most recent refused entries, up to *limit* bytes of objects and their field sets.
 
     The very last one stays however large it is, unless there is no room at all.
     """
 
-    def __init__(self, limit: int = ROOM_BYTES) -> None:
+    def __init__(self, limit: int = REFUSED_BYTES) -> None:
         self.limit = limit
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self._size = 0

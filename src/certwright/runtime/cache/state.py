@@ -52,18 +52,20 @@ class Stalled(Exception):
     """The connection is open and silent for longer than any server would be."""
 
 
-class Unlisted(Exception):
+class ListCutShort(Exception):
     """A streaming list ended without its end-of-list bookmark."""
 
 
-class Unstreamed(Exception):
+class NotStreamed(Exception):
     """The server ignored the request to stream the list and just watches."""
 
 
-WatchFailure: TypeAlias = ApiError | TransportError | BrokenJson | Stalled | Unlisted | Unstreamed
+WatchFailure: TypeAlias = (
+    ApiError | TransportError | BrokenJson | Stalled | ListCutShort | NotStreamed
+)
 """Everything that can go wrong between a server and a store."""
 
-FAILURES = (ApiError, TransportError, BrokenJson, Stalled, Unlisted, Unstreamed)
+FAILURES = (ApiError, TransportError, BrokenJson, Stalled, ListCutShort, NotStreamed)
 
 
 class Remedy(NamedTuple):
@@ -81,7 +83,9 @@ class Remedy(NamedTuple):
     """What the server asked for; the back-off applies besides."""
 
 
-def judge(error: WatchFailure, resource: Resource, *, streaming: bool, failures: int) -> Remedy:
+def remedy_for(
+    error: WatchFailure, resource: Resource, *, streaming: bool, failures: int
+) -> Remedy:
     """Decide what follows from a failure.
 
     *streaming* tells whether a streaming list was under way, *failures* how many attempts
@@ -101,13 +105,13 @@ def judge(error: WatchFailure, resource: Resource, *, streaming: bool, failures:
             return Remedy(WatchState.BACKING_OFF, message, relist=True)
         case BadRequest() | Invalid():
             return Remedy(WatchState.BACKING_OFF, message, relist=True, use_pages=streaming)
-        case Unstreamed():
+        case NotStreamed():
             return Remedy(WatchState.BACKING_OFF, message, use_pages=True)
         case Stalled() if not streaming:
             # Either the connection is dead, or the server was restored to before our version:
             # it neither refuses such a watch nor says anything until it gets there.
             return Remedy(WatchState.BACKING_OFF, message, verify=True)
-        case Stalled() | Unlisted():
+        case Stalled() | ListCutShort():
             return Remedy(WatchState.BACKING_OFF, message, use_pages=streaming and doubtful)
         case ApiError() if is_too_large(error):
             # A replica that lags catches up; if none does, history was restored to before.

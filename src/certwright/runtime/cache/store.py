@@ -1,6 +1,6 @@
 """The local copy of one kind: what reconciles read instead of the API.
 
-A watch feeds it, listeners hear of every change, readers get entries by key or by index.
+A watch keeps it current, listeners hear of every change, readers get entries by key or by index.
 It never goes back: an event or a list older than what the store already holds of an object,
 from the watch or from our own writes, changes nothing.
 """
@@ -12,14 +12,14 @@ import structlog
 from msgspec.structs import force_setattr
 
 from certwright.kube.identity import Key, Resource
-from certwright.runtime.cache.decode import BrokenJson, Intake, Nameless
+from certwright.runtime.cache.decode import BrokenJson, EntryDecoder, UnnamedObject
 from certwright.runtime.cache.entry import Entry, is_newer, is_older, version_number
 from certwright.runtime.cache.indexes import (
     Index,
     IndexFunction,
     LabelValue,
+    RefusedEntries,
     Table,
-    WaitingRoom,
     namespace_of,
     owners_of,
 )
@@ -67,13 +67,13 @@ class Store:
 
     def __init__(
         self,
-        intake: Intake,
+        decoder: EntryDecoder,
         *,
         indexes: Mapping[str, IndexFunction] | None = None,
         admits: Callable[[Entry], bool] = lambda _: True,
         keep: Interest | None = None,
     ) -> None:
-        self.intake = intake
+        self.decoder = decoder
         self._admits = admits
         self._keep = keep
         self.synced = False
@@ -90,7 +90,7 @@ class Store:
     @property
     def resource(self) -> Resource:
         """The kind of the entries."""
-        return self.intake.resource
+        return self.decoder.resource
 
     def __len__(self) -> int:
         return len(self._table.entries)
@@ -303,7 +303,7 @@ class Store:
         if self._ahead:
             self._ahead = {key: floor for key, floor in self._ahead.items() if floor > version}
 
-    def marked(self) -> None:
+    def bookmark(self) -> None:
         """Note a bookmark: what happened before it was sent has been delivered.
 
         The first one after a deletion may have been sent before it, the second was not. An
@@ -323,13 +323,13 @@ class Store:
             self._table.put(entry)
         return self._table.entries.get(key)
 
-    def is_at_hand(self, key: Key) -> bool:
+    def has_refused(self, key: Key) -> bool:
         """Say whether `admit` would find what *keep* refused."""
         return key in self._table.refused
 
-    def refuse_for_good(self) -> None:
+    def keep_no_refused(self) -> None:
         """Keep nothing at hand of what *keep* refuses: nobody is going to `admit` it."""
-        self._table.refused = WaitingRoom(0)
+        self._table.refused = RefusedEntries(0)
 
     def discard(self, key: Key) -> None:
         """Drop an object that *keep* no longer wants, without telling anybody."""
@@ -354,8 +354,8 @@ class Store:
         arrived, and no event will come to say so again.
         """
         try:
-            entry = self.intake.entry(raw, held=self.get)
-        except (BrokenJson, Nameless) as error:
+            entry = self.decoder.entry(raw, held=self.get)
+        except (BrokenJson, UnnamedObject) as error:
             _log.warning("response to a write cannot be read", error=str(error))
             return False
         if writer and not entry.writer:

@@ -4,9 +4,9 @@
 own is of use. Decoding and re-encoding the object would cost more than everything else a watch
 does, and fragments the heap; so the bytes are cut where the field stands.
 
-With `Keep` or `Drop` also other parts. A path names members from the top, JSON-pointer style:
-``/data/tls.crt``. Lists are taken or left whole. What identifies an object (apiVersion, kind,
-metadata) always stays.
+With `KeepFields` or `DropFields` also other parts. A path names members from the top,
+JSON-pointer style: ``/data/tls.crt``. Lists are taken or left whole. What identifies an object
+(apiVersion, kind, metadata) always stays.
 """
 
 import re
@@ -23,7 +23,7 @@ _IDENTITY = ("apiVersion", "kind", "metadata")
 
 
 @dataclass(frozen=True, init=False)
-class Keep:
+class KeepFields:
     """A transform that keeps the named parts and drops the rest."""
 
     paths: tuple[str, ...]
@@ -51,7 +51,7 @@ class Keep:
 
 
 @dataclass(frozen=True, init=False)
-class Drop:
+class DropFields:
     """A transform that drops the named parts and keeps the rest."""
 
     paths: tuple[str, ...]

@@ -20,18 +20,24 @@ import structlog
 
 from certwright.client import Client, ConnectFailed, Selection, TransportError, WatchOptions
 from certwright.kube.errors import ApiError, Unauthorized
-from certwright.runtime.cache.decode import Bookmark, BrokenJson, Nameless, ObjectEvent, read_event
+from certwright.runtime.cache.decode import (
+    Bookmark,
+    BrokenJson,
+    ObjectEvent,
+    UnnamedObject,
+    read_event,
+)
 from certwright.runtime.cache.entry import Entry, version_number
 from certwright.runtime.cache.indexes import Table
 from certwright.runtime.cache.state import (
     FAILURES,
+    ListCutShort,
+    NotStreamed,
     Stalled,
-    Unlisted,
-    Unstreamed,
     WatchFailure,
     WatchState,
-    judge,
     obstacle,
+    remedy_for,
 )
 from certwright.runtime.cache.store import Difference, Store
 from certwright.runtime.queue.backoff import Backoff, spread
@@ -205,7 +211,7 @@ class Watch:
         """Take in what follows from a failure; return the seconds the server asked for."""
         resource = self.store.resource
         streaming = self._staged is not None
-        remedy = judge(failure, resource, streaming=streaming, failures=self._failures)
+        remedy = remedy_for(failure, resource, streaming=streaming, failures=self._failures)
         if remedy.relist:
             self._version = ""
         self._in_doubt = self._in_doubt or remedy.verify
@@ -236,7 +242,7 @@ class Watch:
             resource_version=self._version,
             initial_events=listing,
             timeout_seconds=int(spread(*RENEWAL_SECONDS, self._backoff.rng)),
-            metadata_only=self.store.intake.metadata_only,
+            metadata_only=self.store.decoder.metadata_only,
         )
         async with AsyncExitStack() as stack:
             watch = self._client.watch(self.store.resource, self.selection, options)
@@ -246,7 +252,7 @@ class Watch:
                 self._hear()
                 await self._take_batch(batch)
         if self._staged is not None:
-            raise Unlisted("the streaming list ended before it was complete")
+            raise ListCutShort("the streaming list ended before it was complete")
 
     async def _verify(self) -> None:
         """Have the list be made anew if the server is not even where our version is."""
@@ -271,15 +277,15 @@ class Watch:
         staged = self.store.stage()
         version = ""
         pages = self._client.pages(
-            self.store.resource, self.selection, metadata_only=self.store.intake.metadata_only
+            self.store.resource, self.selection, metadata_only=self.store.decoder.metadata_only
         )
         while (page := await _in_time(anext(pages, None))) is not None:
             self._enter(WatchState.PAGING)
             for item in page.items:
                 raw = bytes(item)
                 try:
-                    self.store.put_into(staged, self.store.intake.entry(raw))
-                except Nameless as error:
+                    self.store.put_into(staged, self.store.decoder.entry(raw))
+                except UnnamedObject as error:
                     self._skip(error)
                 if self._ends_turn(raw):
                     await asyncio.sleep(0)
@@ -297,12 +303,12 @@ class Watch:
             elif event is not None:
                 if self._staged is None:
                     self._advance(event.resource_version)
-                    self.store.marked()
+                    self.store.bookmark()
                 elif event.ends_list:
                     await self._complete(self._staged, event.resource_version)
                     self._enter(WatchState.WATCHING)
                 else:
-                    raise Unstreamed("the server watches without streaming the list first")
+                    raise NotStreamed("the server watches without streaming the list first")
             if self._ends_turn(line):
                 await asyncio.sleep(0)
         if self._staged is None and self._version.isdecimal():
@@ -310,8 +316,8 @@ class Watch:
 
     def _read_event(self, line: bytes) -> ObjectEvent | Bookmark | None:
         try:
-            return read_event(line, self.store.intake, self.store.get)
-        except Nameless as error:
+            return read_event(line, self.store.decoder, self.store.get)
+        except UnnamedObject as error:
             self._skip(error)
             return None
 
@@ -375,7 +381,7 @@ class Watch:
         self._turn = 0
         return True
 
-    def _skip(self, error: Nameless) -> None:
+    def _skip(self, error: UnnamedObject) -> None:
         self._skipped += 1
         _log.warning("object skipped", error=str(error))
 

@@ -59,13 +59,13 @@ class StallMonitor:
     def __enter__(self) -> "StallMonitor":
         """Start the thread that looks on."""
         self._loop_thread = threading.get_ident()
-        threading.Thread(target=self._look_on, name="certwright-stalls", daemon=True).start()
+        threading.Thread(target=self._watch_loop, name="certwright-stalls", daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
 
-    def _look_on(self) -> None:
+    def _watch_loop(self) -> None:
         reported = 0.0
         while not self._stop.wait(_POLL_SECONDS):
             if (step := self._step) is None or step[1] == reported:

@@ -30,7 +30,7 @@ CYCLES_AFTER = 5_000
 _STATM = Path("/proc/self/statm")
 
 
-class Settling:
+class MemoryTrimmer:
     """Gives memory back when every cache is complete, and whenever a process has grown and rests.
 
     At rest, because trimming holds up the event loop: for some milliseconds per hundred MiB.
@@ -43,7 +43,7 @@ class Settling:
     async def run(self) -> None:
         """Wait for the caches, tidy up, and look again from time to time."""
         await self._manager.cache.wait_synced()
-        settle_memory()
+        release_memory()
         settled = resident_bytes()
         while settled:
             await asyncio.sleep(PERIOD_SECONDS)
@@ -51,7 +51,7 @@ class Settling:
                 settled = trim_grown(settled)
 
 
-def settle_memory() -> None:
+def release_memory() -> None:
     """Freeze what is alive and return free memory; call once, when the caches are complete.
 
     Takes milliseconds and collects nothing, so it may run on the event loop. Not to be called

@@ -174,7 +174,7 @@ class Queue(Generic[K]):
         """Drop the failure count of a key: its work succeeded, or will not be tried again."""
         self._failures.pop(key, None)
 
-    def call_off(self, key: K) -> None:
+    def cancel_delay(self, key: K) -> None:
         """Drop the delay of a key, if it waits for one: there is nothing to come back to."""
         self._delays.drop(key)
 

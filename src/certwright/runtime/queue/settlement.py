@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from certwright.client import TransportError
 from certwright.kube import ApiError, Conflict
-from certwright.runtime.errors import DeadlineExceeded, Pending, TerminalError
+from certwright.runtime.errors import DeadlineExceeded, RequeueAfter, TerminalError
 from certwright.runtime.outcome import Outcome
 from certwright.runtime.queue.backoff import LONGEST_WAIT_SECONDS
 
@@ -19,17 +19,17 @@ IMMEDIATE_RETRIES = 3
 """Conflicts in a row that are retried at once; then the cache is late for another reason."""
 
 
-class Next(StrEnum):
+class Requeue(StrEnum):
     """What happens to the key."""
 
-    REST = "rest"
+    NONE = "none"
     """Nothing, until something watched changes. Earlier failures are forgotten."""
     LATER = "later"
-    """It comes back after `Verdict.after`. Earlier failures are forgotten."""
+    """It comes back after `Settlement.after`. Earlier failures are forgotten."""
     NOW = "now"
     """It comes back at once; the failure counts."""
     BACKOFF = "backoff"
-    """It comes back after its back-off, but not before `Verdict.after`; the failure counts."""
+    """It comes back after its back-off, but not before `Settlement.after`; the failure counts."""
 
 
 class Fault(IntEnum):
@@ -45,20 +45,20 @@ class Fault(IntEnum):
     """Nobody foresaw this exception: a defect in the reconcile function."""
 
 
-class Verdict(Struct, frozen=True):
+class Settlement(Struct, frozen=True):
     """What happens next, and how it is counted."""
 
     result: str
     """The ``result`` label of controller_runtime_reconcile_total."""
-    next: Next
+    requeue: Requeue
     after: float = 0.0
     fault: Fault | None = None
 
 
-_SUCCESS = Verdict("success", Next.REST)
+_SUCCESS = Settlement("success", Requeue.NONE)
 
 
-def settle(ended: Outcome | BaseException, failures: int) -> Verdict:
+def settle(ended: Outcome | BaseException, failures: int) -> Settlement:
     """Decide what happens to a key whose reconcile *ended* like this.
 
     *failures* is how many attempts failed in a row before this one.
@@ -66,19 +66,19 @@ def settle(ended: Outcome | BaseException, failures: int) -> Verdict:
     if isinstance(ended, Outcome):
         if ended.after is None:
             return _SUCCESS
-        return Verdict("requeue_after", Next.LATER, ended.after)
+        return Settlement("requeue_after", Requeue.LATER, ended.after)
     leaves = tuple(_leaves(ended))
     fault = max(map(_fault, leaves))
     match fault:
         case Fault.TERMINAL:
-            return Verdict("error", Next.REST, fault=fault)
+            return Settlement("error", Requeue.NONE, fault=fault)
         case Fault.PENDING:
-            soonest = min(leaf.after for leaf in leaves if isinstance(leaf, Pending))
-            return Verdict("requeue_after", Next.LATER, soonest, fault)
+            soonest = min(leaf.after for leaf in leaves if isinstance(leaf, RequeueAfter))
+            return Settlement("requeue_after", Requeue.LATER, soonest, fault)
         case Fault.CONFLICT if failures < IMMEDIATE_RETRIES:
-            return Verdict("requeue", Next.NOW, fault=fault)
+            return Settlement("requeue", Requeue.NOW, fault=fault)
         case _:
-            return Verdict("error", Next.BACKOFF, _retry_after(leaves), fault)
+            return Settlement("error", Requeue.BACKOFF, _retry_after(leaves), fault)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
@@ -96,7 +96,7 @@ def _fault(error: BaseException) -> Fault:
     match error:
         case TerminalError():
             return Fault.TERMINAL
-        case Pending():
+        case RequeueAfter():
             return Fault.PENDING
         case Conflict():
             return Fault.CONFLICT

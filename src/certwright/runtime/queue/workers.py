@@ -16,7 +16,7 @@ import structlog
 from certwright.kube import Key
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.store import Listener
-from certwright.runtime.context import Context, Surroundings
+from certwright.runtime.context import Context, Environment
 from certwright.runtime.controller import Controller
 from certwright.runtime.errors import DeadlineExceeded
 from certwright.runtime.outcome import Outcome
@@ -26,8 +26,8 @@ from certwright.runtime.queue.backoff import Backoff
 from certwright.runtime.queue.queue import Priority, Queue, QueueShutDown
 from certwright.runtime.queue.settlement import (
     Fault,
-    Next,
-    Verdict,
+    Requeue,
+    Settlement,
     describe,
     foreign_traceback,
     settle,
@@ -50,14 +50,14 @@ KEYS_PER_TURN = 1000
 """How many keys a resync queues before the rest of the event loop has a turn."""
 
 
-class Stop(StrEnum):
+class CancelReason(StrEnum):
     """Why the runtime cancelled a reconcile."""
 
     DEADLINE = "deadline"
     PAUSE = "pause"
 
 
-class Flight:
+class InFlight:
     """One reconcile under way."""
 
     __slots__ = ("controller", "key", "lost", "replaced", "started", "stopped", "task")
@@ -67,20 +67,20 @@ class Flight:
         self.key = key
         self.started = started
         self.task: asyncio.Task[Any] | None = asyncio.current_task()
-        self.stopped: Stop | None = None
+        self.stopped: CancelReason | None = None
         self.lost = False
         self.replaced = False
 
     def __str__(self) -> str:
         return f"{self.controller} {self.key}"
 
-    def stop(self, why: Stop) -> None:
+    def stop(self, why: CancelReason) -> None:
         """Cancel the reconcile, unless that was done before."""
         if self.stopped is None and self.task is not None:
             self.stopped = why
             self.task.cancel()
 
-    def land(self) -> None:
+    def uncancel(self) -> None:
         """Take the cancellation back: the worker goes on after its reconcile has ended."""
         if self.stopped is not None and self.task is not None:
             self.task.uncancel()
@@ -92,21 +92,21 @@ class Workers:
     def __init__(
         self,
         controller: Controller,
-        surroundings: Surroundings,
+        environment: Environment,
         queue: Queue[Key],
         metrics: ControllerMetrics,
         monitor: StallMonitor,
     ) -> None:
         self.controller = controller
         self.queue = queue
-        self.flights: dict[Key, Flight] = {}
-        self._around = surroundings
+        self.in_flight: dict[Key, InFlight] = {}
+        self._environment = environment
         self._metrics = metrics
         self._monitor = monitor
-        self._primary = surroundings.stores[controller.resource]
+        self._primary = environment.stores[controller.resource]
         self._deadline = controller.deadline.total_seconds()
         self._open = asyncio.Event()
-        self._everybody = asyncio.Event()  # every object is to be looked at
+        self._all_due = asyncio.Event()  # every object is to be looked at
         self._conflicts: dict[Key, int] = {}
         self._crashes: dict[Key, str] = {}  # a traceback is worth its lines once
         self._replacements = 0
@@ -123,7 +123,7 @@ class Workers:
     @property
     def lost(self) -> int:
         """How many workers are held by a reconcile that ignores its cancellation."""
-        return sum(flight.lost for flight in self.flights.values())
+        return sum(current.lost for current in self.in_flight.values())
 
     @property
     def dead(self) -> bool:
@@ -137,7 +137,7 @@ class Workers:
         async with asyncio.TaskGroup() as group:
             self._group = group
             for source in self.controller.sources:
-                group.create_task(self._pump(source))
+                group.create_task(self._run_source(source))
             period = self.controller.resync
             group.create_task(self._resync(period.total_seconds() if period else None))
             for _ in range(self.controller.workers):
@@ -150,8 +150,8 @@ class Workers:
     def pause(self) -> None:
         """Hand out no more keys and cancel what is under way; its keys stay queued."""
         self._open.clear()
-        for flight in self.flights.values():
-            flight.stop(Stop.PAUSE)
+        for current in self.in_flight.values():
+            current.stop(CancelReason.PAUSE)
 
     async def drain(self, grace_seconds: float) -> bool:
         """Start nothing new, let what is under way end within a grace period, then cancel it.
@@ -160,13 +160,13 @@ class Workers:
         """
         self.queue.shut_down()
         if not await self._have_ended(grace_seconds):
-            for key in self.flights:
+            for key in self.in_flight:
                 self._log.warning("reconcile cut off by shutdown", key=str(key))
             self.pause()
         return await self._have_ended(CUT_OFF_SECONDS)
 
     async def _have_ended(self, within_seconds: float) -> bool:
-        tasks = {flight.task for flight in self.flights.values() if flight.task is not None}
+        tasks = {current.task for current in self.in_flight.values() if current.task is not None}
         if not tasks:
             return True
         _, late = await asyncio.wait(tasks, timeout=within_seconds)
@@ -176,7 +176,7 @@ class Workers:
 
     def listener(self, trigger: Trigger) -> Listener:
         """Return the function that turns changes of a store into queued keys."""
-        store = self._around.stores[trigger.watched.resource]
+        store = self._environment.stores[trigger.watched.resource]
         add = self.queue.add
 
         def on_change(old: Entry | None, new: Entry | None) -> None:
@@ -198,26 +198,26 @@ class Workers:
             changed=str(changed.key) if changed else "",
             exc_info=error,
         )
-        self._everybody.set()  # once for all changes of a burst
+        self._all_due.set()  # once for all changes of a burst
 
     async def _resync(self, period_seconds: float | None) -> None:
         """Look at everything: when asked to, and every now and then if there is a period."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(period_seconds):
-                    await self._everybody.wait()
-            self._everybody.clear()
+                    await self._all_due.wait()
+            self._all_due.clear()
             for number, entry in enumerate(self._primary.items(), start=1):
                 self.queue.add(entry.key, Priority.RESYNC)
                 if not number % KEYS_PER_TURN:
                     await asyncio.sleep(0)
 
-    async def _pump(self, source: Source) -> None:
+    async def _run_source(self, source: Source) -> None:
         """Queue what a source yields; start it again, later each time, when it fails."""
-        backoff, failures = Backoff(1.0, 300.0, rng=self._around.rng), 0
+        backoff, failures = Backoff(1.0, 300.0, rng=self._environment.rng), 0
         while True:
             try:
-                async for key in source(Context(self._around)):
+                async for key in source(Context(self._environment)):
                     self.queue.add(key)
                     failures = 0
                 return
@@ -241,85 +241,85 @@ class Workers:
             try:
                 if not self._open.is_set():
                     self.queue.add(key)  # leadership was lost while this worker waited
-                elif (await self._fly(key)).replaced:
+                elif (await self._reconcile(key)).replaced:
                     return
             finally:
                 self.queue.done(key)
 
-    async def _fly(self, key: Key) -> Flight:
+    async def _reconcile(self, key: Key) -> InFlight:
         """Reconcile one key and settle how it ended."""
-        loop, clock = asyncio.get_running_loop(), self._around.clock
-        flight = self.flights[key] = Flight(self.controller.name, key, clock.monotonic())
-        timer = loop.call_later(self._deadline, self._overdue, flight)
+        loop, clock = asyncio.get_running_loop(), self._environment.clock
+        current = self.in_flight[key] = InFlight(self.controller.name, key, clock.monotonic())
+        timer = loop.call_later(self._deadline, self._overdue, current)
         try:
-            ended = await self._call(flight)
+            ended = await self._call(current)
         finally:
             timer.cancel()
-            del self.flights[key]
+            del self.in_flight[key]
         if ended is None:
             self.queue.add(key)
         else:
-            self._settle(key, ended, clock.monotonic() - flight.started)
-        if flight.lost:
+            self._settle(key, ended, clock.monotonic() - current.started)
+        if current.lost:
             self._metrics.stuck.dec()
-        self._replacements -= flight.replaced
-        return flight
+        self._replacements -= current.replaced
+        return current
 
-    async def _call(self, flight: Flight) -> Outcome | BaseException | None:
+    async def _call(self, current: InFlight) -> Outcome | BaseException | None:
         """Call the reconcile function; return how it ended, None if it was paused.
 
         Raises:
             CancelledError: the worker itself is to end.
         """
         try:
-            body = self.controller.reconcile(Context(self._around, flight.key), flight.key)
+            body = self.controller.reconcile(Context(self._environment, current.key), current.key)
             if not asyncio.iscoroutine(body):
                 raise TypeError(f"reconcile must be an async function; it returned {body!r}")
-            ended = await self._monitor.drive(flight, body)
+            ended = await self._monitor.drive(current, body)
             if not isinstance(ended, Outcome):
                 raise TypeError(
                     f"reconcile returned {ended!r}; it must return DONE, WAIT or again(after=…)"
                 )
-            flight.land()
+            current.uncancel()
             return ended
         except asyncio.CancelledError as error:
-            if flight.stopped is None:
-                if flight.task is not None and flight.task.cancelling():
+            if current.stopped is None:
+                if current.task is not None and current.task.cancelling():
                     raise
                 return error  # raised by the reconcile itself: nobody cancelled this worker
-            flight.land()
-            if flight.task is not None and flight.task.cancelling():
+            current.uncancel()
+            if current.task is not None and current.task.cancelling():
                 raise
-            if flight.stopped is Stop.PAUSE:
+            if current.stopped is CancelReason.PAUSE:
                 return None
             return DeadlineExceeded(f"no result within {self._deadline:g} s")
         except CRASHES as error:
-            flight.land()
+            current.uncancel()
             return error
 
-    def _overdue(self, flight: Flight) -> None:
-        flight.stop(Stop.DEADLINE)
-        asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._give_up, flight)
+    def _overdue(self, current: InFlight) -> None:
+        current.stop(CancelReason.DEADLINE)
+        asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._give_up, current)
 
-    def _give_up(self, flight: Flight) -> None:
+    def _give_up(self, current: InFlight) -> None:
         """Replace the worker of a reconcile that ignores its cancellation.
 
         The key stays with the old worker, so it is never reconciled twice at a time. There
         are at most as many replacements as workers: a defect does not become a leak.
         """
-        if self.flights.get(flight.key) is not flight or self._group is None:
+        if self.in_flight.get(current.key) is not current or self._group is None:
             return
-        flight.lost = True
-        flight.replaced = self._replacements < self.controller.workers
+        current.lost = True
+        current.replaced = self._replacements < self.controller.workers
         self._metrics.stuck.inc()
         self._log.error(
             "reconcile ignores its cancellation",
-            key=str(flight.key),
-            seconds=round(self._around.clock.monotonic() - flight.started, 1),
-            where=[str(frame) for frame in flight.task.get_stack()] if flight.task else [],
-            worker="replaced" if flight.replaced else "lost",
+            key=str(current.key),
+            seconds=round(self._environment.clock.monotonic() - current.started, 1),
+            where=[str(frame) for frame in current.task.get_stack()] if current.task else [],
+            worker="replaced" if current.replaced else "lost",
         )
-        if flight.replaced:
+        if current.replaced:
             self._replacements += 1
             self._group.create_task(self._work())
 
@@ -327,22 +327,22 @@ class Workers:
 
     def _settle(self, key: Key, ended: Outcome | BaseException, seconds: float) -> None:
         failures = self.queue.failures(key) + self._conflicts.get(key, 0)
-        verdict = settle(ended, failures)
-        match verdict.next:
-            case Next.REST | Next.LATER:
+        settlement = settle(ended, failures)
+        match settlement.requeue:
+            case Requeue.NONE | Requeue.LATER:
                 self.queue.forget(key)
                 self._conflicts.pop(key, None)
                 self._crashes.pop(key, None)
-                if verdict.next is Next.LATER:
-                    self.queue.add_after(key, verdict.after)
+                if settlement.requeue is Requeue.LATER:
+                    self.queue.add_after(key, settlement.after)
                 elif key not in self._primary:
-                    self.queue.call_off(key)  # what was there may have been asked to come back
-            case Next.NOW:
+                    self.queue.cancel_delay(key)  # what was there may have been asked to come back
+            case Requeue.NOW:
                 self._conflicts[key] = self._conflicts.get(key, 0) + 1
                 self.queue.add(key)
-            case Next.BACKOFF:
-                self.queue.add_rate_limited(key, at_least=verdict.after)
-        self._metrics.results[verdict.result].inc()
+            case Requeue.BACKOFF:
+                self.queue.add_rate_limited(key, at_least=settlement.after)
+        self._metrics.results[settlement.result].inc()
         self._metrics.seconds.observe(seconds)
         if isinstance(ended, Outcome):
             if self._verbose:
@@ -350,17 +350,19 @@ class Workers:
                     "reconciled", key=str(key), outcome=ended.name, seconds=round(seconds, 4)
                 )
         else:
-            self._report(key, ended, verdict, seconds)
+            self._report(key, ended, settlement, seconds)
 
-    def _report(self, key: Key, error: BaseException, verdict: Verdict, seconds: float) -> None:
+    def _report(
+        self, key: Key, error: BaseException, settlement: Settlement, seconds: float
+    ) -> None:
         """Make a failure visible: once in the log, in the metrics, and on the object."""
-        log = self._log.bind(key=str(key), seconds=round(seconds, 4), next=verdict.next)
+        log = self._log.bind(key=str(key), seconds=round(seconds, 4), requeue=settlement.requeue)
         text = describe(error)
-        if verdict.fault is Fault.PENDING or verdict.next is Next.NOW:
+        if settlement.fault is Fault.PENDING or settlement.requeue is Requeue.NOW:
             log.debug("reconcile to be repeated", reason=text)
             return
         self._metrics.errors.inc()
-        match verdict.fault:
+        match settlement.fault:
             case Fault.CONFLICT:  # the watch is late; it will come
                 log.info("reconcile waits for the cache", error=text)
             case Fault.TERMINAL:
@@ -387,7 +389,7 @@ class Workers:
             kind = self.controller.resource
             metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.uid}
             obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
-            self._around.events.record(obj, "Warning", reason, note)
+            self._environment.events.record(obj, "Warning", reason, note)
 
 
 def _is_cancelled() -> bool:

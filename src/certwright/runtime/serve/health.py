@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from certwright.clock import Clock
 from certwright.kube import JsonObject, Key
-from certwright.runtime.cache.cache import Feed
+from certwright.runtime.cache.cache import Informer
 from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.watch import STALL_SECONDS
 from certwright.runtime.leader import Elector
@@ -44,13 +44,13 @@ def liveness(workers: Sequence[Workers]) -> Iterator[Check]:
         yield Check(name, problem if worker.dead else "", f"{lost} worker(s) lost")
 
 
-def readiness(feeds: Iterable[Feed]) -> Iterator[Check]:
+def readiness(informers: Iterable[Informer]) -> Iterator[Check]:
     """Yield whether each store is complete and its watch moves, on leaders and standbys alike.
 
     Stores that nobody requires are told of, and are no problem.
     """
-    for feed in feeds:
-        status = feed.watch.status()
+    for informer in informers:
+        status = informer.watch.status()
         silent = status.silent_seconds
         problem = ""
         if not status.synced:
@@ -61,18 +61,20 @@ def readiness(feeds: Iterable[Feed]) -> Iterator[Check]:
             problem += f": {status.last_error}"
         age = "never heard" if silent is None else f"heard {silent:.1f} s ago"
         detail = f"{status.state}, {age}, {status.objects} objects"
-        if problem and not feed.required:
+        if problem and not informer.required:
             problem, detail = "", f"not required; {problem}"
-        yield Check(f"watch {feed.view}", problem, detail)
+        yield Check(f"watch {informer.view}", problem, detail)
 
 
-def readings(feeds: Iterable[Feed], workers: Sequence[Workers], clock: Clock) -> Iterator[Reading]:
+def readings(
+    informers: Iterable[Informer], workers: Sequence[Workers], clock: Clock
+) -> Iterator[Reading]:
     """Yield the gauges of this moment."""
     for worker in workers:
         name = worker.controller.name
         both = {"name": name, "controller": name}
         now = clock.monotonic()
-        ages = [now - flight.started for flight in worker.flights.values()]
+        ages = [now - current.started for current in worker.in_flight.values()]
         yield Reading(
             "controller_runtime_active_workers",
             "Workers that have a key right now",
@@ -92,9 +94,9 @@ def readings(feeds: Iterable[Feed], workers: Sequence[Workers], clock: Clock) ->
         yield Reading(
             "certwright_queue_delayed", "Keys that wait for their time", both, worker.queue.delayed
         )
-    for feed in feeds:
-        status = feed.watch.status()
-        labels = {"view": str(feed.view)}
+    for informer in informers:
+        status = informer.watch.status()
+        labels = {"view": str(informer.view)}
         yield Reading("certwright_watch_synced", "1 when complete", labels, status.synced)
         yield Reading("certwright_watch_objects", "Objects in the store", labels, status.objects)
         yield Reading("certwright_watch_failures", "Failures in a row", labels, status.failures)
@@ -116,7 +118,7 @@ def readings(feeds: Iterable[Feed], workers: Sequence[Workers], clock: Clock) ->
 
 
 def dump(
-    feeds: Iterable[Feed], workers: Sequence[Workers], elector: Elector | None, clock: Clock
+    informers: Iterable[Informer], workers: Sequence[Workers], elector: Elector | None, clock: Clock
 ) -> JsonObject:
     """Return the internal state as JSON: what is queued, under way, watched, and who leads.
 
@@ -139,16 +141,18 @@ def dump(
                 "lost": worker.lost,
                 "underWay": [
                     {
-                        "key": str(flight.key),
-                        "seconds": round(now - flight.started, 3),
-                        "cancelled": flight.stopped,
+                        "key": str(current.key),
+                        "seconds": round(now - current.started, 3),
+                        "cancelled": current.stopped,
                     }
-                    for flight in worker.flights.values()
+                    for current in worker.in_flight.values()
                 ],
             }
             for worker in workers
         },
-        "watches": {str(feed.view): feed.watch.status()._asdict() for feed in feeds},
+        "watches": {
+            str(informer.view): informer.watch.status()._asdict() for informer in informers
+        },
     }
 
 

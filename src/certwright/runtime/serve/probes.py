@@ -11,14 +11,14 @@ from typing import NamedTuple, Protocol, Self
 from certwright.runtime.serve.health import Check
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where to listen. Only this machine by default: kubelets need ``0.0.0.0`` or ``::``."""
 
     port: int
     host: str = "127.0.0.1"
 
     @classmethod
-    def parse(cls, text: str) -> "Address":
+    def parse(cls, text: str) -> "ListenAddress":
         """Read ``host:port``, ``[v6]:port`` or ``:port`` (every interface)."""
         host, _, port = text.rpartition(":")
         if not port.isdecimal() or int(port) > 65535:
@@ -45,7 +45,7 @@ class Inspected(Protocol):
 class Probes:
     """Serves the probes for the time of a context."""
 
-    def __init__(self, inspected: Inspected, address: Address) -> None:
+    def __init__(self, inspected: Inspected, address: ListenAddress) -> None:
         self._inspected = inspected
         self._address = address
         self._end: Callable[[], Awaitable[None]] | None = None

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from certwright.runtime.serve.health import Check
 from certwright.runtime.serve.metrics import CONTENT_TYPE
-from certwright.runtime.serve.probes import Address, Inspected
+from certwright.runtime.serve.probes import Inspected, ListenAddress
 
 IDLE_SECONDS = 10.0
 """How long a connection may take to send a request, and may stay open after one."""
@@ -15,7 +15,7 @@ MAX_BODY_BYTES = 1024
 
 
 async def serve(
-    inspected: Inspected, address: Address
+    inspected: Inspected, address: ListenAddress
 ) -> tuple[int, Callable[[], Awaitable[None]]]:
     """Listen; return the port in use and what ends it."""
     runner = web.AppRunner(

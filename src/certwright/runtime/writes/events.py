@@ -49,7 +49,7 @@ _FLUSH_SECONDS = 2.0
 _log = structlog.get_logger()
 
 
-class Subject(Struct, frozen=True, gc=False):
+class _Subject(Struct, frozen=True, gc=False):
     """What an event is about, apart from its note."""
 
     api_version: str
@@ -62,10 +62,10 @@ class Subject(Struct, frozen=True, gc=False):
     action: str
 
 
-class Topic(Struct, frozen=True, gc=False):
+class _Topic(Struct, frozen=True, gc=False):
     """What tells one Event from another: repetitions share it."""
 
-    subject: Subject
+    subject: _Subject
     note: str
     """Empty for the one that combines all further notes."""
 
@@ -110,10 +110,10 @@ class EventRecorder:
         self._instance = instance[:128]
         self._dropped = dropped
         # Plain dicts and tuples, oldest first: there may be thousands of each.
-        self._series: dict[Topic, _Series] = {}
-        self._notes: dict[Subject, tuple[str, ...]] = {}
+        self._series: dict[_Topic, _Series] = {}
+        self._notes: dict[_Subject, tuple[str, ...]] = {}
         self._buckets: dict[str, float] = {}
-        self._dirty: dict[Topic, None] = {}
+        self._dirty: dict[_Topic, None] = {}
         self._wake = asyncio.Event()
         self._serial = 0
         self._mark = crc32(controller.encode()) & 0xFFFF  # other controllers speak of it as well
@@ -196,7 +196,7 @@ class EventRecorder:
                 await asyncio.sleep(min(YIELDING * took, YIELD_SECONDS))
         return soonest
 
-    async def _write(self, topic: Topic) -> None:
+    async def _write(self, topic: _Topic) -> None:
         """Write one Event. A failure loses this one only: events are best effort."""
         if topic not in self._dirty:
             return  # written meanwhile: at shutdown two are at it
@@ -230,25 +230,25 @@ class EventRecorder:
         finally:
             self._writing -= 1
 
-    def _topic(self, subject: Subject, note: str) -> Topic:
+    def _topic(self, subject: _Subject, note: str) -> _Topic:
         notes = self._notes.get(subject, ())
-        return Topic(subject, note if note in notes or len(notes) < MAX_NOTES else "")
+        return _Topic(subject, note if note in notes or len(notes) < MAX_NOTES else "")
 
-    def _name(self, subject: Subject, now: datetime) -> str:
+    def _name(self, subject: _Subject, now: datetime) -> str:
         """Return a name nobody else will think of; RBAC objects have names Events cannot."""
         self._serial += 1
         stamp = f"{int(now.timestamp() * 1_000_000):x}{self._serial:x}{self._mark:04x}"
         name = f"{subject.name[:220]}.{stamp}"
         return f"{subject.kind.lower()}.{stamp}" if dns_subdomain_problems(name) else name
 
-    def _forget(self, topic: Topic) -> None:
+    def _forget(self, topic: _Topic) -> None:
         self._series.pop(topic, None)
         self._dirty.pop(topic, None)
         notes = self._notes.pop(topic.subject, ())
         if rest := tuple(note for note in notes if note != topic.note):
             self._notes[topic.subject] = rest
 
-    def _admit(self, subject: Subject) -> bool:
+    def _admit(self, subject: _Subject) -> bool:
         """Ask the spam bucket of the object."""
         now, whose = self._clock.monotonic(), subject.uid or subject.name
         full_at = self._buckets.pop(whose, now)
@@ -262,7 +262,7 @@ class EventRecorder:
         if len(self._series) > MAX_OBJECTS:
             self._forget(next(iter(self._series)))
 
-    def _event(self, subject: Subject, series: _Series) -> JsonObject:
+    def _event(self, subject: _Subject, series: _Series) -> JsonObject:
         regarding = {
             "apiVersion": subject.api_version,
             "kind": subject.kind,
@@ -299,7 +299,9 @@ def shorten(text: str, limit: int) -> str:
     return encoded[: limit - 3].decode(errors="ignore") + "…"
 
 
-def _subject(regarding: JsonObject | Object, type_: EventType, reason: str, action: str) -> Subject:
+def _subject(
+    regarding: JsonObject | Object, type_: EventType, reason: str, action: str
+) -> _Subject:
     if isinstance(regarding, Object):
         api_version, kind = regarding.resource.api_version, regarding.resource.kind
         uid = regarding.metadata.uid
@@ -307,4 +309,4 @@ def _subject(regarding: JsonObject | Object, type_: EventType, reason: str, acti
         api_version, kind = regarding.get("apiVersion", ""), regarding.get("kind", "")
         uid = (regarding.get("metadata") or {}).get("uid", "")
     key = key_of(regarding)
-    return Subject(api_version, kind, key.namespace, key.name, uid, type_, reason, action)
+    return _Subject(api_version, kind, key.namespace, key.name, uid, type_, reason, action)

@@ -10,7 +10,9 @@ import orjson
 from certwright.client import Client, Selection, Transport
 from certwright.clock import Clock
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource, key_of
-from certwright.runtime import Declared, Feed, Manager, Metrics, Rng
+from certwright.runtime import Declared, Manager, Metrics
+from certwright.runtime.cache.cache import Informer
+from certwright.runtime.queue.backoff import Rng
 
 Witness: TypeAlias = Callable[[Resource, Selection], Awaitable[Iterable[JsonObject]]]
 """Tells which objects a server holds. They are not to be changed."""
@@ -100,8 +102,8 @@ class ControllerProcess:
             return ["the process is being started"]
         if moving := _moving(manager):
             return moving
-        feeds = [feed for feed in manager.feeds if not feed.view.cluster]
-        behind = [line for feed in feeds for line in await _behind(feed, witness)]
+        informers = [informer for informer in manager.informers if not informer.view.cluster]
+        behind = [line for informer in informers for line in await _behind(informer, witness)]
         return behind or _moving(manager)
 
 
@@ -114,43 +116,44 @@ def _moving(manager: Manager) -> list[str]:
     ]
     if not manager.idle():
         found += [
-            f"the store of {feed.view} is not complete: {feed.watch.last_error or 'it lists'}"
-            for feed in manager.feeds
-            if not feed.store.synced
+            f"the store of {informer.view} is not complete: "
+            f"{informer.watch.last_error or 'it lists'}"
+            for informer in manager.informers
+            if not informer.store.synced
         ]
         found += [
             f"{workers.controller.name} has {len(workers.queue)} key(s) queued "
             f"and works on {', '.join(map(str, workers.queue.working)) or 'none'}"
             for workers in manager.workers
         ]
-        pending = sum(feed.store.pending for feed in manager.feeds)
+        pending = sum(informer.store.pending for informer in manager.informers)
         found.append(f"{pending} own write(s) have not come back as events")
     return found
 
 
-async def _behind(feed: Feed, witness: Witness) -> list[str]:
+async def _behind(informer: Informer, witness: Witness) -> list[str]:
     """Say which objects a store does not hold as the server does."""
-    view = feed.view
+    view = informer.view
     try:
         held = await witness(view.resource, view.selection)
     except (NotFound, Forbidden):
         return []  # the kind is not there, or not for this process: nothing to catch up with
-    stored = {(e.uid, e.meta.resource_version) for e in feed.store.items()}
+    stored = {(e.uid, e.meta.resource_version) for e in informer.store.items()}
     actual = {
         (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
         for obj in held
-        if _is_wanted(feed, obj)
+        if _is_wanted(informer, obj)
     }
     if stored == actual:
         return []
     return [f"the store of {view} lacks {len(actual - stored)} versions of {len(actual)} objects"]
 
 
-def _is_wanted(feed: Feed, obj: JsonObject) -> bool:
+def _is_wanted(informer: Informer, obj: JsonObject) -> bool:
     """Whether a store holds an object, or would take it in: what it refuses it need not know."""
-    keep = feed.view.keep
-    if keep is None or key_of(obj) in feed.store:
+    keep = informer.view.keep
+    if keep is None or key_of(obj) in informer.store:
         return True
-    if feed.store.is_at_hand(key_of(obj)):
+    if informer.store.has_refused(key_of(obj)):
         return False  # refused when it came, and taken in when somebody asks
-    return keep(feed.store.intake.entry(orjson.dumps(obj)))
+    return keep(informer.store.decoder.entry(orjson.dumps(obj)))

@@ -18,7 +18,7 @@ from certwright.operators.managedresource.secrets import SECRETS, Secrets, refer
 from certwright.runtime import Cache
 
 FOREIGN, RESOURCES = 75_000, 5_000
-ROOM_BYTES = 2**20
+REFUSED_BYTES = 2**20
 PER_CHUNK = 1000
 
 SECRET = (
@@ -150,6 +150,6 @@ async def test_a_secret_finds_its_managed_resources_with_one_look(monkeypatch):
 
         waiting = [store.admit(Key("ns", f"foreign-{n}")) for n in range(FOREIGN)]
         held = sum(len(entry.raw) for entry in waiting if entry is not None)
-        assert 0.9 * ROOM_BYTES < held <= ROOM_BYTES < crowd.sent
+        assert 0.9 * REFUSED_BYTES < held <= REFUSED_BYTES < crowd.sent
         assert waiting[-1] is not None, "the latest are at hand"
         running.cancel()

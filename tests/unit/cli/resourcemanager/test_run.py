@@ -9,7 +9,7 @@ from certwright.cli.resourcemanager.flags import Given
 from certwright.cli.resourcemanager.run import addresses_of, election_of, load
 from certwright.operators.managedresource.configuration import Configuration, LeaderElectionSettings
 from certwright.operators.managedresource.configuration import load as load_document
-from certwright.runtime import Address
+from certwright.runtime import ListenAddress
 
 
 def configured(**document):
@@ -17,13 +17,16 @@ def configured(**document):
 
 
 def test_probes_and_metrics_have_their_own_addresses():
-    assert addresses_of(Configuration()) == [Address.parse(":8081"), Address.parse(":8080")]
+    assert addresses_of(Configuration()) == [
+        ListenAddress.parse(":8081"),
+        ListenAddress.parse(":8080"),
+    ]
 
 
 def test_one_address_is_served_once_and_port_zero_not_at_all():
     part = {"bindAddress": "127.0.0.1", "port": 9000}
     same = configured(server={"healthProbes": part, "metrics": part})
-    assert addresses_of(same) == [Address(9000, "127.0.0.1")]
+    assert addresses_of(same) == [ListenAddress(9000, "127.0.0.1")]
     off = configured(server={"healthProbes": {"port": 0}, "metrics": {"port": 0}})
     assert addresses_of(off) == []
 

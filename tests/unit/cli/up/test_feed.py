@@ -4,7 +4,8 @@ import pytest
 from certwright.cli.up.feed import changes, describe
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Event, Namespace, Secret
-from certwright.runtime import Entry, Meta
+from certwright.runtime import Entry
+from certwright.runtime.cache.entry import Meta
 
 
 def entry(name="a", namespace="default", meta=None, **body):

@@ -9,7 +9,8 @@ import pytest
 from certwright.issuer.run import predicates
 from certwright.issuer.run.predicates import Seen
 from certwright.kube import Key
-from certwright.runtime import Entry, Meta
+from certwright.runtime import Entry
+from certwright.runtime.cache.entry import Meta
 
 pytestmark = pytest.mark.scenario("ISS-100")
 

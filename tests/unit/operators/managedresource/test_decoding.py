@@ -8,7 +8,7 @@ from certwright.kube.kinds import Secret
 from certwright.operators.managedresource.declared import decode_secret
 from certwright.operators.managedresource.secrets import Decoder
 from certwright.runtime import Entry
-from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.decode import EntryDecoder
 
 YAML = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nbroken: [\n"
 
@@ -18,7 +18,7 @@ def secret(name: str = "s", **data: bytes) -> Entry:
         "metadata": {"name": name, "namespace": "shop", "uid": "u", "resourceVersion": "1"},
         "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
     }
-    return Intake(Secret).entry(orjson.dumps(whole))
+    return EntryDecoder(Secret).entry(orjson.dumps(whole))
 
 
 async def in_thread(fn, *args):

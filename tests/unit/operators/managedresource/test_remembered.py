@@ -7,7 +7,7 @@ from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.managedresource.state import Memories, Remembered, Settled
 from certwright.runtime import Entry, Store
-from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.decode import EntryDecoder
 
 KEY = Key("shop", "web")
 A = ObjectRef("v1", "ConfigMap", "shop", "a")
@@ -16,11 +16,11 @@ B = ObjectRef("v1", "ConfigMap", "shop", "b")
 
 def entry(version: int) -> Entry:
     metadata = {"name": "a", "namespace": "shop", "uid": "u", "resourceVersion": str(version)}
-    return Intake(ConfigMap).entry(orjson.dumps({"metadata": metadata}))
+    return EntryDecoder(ConfigMap).entry(orjson.dumps({"metadata": metadata}))
 
 
 def store_with(held: Entry) -> Store:
-    store = Store(Intake(ConfigMap))
+    store = Store(EntryDecoder(ConfigMap))
     store.upsert(held)
     return store
 

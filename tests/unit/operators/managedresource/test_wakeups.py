@@ -9,9 +9,9 @@ from certwright.keep.stores import Targets
 from certwright.kube import Key
 from certwright.kube.kinds import CustomResourceDefinition, Deployment
 from certwright.runtime import Cache, Entry
-from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.decode import EntryDecoder
 
-INTAKE = Intake(Deployment)
+INTAKE = EntryDecoder(Deployment)
 
 
 def entry(

@@ -15,7 +15,7 @@ from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime.cache.cache import Cache
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.state import WatchState
-from certwright.runtime.cache.transforms import Keep
+from certwright.runtime.cache.transforms import KeepFields
 from certwright.runtime.queue.backoff import new_rng
 from certwright.testkit.time.virtual import VirtualLoop
 
@@ -47,8 +47,8 @@ async def test_equal_views_share_a_store(cache: Cache, virtual_loop: VirtualLoop
     assert cache.store(ConfigMap).store is plain.store
     selected = cache.store(ConfigMap, labels="b=2, a=1")
     assert cache.store(ConfigMap, labels="a=1,b=2").store is selected.store
-    kept = cache.store(ConfigMap, transform=Keep("/data"))
-    assert cache.store(ConfigMap, transform=Keep("/data")).store is kept.store
+    kept = cache.store(ConfigMap, transform=KeepFields("/data"))
+    assert cache.store(ConfigMap, transform=KeepFields("/data")).store is kept.store
     others = [
         cache.store(Secret),
         cache.store(ConfigMap, namespace="shop"),
@@ -60,7 +60,7 @@ async def test_equal_views_share_a_store(cache: Cache, virtual_loop: VirtualLoop
         plain,
     ]
     assert len({id(handle.store) for handle in others}) == 8
-    assert len(cache.feeds) == 8
+    assert len(cache.informers) == 8
 
 
 async def test_the_view_names_what_is_watched(cache: Cache, virtual_loop: VirtualLoop) -> None:
@@ -74,7 +74,7 @@ async def test_a_selector_that_cannot_be_read_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=r"a in|metadata\.name"):
         cache.store(ConfigMap, **selector)  # type: ignore[arg-type]
-    assert cache.feeds == []
+    assert cache.informers == []
 
 
 async def test_kinds_come_and_go_while_it_runs(

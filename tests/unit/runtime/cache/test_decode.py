@@ -10,7 +10,7 @@ from msgspec import Struct
 from certwright.kube.identity import Key, Resource
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.objects import Object
-from certwright.runtime.cache.decode import BrokenJson, Intake, Nameless
+from certwright.runtime.cache.decode import BrokenJson, EntryDecoder, UnnamedObject
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.errors import BadObject
 
@@ -35,8 +35,8 @@ def widget(**metadata: Any) -> dict[str, Any]:
     }
 
 
-def take_in(obj: dict[str, Any], intake: Intake | None = None) -> Entry:
-    return (intake or Intake(WIDGETS)).entry(json.dumps(obj).encode())
+def take_in(obj: dict[str, Any], decoder: EntryDecoder | None = None) -> Entry:
+    return (decoder or EntryDecoder(WIDGETS)).entry(json.dumps(obj).encode())
 
 
 def test_metadata_is_at_hand_and_the_rest_on_demand() -> None:
@@ -69,7 +69,8 @@ def test_only_our_own_field_ownership_is_kept_and_apart_from_the_object() -> Non
     ours = {"manager": "me", "operation": "Apply", "fieldsV1": {"f:spec": {}}}
     theirs = {"manager": "they", "operation": "Update", "fieldsV1": {"f:status": {}}}
     entry = take_in(
-        widget(managedFields=[theirs, ours]), Intake(WIDGETS, field_managers=["me", "also-me"])
+        widget(managedFields=[theirs, ours]),
+        EntryDecoder(WIDGETS, field_managers=["me", "also-me"]),
     )
     assert entry.obj() == widget()
     assert entry.managed_fields == [ours]
@@ -77,47 +78,47 @@ def test_only_our_own_field_ownership_is_kept_and_apart_from_the_object() -> Non
 
 
 def test_objects_of_one_shape_share_what_is_known_of_their_fields() -> None:
-    intake = Intake(WIDGETS, field_managers=["me"])
+    decoder = EntryDecoder(WIDGETS, field_managers=["me"])
     fields = {"f:spec": {'k:{"time":"now"}': {}}}
     written = [
         {"manager": "me", "apiVersion": "v1", "time": f"2026-01-01T00:00:0{second}Z", "x": fields}
         for second in range(2)
     ]
-    one, two = (take_in(widget(managedFields=[entry]), intake) for entry in written)
+    one, two = (take_in(widget(managedFields=[entry]), decoder) for entry in written)
     assert one.own_fields is two.own_fields
     assert one.managed_fields == [{"manager": "me", "apiVersion": "v1", "x": fields}]
 
 
 def test_objects_of_many_shapes_are_not_remembered_for_ever(monkeypatch) -> None:
     monkeypatch.setattr("certwright.runtime.cache.decode.SHARED_FIELDS", 2)
-    intake = Intake(WIDGETS, field_managers=["me"])
+    decoder = EntryDecoder(WIDGETS, field_managers=["me"])
     for number in range(5):
         entry = {"manager": "me", "fieldsV1": {f"f:{number}": {}}}
-        assert take_in(widget(managedFields=[entry]), intake).managed_fields == [entry]
-    assert len(intake._shared_fields) == 2
+        assert take_in(widget(managedFields=[entry]), decoder).managed_fields == [entry]
+    assert len(decoder._shared_fields) == 2
 
 
 def test_an_entry_does_not_hold_on_to_the_bytes_it_came_from() -> None:
     raw = json.dumps(widget(managedFields=[{"manager": "me", "x": "y" * 10_000}])).encode()
-    entry = Intake(WIDGETS, field_managers=["they"]).entry(raw)
+    entry = EntryDecoder(WIDGETS, field_managers=["they"]).entry(raw)
     assert entry.own_fields == b""
     assert len(entry.raw) < 500
 
 
 def test_equal_strings_are_kept_once() -> None:
-    intake = Intake(WIDGETS)
-    one = take_in(widget(labels={"part-of": "shop-front", "app": "w"}), intake)
-    other = take_in(widget(labels={"part-of": "shop-front"}), intake)
+    decoder = EntryDecoder(WIDGETS)
+    one = take_in(widget(labels={"part-of": "shop-front", "app": "w"}), decoder)
+    other = take_in(widget(labels={"part-of": "shop-front"}), decoder)
     assert one.meta.labels["part-of"] is other.meta.labels["part-of"]
     assert one.meta.labels["app"] is one.key.name
     assert one.key.namespace is other.key.namespace
 
 
 def test_endless_label_values_are_not_remembered() -> None:
-    intake = Intake(WIDGETS)
+    decoder = EntryDecoder(WIDGETS)
     for n in range(3000):
-        assert take_in(widget(labels={"n": f"v{n}"}), intake).meta.labels == {"n": f"v{n}"}
-    assert len(intake._shared) <= 1001
+        assert take_in(widget(labels={"n": f"v{n}"}), decoder).meta.labels == {"n": f"v{n}"}
+    assert len(decoder._shared) <= 1001
 
 
 def test_entries_are_no_work_for_the_garbage_collector() -> None:
@@ -128,7 +129,7 @@ def test_entries_are_no_work_for_the_garbage_collector() -> None:
 
 def test_items_of_a_list_get_the_kind_they_leave_out() -> None:
     raw = b' {"metadata":{"name":"c","namespace":"shop"},"data":{"k":"v"}}'
-    assert Intake(ConfigMap).entry(raw).obj() == {
+    assert EntryDecoder(ConfigMap).entry(raw).obj() == {
         "kind": "ConfigMap",
         "apiVersion": "v1",
         "metadata": {"name": "c", "namespace": "shop"},
@@ -141,7 +142,7 @@ def test_a_metadata_store_keeps_metadata_whatever_the_server_sends(kind: str) ->
     obj = {**widget(managedFields=[{"manager": "they"}]), "kind": kind}
     if kind == "PartialObjectMetadata":
         obj = {"kind": kind, "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
-    entry = take_in(obj, Intake(WIDGETS, metadata_only=True))
+    entry = take_in(obj, EntryDecoder(WIDGETS, metadata_only=True))
     assert entry.obj() == {
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
@@ -151,14 +152,14 @@ def test_a_metadata_store_keeps_metadata_whatever_the_server_sends(kind: str) ->
 
 def test_metadata_as_the_server_sends_it_stays_byte_for_byte() -> None:
     raw = b'{ "kind":"PartialObjectMetadata", "metadata": {"name": "w"} }'
-    assert Intake(WIDGETS, metadata_only=True).entry(raw).raw == raw
+    assert EntryDecoder(WIDGETS, metadata_only=True).entry(raw).raw == raw
 
 
 def test_a_transform_decides_what_is_kept() -> None:
     def without_spec(raw: bytes) -> bytes:
         return json.dumps({k: v for k, v in json.loads(raw).items() if k != "spec"}).encode()
 
-    entry = take_in(widget(labels={"a": "b"}), Intake(WIDGETS, transform=without_spec))
+    entry = take_in(widget(labels={"a": "b"}), EntryDecoder(WIDGETS, transform=without_spec))
     assert "spec" not in entry.obj()
     assert entry.meta.labels == {"a": "b"}
 
@@ -197,14 +198,14 @@ def test_null_is_the_same_as_absent() -> None:
     [b"{}", b"[]", b'"x"', b'{"metadata":[]}', b'{"metadata":{"name":5}}', b'{"metadata":{}}'],
 )
 def test_what_has_no_name_is_no_object(raw: bytes) -> None:
-    with pytest.raises(Nameless, match="Widget"):
-        Intake(WIDGETS).entry(raw)
+    with pytest.raises(UnnamedObject, match="Widget"):
+        EntryDecoder(WIDGETS).entry(raw)
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"metadata":{"name":"w"}', b"<html>"])
 def test_what_is_cut_short_is_broken(raw: bytes) -> None:
     with pytest.raises(BrokenJson, match="Widget"):
-        Intake(WIDGETS).entry(raw)
+        EntryDecoder(WIDGETS).entry(raw)
 
 
 def test_a_wrong_shape_names_the_object_the_field_and_what_to_do() -> None:
@@ -233,27 +234,27 @@ def test_a_transform_that_fails_leaves_the_object_whole() -> None:
     def broken(raw: bytes) -> bytes:
         raise ZeroDivisionError
 
-    entry = take_in(widget(), Intake(WIDGETS, transform=broken))
+    entry = take_in(widget(), EntryDecoder(WIDGETS, transform=broken))
     assert entry.obj() == widget()
 
 
 def test_a_version_that_is_held_is_not_made_again() -> None:
-    intake, obj = Intake(WIDGETS), widget()
-    held = take_in(obj, intake)
+    decoder, obj = EntryDecoder(WIDGETS), widget()
+    held = take_in(obj, decoder)
     known = {held.key: held}
-    assert intake.entry(json.dumps(obj).encode(), held=known.get) is held
-    newer = intake.entry(json.dumps(widget(resourceVersion="8")).encode(), held=known.get)
+    assert decoder.entry(json.dumps(obj).encode(), held=known.get) is held
+    newer = decoder.entry(json.dumps(widget(resourceVersion="8")).encode(), held=known.get)
     assert newer.meta.resource_version == "8"
-    stranger = intake.entry(json.dumps(widget(name="v")).encode(), held=known.get)
+    stranger = decoder.entry(json.dumps(widget(name="v")).encode(), held=known.get)
     assert stranger.key == Key("shop", "v")
 
 
 def test_of_what_is_deleted_only_place_and_version_are_read() -> None:
     raw = json.dumps(widget(resourceVersion="9", labels="no labels")).encode()
-    gone = Intake(WIDGETS).departed(raw, 0, len(raw))
+    gone = EntryDecoder(WIDGETS).deleted(raw, 0, len(raw))
     assert (gone.key, gone.meta.resource_version) == (Key("shop", "w"), "9")
     odd = json.dumps(widget(resourceVersion=9)).encode()
-    assert Intake(WIDGETS).departed(odd, 0, len(odd)).key == Key("shop", "w")
-    for bad, error in ((b"{", BrokenJson), (b'{"metadata": {}}', Nameless)):
+    assert EntryDecoder(WIDGETS).deleted(odd, 0, len(odd)).key == Key("shop", "w")
+    for bad, error in ((b"{", BrokenJson), (b'{"metadata": {}}', UnnamedObject)):
         with pytest.raises(error):
-            Intake(WIDGETS).departed(bad, 0, len(bad))
+            EntryDecoder(WIDGETS).deleted(bad, 0, len(bad))

@@ -9,7 +9,7 @@ from certwright.client import Client
 from certwright.kube import Conflict, Key
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime.cache.cache import Cache
-from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.decode import EntryDecoder
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.store import THIS_PROCESS, Store
 from certwright.testkit.time.virtual import VirtualLoop
@@ -28,12 +28,12 @@ def raw(version: int, uid: str = "uid-a") -> bytes:
 
 
 def config(version: int) -> Entry:
-    return Intake(ConfigMap).entry(raw(version))
+    return EntryDecoder(ConfigMap).entry(raw(version))
 
 
 @pytest.fixture
 def store() -> Store:
-    return Store(Intake(ConfigMap))
+    return Store(EntryDecoder(ConfigMap))
 
 
 def writer(store: Store) -> int:
@@ -79,11 +79,11 @@ def test_a_listener_may_be_spared_what_this_process_does(store: Store) -> None:
     store.note_write(raw(2))
     store.note_delete(KEY, "uid-a")
     assert not seen
-    store.upsert(Intake(ConfigMap).entry(raw(4, uid="uid-b")))
+    store.upsert(EntryDecoder(ConfigMap).entry(raw(4, uid="uid-b")))
     store.note_delete(KEY, "uid-b", own=False)
     assert seen == [(False, True), (True, False)]
     stop()
-    store.upsert(Intake(ConfigMap).entry(raw(6, uid="uid-c")))
+    store.upsert(EntryDecoder(ConfigMap).entry(raw(6, uid="uid-c")))
     assert len(seen) == 2
 
 
@@ -118,7 +118,7 @@ async def test_confirming_finds_that_an_object_is_gone(
     server.refuse(404, "NotFound")
     assert not await confirmed(cache)
     assert KEY not in store
-    store.upsert(Intake(ConfigMap).entry(raw(3, uid="uid-b")))
+    store.upsert(EntryDecoder(ConfigMap).entry(raw(3, uid="uid-b")))
     server.watch(raw(4, uid="uid-c"))
     assert not await confirmed(cache, uid="uid-b", version="3"), "another object of the name"
     entry = store.get(KEY)

@@ -8,11 +8,11 @@ import pytest
 
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.decode import EntryDecoder
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.store import Store
 
-INTAKE = Intake(ConfigMap)
+INTAKE = EntryDecoder(ConfigMap)
 
 
 def raw(name: str, version: int | str, namespace: str = "shop", **metadata: Any) -> bytes:
@@ -380,10 +380,10 @@ def test_a_list_without_the_deleted_object_settles_the_deletion(store: Store) ->
 def test_a_deletion_whose_event_is_lost_is_not_waited_for_for_ever(store: Store) -> None:
     store.upsert(config("a", 1))
     store.note_delete(Key("shop", "a"), "uid-a")
-    store.marked()
+    store.bookmark()
     assert store.pending == 1, "this bookmark may be older than the deletion"
     assert not store.upsert(config("a", 2))
-    store.marked()
+    store.bookmark()
     assert store.pending == 0
 
 
@@ -428,11 +428,11 @@ def test_what_was_refused_can_be_admitted_later():
 
 def test_of_what_is_refused_for_good_nothing_stays():
     store = Store(INTAKE, keep=lambda _: False)
-    store.refuse_for_good()
+    store.keep_no_refused()
     store.upsert(config("late", 3))
-    assert not store.is_at_hand(Key("shop", "late"))
+    assert not store.has_refused(Key("shop", "late"))
     store.replace([config("late", 3)], 5)
-    assert not store.is_at_hand(Key("shop", "late")), "a list gives no more room"
+    assert not store.has_refused(Key("shop", "late")), "a list gives no more room"
 
 
 def test_what_was_deleted_cannot_be_admitted():

@@ -2,7 +2,7 @@
 
 from certwright.kube.identity import Key
 from certwright.runtime.cache.entry import Entry, Meta
-from certwright.runtime.cache.indexes import WaitingRoom
+from certwright.runtime.cache.indexes import RefusedEntries
 
 
 def entry(name: str, size: int, version: str = "1") -> Entry:
@@ -10,7 +10,7 @@ def entry(name: str, size: int, version: str = "1") -> Entry:
 
 
 def test_the_oldest_make_room():
-    room = WaitingRoom(limit=100)
+    room = RefusedEntries(limit=100)
     for name in ("a", "b", "c"):
         room.put(entry(name, 40))
     assert room.take(Key("shop", "a")) is None
@@ -18,7 +18,7 @@ def test_the_oldest_make_room():
 
 
 def test_a_newer_version_replaces_the_older_one():
-    room = WaitingRoom(limit=100)
+    room = RefusedEntries(limit=100)
     room.put(entry("a", 60))
     room.put(entry("a", 60, version="2"))
     room.put(entry("b", 40))
@@ -28,7 +28,7 @@ def test_a_newer_version_replaces_the_older_one():
 
 
 def test_what_is_larger_than_the_room_has_it_for_itself_until_the_next_comes():
-    room = WaitingRoom(limit=100)
+    room = RefusedEntries(limit=100)
     room.put(entry("a", 10))
     room.put(entry("huge", 101))
     assert Key("shop", "a") not in room
@@ -39,13 +39,13 @@ def test_what_is_larger_than_the_room_has_it_for_itself_until_the_next_comes():
 
 
 def test_where_there_is_no_room_nothing_stays():
-    room = WaitingRoom(limit=0)
+    room = RefusedEntries(limit=0)
     room.put(entry("a", 0))
     assert Key("shop", "a") not in room
 
 
 def test_what_was_taken_makes_room():
-    room = WaitingRoom(limit=100)
+    room = RefusedEntries(limit=100)
     room.put(entry("a", 90))
     room.take(Key("shop", "a"))
     room.put(entry("b", 90))

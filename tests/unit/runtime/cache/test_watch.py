@@ -11,7 +11,7 @@ import pytest
 from certwright.client import Client, Selection
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime.cache.decode import Intake
+from certwright.runtime.cache.decode import EntryDecoder
 from certwright.runtime.cache.entry import Entry
 from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.store import Store
@@ -24,7 +24,7 @@ from certwright.testkit.time.virtual import VirtualLoop
 def watch(server: Any) -> Watch:
     backoff = Backoff(base_seconds=0.1, cap_seconds=30, rng=new_rng(1))
     selection = Selection("shop", "app=x", "")
-    return Watch(Client(server), Store(Intake(ConfigMap)), selection, backoff=backoff)
+    return Watch(Client(server), Store(EntryDecoder(ConfigMap)), selection, backoff=backoff)
 
 
 @asynccontextmanager
@@ -150,7 +150,7 @@ async def test_late_and_repeated_events_move_nothing_back(
 async def test_it_takes_metadata_only_when_asked_to(
     server: Any, lines: Any, virtual_loop: VirtualLoop
 ) -> None:
-    store = Store(Intake(ConfigMap, metadata_only=True))
+    store = Store(EntryDecoder(ConfigMap, metadata_only=True))
     watch = Watch(Client(server), store, Selection())
     server.refuse(400, "BadRequest")
     server.listing(version=5)
@@ -230,7 +230,7 @@ async def test_a_large_list_leaves_the_loop_to_others(
         begun.set()
         return raw
 
-    watch = Watch(Client(server), Store(Intake(ConfigMap, transform=count)), Selection())
+    watch = Watch(Client(server), Store(EntryDecoder(ConfigMap, transform=count)), Selection())
     watch.store.listen(lambda _old, new: told.append(new))
     steps = [(0, 0)]
     async with running(watch) as store:

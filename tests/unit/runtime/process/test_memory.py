@@ -10,8 +10,8 @@ import pytest
 from certwright.runtime.process.memory import (
     CYCLES_AFTER,
     GROWN_BYTES,
+    release_memory,
     resident_bytes,
-    settle_memory,
     trim_grown,
 )
 
@@ -58,10 +58,10 @@ def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_
     told = gc.get_threshold()
     try:
         gc.set_threshold(700, 10, 10)
-        settle_memory()
+        release_memory()
         assert gc.get_threshold() == (CYCLES_AFTER, 10, 10)
         gc.set_threshold(50_000, 20, 20)
-        settle_memory()
+        release_memory()
         assert gc.get_threshold() == (50_000, 20, 20)
     finally:
         gc.unfreeze()
@@ -72,7 +72,7 @@ SETTLES = """
 import asyncio
 from certwright.client import Client
 from certwright.kube.kinds import Secret
-from certwright.runtime import DONE, Controller, Manager, Settling, configure_logs
+from certwright.runtime import DONE, Controller, Manager, MemoryTrimmer, configure_logs
 from certwright.runtime.process import memory
 from certwright.apiserver import ApiServer
 
@@ -88,7 +88,7 @@ async def main():
 
     client = Client(ApiServer().transport())
     manager = Manager(client, [Controller(Secret, reconcile)])
-    manager.add(Settling(manager))
+    manager.add(MemoryTrimmer(manager))
     async with asyncio.TaskGroup() as group:
         group.create_task(manager.run())
         await asyncio.sleep(0.1)

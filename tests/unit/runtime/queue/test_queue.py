@@ -126,8 +126,8 @@ async def test_a_delay_that_was_called_off_never_ends(
 ) -> None:
     queue.add_after(A, 10)
     queue.add_after(B, 60)
-    queue.call_off(A)
-    queue.call_off(A)
+    queue.cancel_delay(A)
+    queue.cancel_delay(A)
     assert queue.delayed == 1
     assert await take(queue, 1) == [B]
     assert len(queue) == 0
@@ -137,7 +137,7 @@ async def test_of_delays_that_were_called_off_nothing_stays(queue: Queue[Key]) -
     for number in range(1000):
         key = Key("shop", str(number))
         queue.add_after(key, 300)
-        queue.call_off(key)
+        queue.cancel_delay(key)
     assert len(queue._delays._heap) < 100
 
 

@@ -14,53 +14,53 @@ from certwright.runtime import (
     WAIT,
     BadObject,
     DeadlineExceeded,
-    Pending,
+    RequeueAfter,
     TerminalError,
     again,
 )
-from certwright.runtime.queue.settlement import Fault, Next, settle
+from certwright.runtime.queue.settlement import Fault, Requeue, settle
 
 CASES = {
-    "done": (DONE, "success", Next.REST, 0, None),
-    "waits for a change": (WAIT, "success", Next.REST, 0, None),
-    "again": (again(after=timedelta(seconds=7)), "requeue_after", Next.LATER, 7, None),
-    "pending": (Pending("x", after=3), "requeue_after", Next.LATER, 3, Fault.PENDING),
-    "terminal": (TerminalError("x"), "error", Next.REST, 0, Fault.TERMINAL),
-    "wrong shape": (BadObject("x"), "error", Next.REST, 0, Fault.TERMINAL),
-    "conflict": (Conflict("x"), "requeue", Next.NOW, 0, Fault.CONFLICT),
-    "refused": (Forbidden("x"), "error", Next.BACKOFF, 0, Fault.REFUSED),
-    "unreachable": (ConnectFailed("x"), "error", Next.BACKOFF, 0, Fault.REFUSED),
+    "done": (DONE, "success", Requeue.NONE, 0, None),
+    "waits for a change": (WAIT, "success", Requeue.NONE, 0, None),
+    "again": (again(after=timedelta(seconds=7)), "requeue_after", Requeue.LATER, 7, None),
+    "pending": (RequeueAfter("x", after=3), "requeue_after", Requeue.LATER, 3, Fault.PENDING),
+    "terminal": (TerminalError("x"), "error", Requeue.NONE, 0, Fault.TERMINAL),
+    "wrong shape": (BadObject("x"), "error", Requeue.NONE, 0, Fault.TERMINAL),
+    "conflict": (Conflict("x"), "requeue", Requeue.NOW, 0, Fault.CONFLICT),
+    "refused": (Forbidden("x"), "error", Requeue.BACKOFF, 0, Fault.REFUSED),
+    "unreachable": (ConnectFailed("x"), "error", Requeue.BACKOFF, 0, Fault.REFUSED),
     "sheds load": (
-        TooManyRequests("x", retry_after=9), "error", Next.BACKOFF, 9, Fault.REFUSED,
+        TooManyRequests("x", retry_after=9), "error", Requeue.BACKOFF, 9, Fault.REFUSED,
     ),
-    "too slow": (DeadlineExceeded("x"), "error", Next.BACKOFF, 0, Fault.DEADLINE),
-    "a defect": (KeyError("x"), "error", Next.BACKOFF, 0, Fault.CRASH),
-    "recursion": (RecursionError(), "error", Next.BACKOFF, 0, Fault.CRASH),
-    "sys.exit": (SystemExit(1), "error", Next.BACKOFF, 0, Fault.CRASH),
-    "cancels itself": (asyncio.CancelledError(), "error", Next.BACKOFF, 0, Fault.CRASH),
+    "too slow": (DeadlineExceeded("x"), "error", Requeue.BACKOFF, 0, Fault.DEADLINE),
+    "a defect": (KeyError("x"), "error", Requeue.BACKOFF, 0, Fault.CRASH),
+    "recursion": (RecursionError(), "error", Requeue.BACKOFF, 0, Fault.CRASH),
+    "sys.exit": (SystemExit(1), "error", Requeue.BACKOFF, 0, Fault.CRASH),
+    "cancels itself": (asyncio.CancelledError(), "error", Requeue.BACKOFF, 0, Fault.CRASH),
     "all terminal": (
         ExceptionGroup("x", [TerminalError("a"), ExceptionGroup("y", [BadObject("b")])]),
-        "error", Next.REST, 0, Fault.TERMINAL,
+        "error", Requeue.NONE, 0, Fault.TERMINAL,
     ),
     "one of them not terminal": (
         ExceptionGroup("x", [TerminalError("a"), NotFound("b")]),
-        "error", Next.BACKOFF, 0, Fault.REFUSED,
+        "error", Requeue.BACKOFF, 0, Fault.REFUSED,
     ),
     "terminal and pending": (
-        ExceptionGroup("x", [TerminalError("a"), Pending("b", after=5), Pending("c", after=2)]),
-        "requeue_after", Next.LATER, 2, Fault.PENDING,
+        ExceptionGroup("x", [TerminalError("a"), RequeueAfter("b", after=5), RequeueAfter("c", after=2)]),
+        "requeue_after", Requeue.LATER, 2, Fault.PENDING,
     ),
     "only conflicts": (
         ExceptionGroup("x", [Conflict("a"), Conflict("b")]),
-        "requeue", Next.NOW, 0, Fault.CONFLICT,
+        "requeue", Requeue.NOW, 0, Fault.CONFLICT,
     ),
     "the longest wait of several": (
         ExceptionGroup("x", [TooManyRequests("a", retry_after=1), NotFound("b", retry_after=4)]),
-        "error", Next.BACKOFF, 4, Fault.REFUSED,
+        "error", Requeue.BACKOFF, 4, Fault.REFUSED,
     ),
     "a base group with an exit inside": (
         BaseExceptionGroup("x", [SystemExit(), TerminalError("a")]),
-        "error", Next.BACKOFF, 0, Fault.CRASH,
+        "error", Requeue.BACKOFF, 0, Fault.CRASH,
     ),
 }  # fmt: skip
 
@@ -68,8 +68,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_what_happens_next(case):
     ended, result, following, after, fault = case
-    verdict = settle(ended, 0)
-    assert (verdict.result, verdict.next, verdict.after, verdict.fault) == (
+    settlement = settle(ended, 0)
+    assert (settlement.result, settlement.requeue, settlement.after, settlement.fault) == (
         result,
         following,
         after,
@@ -83,8 +83,8 @@ def test_a_server_that_asks_for_a_year_gets_five_minutes():
 
 
 def test_conflicts_are_retried_at_once_only_a_few_times():
-    nexts = [settle(Conflict("x"), failures).next for failures in range(5)]
-    assert nexts == [Next.NOW, Next.NOW, Next.NOW, Next.BACKOFF, Next.BACKOFF]
+    nexts = [settle(Conflict("x"), failures).requeue for failures in range(5)]
+    assert nexts == [Requeue.NOW, Requeue.NOW, Requeue.NOW, Requeue.BACKOFF, Requeue.BACKOFF]
 
 
 def test_a_group_nested_deeper_than_the_stack_is_no_problem():
@@ -96,10 +96,16 @@ def test_a_group_nested_deeper_than_the_stack_is_no_problem():
         (error,) = error.exceptions
 
 
-LEAVES = [TerminalError("t"), Pending("p", after=1), Conflict("c"), NotFound("n"), ValueError("v")]
+LEAVES = [
+    TerminalError("t"),
+    RequeueAfter("p", after=1),
+    Conflict("c"),
+    NotFound("n"),
+    ValueError("v"),
+]
 
 
 @given(st.lists(st.sampled_from(LEAVES), min_size=1), st.integers(0, 10))
 def test_a_group_rests_only_if_every_leaf_is_terminal(leaves, failures):
-    verdict = settle(ExceptionGroup("x", leaves), failures)
-    assert (verdict.next is Next.REST) == all(isinstance(e, TerminalError) for e in leaves)
+    settlement = settle(ExceptionGroup("x", leaves), failures)
+    assert (settlement.requeue is Requeue.NONE) == all(isinstance(e, TerminalError) for e in leaves)

@@ -6,8 +6,8 @@ import pytest
 import structlog
 
 from certwright.kube import Key
-from certwright.runtime import configure_logs, redact_text
-from certwright.runtime.serve.logs import redact
+from certwright.runtime import configure_logs
+from certwright.runtime.serve.logs import redact, redact_text
 
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----"
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"

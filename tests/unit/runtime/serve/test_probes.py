@@ -3,7 +3,8 @@ import asyncio
 import aiohttp
 import pytest
 
-from certwright.runtime import Address, Check
+from certwright.runtime import ListenAddress
+from certwright.runtime.serve.health import Check
 from certwright.runtime.serve.probes import Probes
 
 
@@ -29,7 +30,7 @@ def inspected():
 
 @pytest.fixture
 async def base(inspected):
-    async with Probes(inspected, Address(0)) as probes:
+    async with Probes(inspected, ListenAddress(0)) as probes:
         yield f"http://127.0.0.1:{probes.port}"
 
 
@@ -81,7 +82,7 @@ async def test_only_reading_is_possible_and_headers_are_bounded(base, http):
 
 async def test_a_connection_that_sends_nothing_is_closed(inspected, monkeypatch):
     monkeypatch.setattr("certwright.runtime.serve.probeserver.IDLE_SECONDS", 0.2)
-    async with Probes(inspected, Address(0)) as probes:
+    async with Probes(inspected, ListenAddress(0)) as probes:
         reader, writer = await asyncio.open_connection("127.0.0.1", probes.port)
         writer.write(b"GET /livez HTTP/1.1\r\nHost:")
         async with asyncio.timeout(5):
@@ -98,10 +99,10 @@ async def test_a_connection_that_sends_nothing_is_closed(inspected, monkeypatch)
     ],
 )
 def test_addresses(text, host, port):
-    assert Address.parse(text) == Address(port, host)
+    assert ListenAddress.parse(text) == ListenAddress(port, host)
 
 
 @pytest.mark.parametrize("text", ["", "8081x", "host", "host:99999", "host:"])
 def test_what_is_no_address(text):
     with pytest.raises(ValueError, match="is not an address"):
-        Address.parse(text)
+        ListenAddress.parse(text)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.runtime import redact_text
+from certwright.runtime.serve.logs import redact_text
 from certwright.runtime.writes.events import BURST, NOTE_BYTES, shorten, spend
 
 
