@@ -1,6 +1,7 @@
 """Imports point down. The tree can be trusted because this test reads every import."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -85,6 +86,27 @@ def test_layers_import_only_downwards(modules):
         if name.startswith("certwright.")
         and (target := name.split(".")[1]) != module.layer
         and target not in ALLOWED.get(module.layer, set())
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_http_stack_stands_alone(modules):
+    """It could serve any HTTP client: neither imports nor words of Kubernetes."""
+    words = re.compile(
+        r"kube|api.?server|service.?account|namespace|cluster|\bpods?\b", re.IGNORECASE
+    )
+    stack = [module for module in modules if module.name.startswith("certwright.client.http.")]
+    assert len(stack) > 5
+    wrong = [
+        f"{module.where}:{line}: imports {name}"
+        for module in stack
+        for name, line in module.imports()
+        if name.startswith("certwright") and not name.startswith("certwright.client.http")
+    ]
+    wrong += [
+        f"{module.where}: {found[0]!r}"
+        for module in stack
+        if (found := words.search(module.path.read_text("utf-8")))
     ]
     assert not wrong, "\n".join(wrong)
 

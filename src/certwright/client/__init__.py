@@ -1,13 +1,14 @@
-"""The only package that opens a connection to an API server.
+"""The client of the Kubernetes API: the only package that opens a connection to a server.
 
-Requests are values built by pure functions (`certwright.client.request`), carried by a
-`Transport`, answered with objects or exceptions. Start with `connect`.
+A call of `Client` enters; an object or an exception leaves. On the way `request` builds a value,
+the `sender` bounds and repeats, a `Transport` carries it (`httptransport` over `http`, or the
+embedded server), and `responses` decodes. `config` says which server and as which user. Start
+with `connect`.
 """
 
-from certwright.client.client import Client
+from certwright.client.client import Client, connect, until_served
 from certwright.client.config.config import Config, Material, User, in_cluster
 from certwright.client.config.context import load_config
-from certwright.client.connect import connect
 from certwright.client.errors import (
     BadResponse,
     BodyTooLarge,
@@ -22,10 +23,9 @@ from certwright.client.errors import (
     TransportError,
     WrongShape,
 )
-from certwright.client.http.transport import HttpTransport, Limits
-from certwright.client.observe import Observer
+from certwright.client.httptransport import HttpTransport, Limits
 from certwright.client.request import Propagation, Selection, WatchOptions
-from certwright.client.served import until_served
+from certwright.client.sender import Observer
 from certwright.client.transport import Request, Response, Stream, Transport
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""Which kinds a server serves: asked once, remembered, asked again when a kind is unknown.
+"""The kinds that a server serves: read once, remembered, read again for an unknown kind.
 
-Aggregated discovery answers in two requests; servers that do not know it (before 1.27) are
-asked group by group. A group whose own server is down is left out rather than failing all.
+Aggregated discovery takes two requests; from servers without it (before 1.27) it is read group
+by group. A group whose own server is down is left out instead of failing all.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from certwright.client import request
+from certwright.client import request as requests
 from certwright.client.errors import BadResponse
 from certwright.client.transport import Request, Response
 from certwright.clock import Clock
@@ -51,8 +51,8 @@ class Discovery:
         self._clock = clock
         self._patience = patience.total_seconds()
         self._served: dict[GroupVersionKind, Resource] = {}
-        self._silent: set[str] = set()  # versions of groups whose server does not answer
-        self._asked_at: float | None = None
+        self._silent: set[str] = set()  # versions of groups whose server is down
+        self._read_at: float | None = None
         self._refreshing = asyncio.Lock()
 
     def known(self, gvk: GroupVersionKind) -> Resource | None:
@@ -64,7 +64,7 @@ class Discovery:
 
         Raises:
             NotFound: the server does not serve the kind (yet).
-            ServiceUnavailable: the server behind its group does not answer, so nobody knows.
+            ServiceUnavailable: the server of its group is down, so the kind may exist or not.
         """
         if (found := self.known(gvk)) is not None:
             return found
@@ -72,8 +72,8 @@ class Discovery:
         if (found := self.known(gvk)) is None:
             if gvk.api_version in self._silent:
                 raise ServiceUnavailable(
-                    f"the server of {gvk.api_version} does not answer, so nobody knows whether "
-                    f"there is a kind {gvk.kind}"
+                    f"the server of {gvk.api_version} does not answer, so it is unknown whether "
+                    f"there is a kind {gvk.kind}; check its APIService"
                 )
             raise NotFound(
                 f"the server has no kind {gvk.kind} in {gvk.api_version}; "
@@ -83,20 +83,20 @@ class Discovery:
 
     async def resources(self) -> tuple[Resource, ...]:
         """Return everything the server serves that is an object, in the server's order."""
-        await self._refresh(unless=lambda: self._asked_at is not None)
+        await self._refresh(unless=lambda: self._read_at is not None)
         return tuple(self._served.values())
 
     def invalidate(self) -> None:
-        """Forget what was learnt; the next question asks the server."""
+        """Forget what is remembered; the next use reads it from the server."""
         self._served = {}
-        self._asked_at = None
+        self._read_at = None
 
     def _is_fresh(self) -> bool:
-        asked_at = self._asked_at
-        return asked_at is not None and self._clock.monotonic() - asked_at < self._patience
+        read_at = self._read_at
+        return read_at is not None and self._clock.monotonic() - read_at < self._patience
 
     async def _refresh(self, *, unless: Callable[[], bool]) -> None:
-        """Ask the server, once for all who wait; *unless* an earlier one got the answer."""
+        """Read from the server, once for all that wait; *unless* another task did so meanwhile."""
         async with self._refreshing:
             if unless():
                 return
@@ -106,10 +106,10 @@ class Discovery:
                 for resource in await self._list(root, silent):
                     served.setdefault(resource.gvk, resource)
             self._served, self._silent = served, silent
-            self._asked_at = self._clock.monotonic()
+            self._read_at = self._clock.monotonic()
 
     async def _list(self, root: str, silent: set[str]) -> list[Resource]:
-        """Return what is served below a path; note who does not answer."""
+        """Return what is served below a path; add groups without an answer to *silent*."""
         document = await self._get(root, _Document, accept=_AGGREGATED)
         if document.kind == "APIGroupDiscoveryList":
             silent.update(_stale(document))
@@ -126,14 +126,14 @@ class Discovery:
             resources += _listed(group_version, listed)
         return resources
 
-    async def _get(self, path: str, shape: type[S], accept: str = request.JSON) -> S:
-        asked = request.raw(path, accept)
-        body = (await self._send(asked)).body
+    async def _get(self, path: str, shape: type[S], accept: str = requests.JSON) -> S:
+        request = requests.raw(path, accept)
+        body = (await self._send(request)).body
         try:
             return msgspec.json.decode(body, type=shape)
         except msgspec.DecodeError as error:
             raise BadResponse(
-                f"GET {path}: the answer is no discovery document: {error}; "
+                f"GET {path}: the response is not a discovery document: {error}; "
                 "is a Kubernetes API server behind this address?"
             ) from error
 
@@ -168,7 +168,7 @@ class _Group(msgspec.Struct, rename="camel"):
 
 
 class _Document(msgspec.Struct):
-    """What ``/api`` and ``/apis`` answer: one of three kinds, told apart by `kind`."""
+    """What ``/api`` and ``/apis`` return: one of three kinds, distinguished by `kind`."""
 
     kind: str
     items: list[_Group] = []
@@ -201,7 +201,7 @@ def _aggregated(document: _Document) -> Iterator[Resource]:
 
 
 def _stale(document: _Document) -> Iterator[str]:
-    """Yield the versions whose own server did not answer when it was last asked."""
+    """Yield the versions whose own server did not answer the API server."""
     for group in document.items:
         for version in group.versions:
             if version.freshness == "Stale":

@@ -1,30 +1,30 @@
-"""What goes wrong on the way to an API server, as exceptions.
+"""Failures on the way to an API server, as exceptions.
 
 ::
 
-    TransportError               there is no usable answer
+    TransportError               there is no usable response
     ├── ConnectFailed            the server was not reached: nothing was sent
     │   ├── NoConnectionFree     …because all connections were busy with other requests
     │   └── TlsFailed            …because one side does not trust the other's certificate
-    ├── CredentialError          there is nothing to log in with: nothing was sent
-    ├── ConnectionLost           cut after sending: whether the request took effect is unknown
-    ├── Timeout                  no answer in time: whether it took effect is unknown
-    ├── NotAnApiServer           something answered, but not a Kubernetes API server
-    └── BadResponse                the answer cannot be used
-        ├── BodyTooLarge         …because it exceeds the bound on bodies
-        ├── LineTooLong          …because a watch event exceeds the bound on lines
+    ├── CredentialError          there are no credentials: nothing was sent
+    ├── ConnectionLost           closed after sending: whether the request took effect is unknown
+    ├── Timeout                  no response in time: whether it took effect is unknown
+    ├── NotAnApiServer           something responded, but not a Kubernetes API server
+    └── BadResponse              the response cannot be used
+        ├── BodyTooLarge         …because it exceeds the limit on bodies
+        ├── LineTooLong          …because a watch event exceeds the limit on lines
         └── WrongShape           …because the object does not fit the type it was read as
 
     ConfigError (ValueError)     the configuration cannot work; nothing was tried
 
-A server that answers "no" is no error of transport: refusals are `certwright.kube.ApiError`.
-Every message says which server, file or object is concerned and what to do. None holds a
-token, a password, a key or a body.
+Refusals of the server are not among them: those are `certwright.kube.ApiError`. Every message
+names the server, file or object concerned and what to do. None holds a token, a password, a
+key or a body.
 """
 
 
 class TransportError(Exception):
-    """A request got no usable answer."""
+    """A request got no usable response."""
 
 
 class ConnectFailed(TransportError):
@@ -32,7 +32,7 @@ class ConnectFailed(TransportError):
 
 
 class NoConnectionFree(ConnectFailed):
-    """Other requests held all connections; nothing was sent, and repeating loses one's place."""
+    """Other requests held all connections; nothing was sent. Repeating means to queue again."""
 
 
 class TlsFailed(ConnectFailed):
@@ -44,27 +44,27 @@ class CredentialError(TransportError):
 
 
 class ConnectionLost(TransportError):
-    """The connection was cut after the request went out; it may or may not have taken effect."""
+    """The connection ended after the request was sent; it may or may not have taken effect."""
 
 
 class Timeout(TransportError):
-    """The answer did not come in time; the request may or may not have taken effect."""
+    """The response did not come in time; the request may or may not have taken effect."""
 
 
 class NotAnApiServer(TransportError):
-    """Whatever answered does not speak the Kubernetes API."""
+    """The server at this address does not speak the Kubernetes API."""
 
 
 class BadResponse(TransportError):
-    """The server answered and the answer cannot be used."""
+    """The server responded, and the response cannot be used."""
 
 
 class BodyTooLarge(BadResponse):
-    """The body exceeds the bound; the rest of it was not read."""
+    """The body exceeds the limit; the rest of it was not read."""
 
 
 class LineTooLong(BadResponse):
-    """A watch sent a line that exceeds the bound; the watch was dropped."""
+    """A watch sent a line that exceeds the limit; the watch was ended."""
 
 
 class WrongShape(BadResponse):
@@ -72,4 +72,4 @@ class WrongShape(BadResponse):
 
 
 class ConfigError(ValueError):
-    """The configuration cannot work: names the file, the entry and the way out."""
+    """The configuration cannot work; the message names the file, the entry and the way out."""

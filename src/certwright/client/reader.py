@@ -5,13 +5,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
-from certwright.client import request
-from certwright.client import responses as answers
-from certwright.client.calls import Calls
-from certwright.client.http.lines import LineSplitter
+from certwright.client import request as requests
+from certwright.client import responses
 from certwright.client.request import EVERYWHERE, WATCH, Selection, WatchOptions
 from certwright.client.responses import Decoders, Page
-from certwright.client.watchlines import WatchLines
+from certwright.client.sender import Sender
+from certwright.client.watchlines import LineSplitter, WatchLines
 from certwright.kube import Gone, JsonObject, Key, Object, Resource, resource_of
 
 T = TypeVar("T", bound=Object)
@@ -32,8 +31,8 @@ class Listing(Generic[Item]):
 class Reader:
     """Reads objects from one API server, straight from the server and never from a cache."""
 
-    def __init__(self, calls: Calls, decoders: Decoders, line_limit: int) -> None:
-        self._calls = calls
+    def __init__(self, sender: Sender, decoders: Decoders, line_limit: int) -> None:
+        self._sender = sender
         self._decoders = decoders
         self._line_limit = line_limit
 
@@ -45,8 +44,8 @@ class Reader:
         self, kind: type[T] | Resource, key: Key, *, subresource: str = ""
     ) -> T | JsonObject:
         """Read one object; `NotFound` if there is none."""
-        asked = request.get(resource_of(kind), key, subresource)
-        return self._decoders.read(kind, asked, (await self._calls.send(asked)).body)
+        request = requests.get(resource_of(kind), key, subresource)
+        return self._decoders.read(kind, request, (await self._sender.send(request)).body)
 
     @overload
     async def list(
@@ -86,7 +85,7 @@ class Reader:
         """
         token = ""
         while True:
-            asked = request.list_page(
+            request = requests.list_page(
                 resource_of(kind),
                 selection,
                 limit=limit,
@@ -95,7 +94,7 @@ class Reader:
                 match=match,
                 metadata_only=metadata_only,
             )
-            page = answers.to_page(asked, (await self._calls.send(asked)).body)
+            page = responses.to_page(request, (await self._sender.send(request)).body)
             yield page
             token = page.metadata.continue_token
             if not token:
@@ -113,15 +112,15 @@ class Reader:
         Nothing is retried and nothing is interpreted here: ``ERROR`` events and bookmarks are
         lines like others. `certwright.runtime` makes of this something to rely on.
         """
-        asked = request.watch(resource_of(kind), selection, options)
-        async with self._calls.stream(asked) as stream:
+        request = requests.watch(resource_of(kind), selection, options)
+        async with self._sender.stream(request) as stream:
             yield WatchLines(stream, LineSplitter(self._line_limit))
 
     async def _list(self, kind: type[Object] | Resource, selection: Selection) -> Listing[Any]:
-        asked = request.list_page(resource_of(kind), selection)
+        request = requests.list_page(resource_of(kind), selection)
         items: list[Any] = []
         version = ""
         async for page in self.pages(kind, selection):
-            items += [self._decoders.read(kind, asked, item) for item in page.items]
+            items += [self._decoders.read(kind, request, item) for item in page.items]
             version = page.metadata.resource_version
         return Listing(items, version)

@@ -124,7 +124,7 @@ def list_page(
 
 
 def watch(resource: Resource, selection: Selection, options: WatchOptions = WATCH) -> Request:
-    """Follow a collection; the answer is one JSON event per line."""
+    """Follow a collection; the response is one JSON event per line."""
     query = [("watch", "true"), *_selectors(selection)]
     if options.bookmarks or options.initial_events:
         query.append(("allowWatchBookmarks", "true"))

@@ -1,4 +1,4 @@
-"""Read answers: objects out of bodies, exceptions out of refusals, warnings out of headers."""
+"""Read responses: objects from bodies, exceptions from refusals, warnings from headers."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Object)
 Body: TypeAlias = bytes | msgspec.Raw
 
 TEXT_LIMIT = 256
-"""How much of a body that is no ``Status`` may appear in a message."""
+"""How many bytes of a body that is not a ``Status`` a message may show."""
 
 
 class ListMeta(msgspec.Struct, rename="camel"):
@@ -28,7 +28,7 @@ class ListMeta(msgspec.Struct, rename="camel"):
 
 
 class Page(msgspec.Struct):
-    """One page of a list; items stay bytes until somebody needs them.
+    """One page of a list; items stay bytes until they are decoded.
 
     Each item is a view into the body of the page: ``bytes(item)`` copies it out.
     """
@@ -46,7 +46,7 @@ _PAGE = msgspec.json.Decoder(_RawList)
 
 
 def to_error(response: Response) -> ApiError:
-    """Return the exception for a refusal; bodies that are no ``Status`` are cut short."""
+    """Return the exception for a refusal; bodies that are not a ``Status`` are cut short."""
     status: Any = None
     try:
         status = orjson.loads(response.body)
@@ -73,13 +73,13 @@ def to_dict(request: Request, body: bytes | memoryview) -> JsonObject:
         raise _unreadable(request, body)
     if not isinstance(value, dict):
         raise BadResponse(
-            f"{_name(request)}: the answer is a JSON {type(value).__name__}, no object"
+            f"{_name(request)}: the response is a JSON {type(value).__name__}, not an object"
         )
     return value
 
 
 class Decoders:
-    """Decodes bodies into what their kind asks for: values of a class, or dicts.
+    """Decodes bodies into values of a class, or into dicts.
 
     Decoders are compiled once per class and kept.
     """
@@ -98,7 +98,7 @@ class Decoders:
 
         Raises:
             WrongShape: the object does not fit the class; the message names both.
-            BadResponse: the body is no JSON object.
+            BadResponse: the body is not a JSON object.
         """
         if isinstance(kind, Resource):
             obj = to_dict(request, memoryview(body))
@@ -127,7 +127,7 @@ def to_page(request: Request, body: bytes) -> Page:
     try:
         found = _PAGE.decode(body)
     except msgspec.ValidationError as error:
-        raise WrongShape(f"{_name(request)}: the answer is no list: {error}") from error
+        raise WrongShape(f"{_name(request)}: the response is not a list: {error}") from error
     except msgspec.DecodeError as error:
         raise _unreadable(request, body) from error
     return Page(found.metadata, found.items or [])
@@ -147,8 +147,8 @@ def warnings(headers: Mapping[str, str]) -> list[str]:
 def _excerpt(response: Response) -> str:
     if "html" in response.headers.get("content-type", ""):
         return (
-            f"the server answered {response.status} with a web page; "
-            "a proxy or load balancer in front of it speaks in its place"
+            f"the server answered {response.status} with a web page; it comes from a proxy or "
+            "load balancer in front of it"
         )
     text = response.body[:TEXT_LIMIT].decode(errors="replace").strip()
     return f"the server answered {response.status}: {text}" if text else ""
@@ -157,7 +157,7 @@ def _excerpt(response: Response) -> str:
 def _unreadable(request: Request, body: Body | memoryview) -> BadResponse:
     size = memoryview(body).nbytes
     return BadResponse(
-        f"{_name(request)}: the answer ({size} bytes) is not complete JSON; "
+        f"{_name(request)}: the response ({size} bytes) is not complete JSON; "
         "the server or a proxy cut it short"
     )
 

@@ -17,20 +17,19 @@ create, update, other patches         repeated          repeated     raised [2]_
 create of an eviction                 raised [3]_       repeated     raised
 ====================================  ================  ===========  ==================
 
-.. [1] If the first attempt did delete the object, the answer is `NotFound`: the caller wants
-   it gone, and it is.
-.. [2] A second create answers `AlreadyExists` about our own object, a second update
+.. [1] If the first attempt did delete the object, the second raises `NotFound`: the caller
+   wants it gone, and it is.
+.. [2] A second create would raise `AlreadyExists` about our own object, a second update
    `Conflict` about our own write; JSON and merge patches may act twice on lists.
-.. [3] There 429 is the verdict of a disruption budget, not a request to slow down.
+.. [3] There 429 means that a disruption budget forbids it, not that we should slow down.
 
 Never repeated: watches, whose reader knows best where to go on; every other refusal (409
-included); TLS and credential failures; answers that cannot be used; waiting in vain for a free
-connection, because whoever comes back waits behind all others.
+included); TLS and credential failures; unusable responses; `NoConnectionFree`, because a
+request that comes again queues behind all others.
 
 Waiting: as long as the server asks for, otherwise exponentially; both with jitter on top, so
 that a thousand clients do not return in the same instant. A server that asks for more than
-`Policy.longest_wait` gets its error raised; `ApiError.retry_after` carries the wish to whoever
-schedules the next try.
+`Policy.longest_wait` gets its error raised; `ApiError.retry_after` holds what it asked for.
 """
 
 from collections.abc import Mapping
@@ -54,7 +53,7 @@ from certwright.kube.patches import APPLY_PATCH
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How patient a client is."""
+    """How often and how long a client repeats."""
 
     attempts: int = 5
     """How often a request is sent at most."""
@@ -65,7 +64,7 @@ class Policy:
 
 
 PATIENT = Policy()
-"""What clients do unless told otherwise."""
+"""The default."""
 
 
 def next_wait(
@@ -85,7 +84,7 @@ def next_wait(
     asked: timedelta | None = None
     if isinstance(outcome, Response):
         asked = retry_after(outcome)
-        if not _may_repeat_after_answer(request, outcome.status, asked=asked is not None):
+        if not _may_repeat_after_response(request, outcome.status, asked=asked is not None):
             return None
     elif not _may_repeat_after_failure(request, outcome):
         return None
@@ -97,7 +96,7 @@ def next_wait(
 
 
 def is_repeatable(request: Request) -> bool:
-    """Whether executing the request twice leaves the server as executing it once."""
+    """Return whether executing the request twice has the same effect as once."""
     if request.method == "GET" or ("dryRun", "All") in request.query:
         return True
     if request.verb == "patch":
@@ -106,10 +105,10 @@ def is_repeatable(request: Request) -> bool:
 
 
 def retry_after(response: Response) -> timedelta | None:
-    """Return the wait the server asks for, from the header or from the ``Status``."""
+    """Return the wait that the server asks for, from the header or from the ``Status``."""
     header = response.headers.get("retry-after", "")
     if header.isascii() and header.isdigit():
-        return timedelta(seconds=min(int(header), _FOREVER_SECONDS))
+        return timedelta(seconds=min(int(header), _LONGEST_SECONDS))
     if response.status < 400:
         return None
     try:
@@ -119,7 +118,7 @@ def retry_after(response: Response) -> timedelta | None:
     details = status.get("details") if isinstance(status, Mapping) else None
     seconds = details.get("retryAfterSeconds") if isinstance(details, Mapping) else None
     if isinstance(seconds, int) and seconds > 0:
-        return timedelta(seconds=min(seconds, _FOREVER_SECONDS))
+        return timedelta(seconds=min(seconds, _LONGEST_SECONDS))
     return None
 
 
@@ -132,12 +131,12 @@ def spread(request: Request, attempt: int, instant: float) -> float:
     return crc32(f"{request.path} {attempt} {instant!r}".encode()) / 2**32
 
 
-_FOREVER_SECONDS = 10**6
+_LONGEST_SECONDS = 10**6
 _MOST_DOUBLINGS = 20
 """More of them would only overflow what a timedelta can hold."""
 
 
-def _may_repeat_after_answer(request: Request, status: int, *, asked: bool) -> bool:
+def _may_repeat_after_response(request: Request, status: int, *, asked: bool) -> bool:
     match status:
         case 429:
             return request.subresource != "eviction"

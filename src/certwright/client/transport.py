@@ -1,8 +1,8 @@
-"""The seam: how a request reaches an API server and an answer comes back.
+"""The seam: how a request reaches an API server and a response comes back.
 
 `Request` and `Response` are plain values built and read by pure functions; a `Transport`
-carries them. There are two: HTTP (`certwright.client.http.transport`) and the embedded API server.
-Tests and fault injection wrap a transport; nothing else is replaceable.
+carries them: over HTTP (`certwright.client.httptransport`) or in memory, to the embedded API
+server. Tests and fault injection wrap a transport; nothing else is replaceable.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -31,7 +31,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A complete answer. Header names are lower-case; the repr leaves out the body."""
+    """A complete response. Header names are lower-case; the repr leaves out the body."""
 
     status: int
     headers: Mapping[str, str]
@@ -39,7 +39,7 @@ class Response:
 
 
 class Stream(Protocol):
-    """An answer that goes on: the body of a watch, in chunks as they arrive."""
+    """A response without an end: the body of a watch, in chunks as they arrive."""
 
     @property
     def status(self) -> int:
@@ -48,7 +48,7 @@ class Stream(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The answer's headers, names in lower case."""
+        """The headers, names in lower case."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -59,20 +59,20 @@ class Stream(Protocol):
 class Transport(Protocol):
     """Carries requests to one API server, as one user.
 
-    Raises `TransportError` when there is no answer; an answer that is a refusal is a
-    `Response` like any other.
+    Raises `TransportError` when there is no response; a refusal is a `Response` like any
+    other.
     """
 
     async def send(self, request: Request) -> Response:
-        """Send a request and return the whole answer."""
+        """Send a request and return the whole response."""
         ...
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
-        """Send a request whose answer is read as it arrives; leaving the context ends it."""
+        """Send a request whose response is read as it arrives; leaving the context ends it."""
         ...
 
     async def close(self) -> None:
-        """Give up every connection. The transport cannot be used afterwards."""
+        """Close every connection. The transport cannot be used afterwards."""
         ...
 
 

@@ -7,9 +7,8 @@ but never sent as replacements: `Writer.update` takes dicts only.
 from collections.abc import Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
-from certwright.client import request
-from certwright.client import responses as answers
-from certwright.client.calls import Calls
+from certwright.client import request as requests
+from certwright.client import responses
 from certwright.client.discovery import Discovery
 from certwright.client.request import (
     DeleteOptions,
@@ -18,6 +17,7 @@ from certwright.client.request import (
     WriteOptions,
 )
 from certwright.client.responses import Decoders
+from certwright.client.sender import Sender
 from certwright.client.transport import Request
 from certwright.kube import (
     MERGE_PATCH,
@@ -39,7 +39,7 @@ class WriteKeywords(TypedDict, total=False):
     """Let the server do everything but store the result."""
     field_manager: str | None
     """Who signs the fields; None stands for the client's own name."""
-    validation: request.Validation
+    validation: requests.Validation
     """What to do about fields the server does not know; refuse them by default."""
 
 
@@ -56,9 +56,9 @@ class Writer:
     """Writes objects to one API server, signed by a field manager."""
 
     def __init__(
-        self, calls: Calls, decoders: Decoders, discovery: Discovery, field_manager: str
+        self, sender: Sender, decoders: Decoders, discovery: Discovery, field_manager: str
     ) -> None:
-        self._calls = calls
+        self._sender = sender
         self._decoders = decoders
         self.discovery = discovery
         self.field_manager = field_manager
@@ -72,8 +72,8 @@ class Writer:
     ) -> T | JsonObject:
         """Create an object and return it as stored; `AlreadyExists` if the name is taken."""
         kind = await self._kind(obj)
-        asked = request.create(resource_of(kind), obj, self._options(keywords))
-        return await self._write(kind, asked)
+        request = requests.create(resource_of(kind), obj, self._options(keywords))
+        return await self._write(kind, request)
 
     @overload
     async def apply(
@@ -108,16 +108,18 @@ class Writer:
         """
         kind = await self._kind(obj)
         options = self._options(keywords)
-        asked = request.apply(resource_of(kind), obj, options, force=force, subresource=subresource)
-        return await self._write(kind, asked)
+        request = requests.apply(
+            resource_of(kind), obj, options, force=force, subresource=subresource
+        )
+        return await self._write(kind, request)
 
     async def update(
         self, obj: JsonObject, *, subresource: str = "", **keywords: Unpack[WriteKeywords]
     ) -> JsonObject:
         """Replace an object; `Conflict` if it changed since its resourceVersion was read."""
         resource = await self._resource(obj)
-        asked = request.update(resource, obj, self._options(keywords), subresource)
-        return await self._write(resource, asked)
+        request = requests.update(resource, obj, self._options(keywords), subresource)
+        return await self._write(resource, request)
 
     @overload
     async def patch(
@@ -152,7 +154,7 @@ class Writer:
         **keywords: Unpack[WriteKeywords],
     ) -> Any:
         """Change an object by a patch of the given media type."""
-        asked = request.patch(
+        request = requests.patch(
             resource_of(kind),
             key,
             patch,
@@ -160,7 +162,7 @@ class Writer:
             content_type=type,
             subresource=subresource,
         )
-        return await self._write(kind, asked)
+        return await self._write(kind, request)
 
     async def create_subresource(
         self,
@@ -173,8 +175,8 @@ class Writer:
         """Post to a subresource: a token request, an eviction, a binding."""
         resource = resource_of(kind)
         options = self._options(keywords)
-        asked = request.create_subresource(resource, key, subresource, body, options)
-        return answers.to_dict(asked, (await self._calls.send(asked)).body)
+        request = requests.create_subresource(resource, key, subresource, body, options)
+        return responses.to_dict(request, (await self._sender.send(request)).body)
 
     async def delete(
         self,
@@ -191,8 +193,8 @@ class Writer:
         `NotFound` if it is gone already, `Conflict` if a precondition fails.
         """
         options = DeleteOptions(uid, resource_version, **keywords)
-        asked = request.delete(resource_of(kind), key, options)
-        return answers.to_dict(asked, (await self._calls.send(asked)).body)
+        request = requests.delete(resource_of(kind), key, options)
+        return responses.to_dict(request, (await self._sender.send(request)).body)
 
     async def delete_collection(
         self,
@@ -201,11 +203,13 @@ class Writer:
         **keywords: Unpack[DeleteKeywords],
     ) -> None:
         """Delete every object of a kind that the selection matches."""
-        asked = request.delete_collection(resource_of(kind), selection, DeleteOptions(**keywords))
-        await self._calls.send(asked)
+        request = requests.delete_collection(
+            resource_of(kind), selection, DeleteOptions(**keywords)
+        )
+        await self._sender.send(request)
 
-    async def _write(self, kind: type[T] | Resource, asked: Request) -> T | JsonObject:
-        return self._decoders.read(kind, asked, (await self._calls.send(asked)).body)
+    async def _write(self, kind: type[T] | Resource, request: Request) -> T | JsonObject:
+        return self._decoders.read(kind, request, (await self._sender.send(request)).body)
 
     async def _kind(self, obj: T | JsonObject) -> type[T] | Resource:
         return type(obj) if isinstance(obj, Object) else await self._resource(obj)
@@ -218,5 +222,5 @@ class Writer:
         return WriteOptions(
             keywords.get("field_manager") or self.field_manager,
             keywords.get("dry_run", False),
-            keywords.get("validation", request.Validation.STRICT),
+            keywords.get("validation", requests.Validation.STRICT),
         )

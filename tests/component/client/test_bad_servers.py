@@ -174,7 +174,7 @@ async def test_a_server_that_accepts_and_never_answers(serve, client_of):
         await hung.wait()
         return web.Response()
 
-    limits = Limits(answer=timedelta(milliseconds=50))
+    limits = Limits(response=timedelta(milliseconds=50))
     url = await serve(never)
     client = client_of(url, limits=limits)
     with pytest.raises(Timeout) as caught:
@@ -202,7 +202,7 @@ async def test_a_quiet_watch_is_not_ended(serve, client_of):
         await response.write(b'{"type":"ADDED"}\n')
         return response
 
-    client = client_of(await serve(answer), limits=Limits(answer=timedelta(milliseconds=100)))
+    client = client_of(await serve(answer), limits=Limits(response=timedelta(milliseconds=100)))
     async with client.watch(ConfigMap) as lines:
         for _ in range(2):  # twice the time in which a request gets no answer passes
             with pytest.raises(Timeout):

@@ -165,7 +165,7 @@ async def test_what_happened_last_at_an_address_counts(
     client = client_of(Config(f"https://api.internal:{port}", ca=ca))
     await client.get(ConfigMap, KEY)
     one.is_sick = True
-    with pytest.raises(ConnectFailed, match="hangs up when TLS is to begin"):
+    with pytest.raises(ConnectFailed, match="closes the connection when TLS begins"):
         await client.get(ConfigMap, KEY)
     await client.get(ConfigMap, KEY)
     assert (one.count, two.count) == (2, 1), "whoever hung up is not asked again"

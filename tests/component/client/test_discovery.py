@@ -201,5 +201,5 @@ def test_what_a_silent_server_serves_is_not_known(loop, documents):
 
 def test_a_document_that_is_no_discovery_is_named(loop, served, discovery):
     served.documents["/apis"] = {"items": "x"}
-    with pytest.raises(BadResponse, match="GET /apis: the answer is no discovery document"):
+    with pytest.raises(BadResponse, match="GET /apis: the response is not a discovery document"):
         loop.run_until_complete(discovery.resource_for(GREETING.gvk))

@@ -138,7 +138,7 @@ async def test_a_late_answer_is_not_taken_for_that_of_the_next_request(serve_tal
         await reader.read()
 
     server = await serve_talk(talk)
-    transport = transport_of(server.url, limits=Limits(answer=timedelta(milliseconds=50)))
+    transport = transport_of(server.url, limits=Limits(response=timedelta(milliseconds=50)))
     with pytest.raises(Timeout):
         await transport.send(GET)
     late.set()
@@ -225,7 +225,7 @@ async def test_a_server_that_hangs_up_when_tls_is_to_begin(serve_talk, transport
 
     server = await serve_talk(hang_up)
     transport = transport_of(server.url.replace("http:", "https:"))
-    with pytest.raises(ConnectFailed, match="hangs up when TLS is to begin"):
+    with pytest.raises(ConnectFailed, match="closes the connection when TLS begins"):
         await transport.send(GET)
 
 
@@ -276,7 +276,7 @@ async def test_requests_that_find_all_connections_busy(serve_talk, transport_of)
 
     ended = []
     server = await serve_talk(silence)
-    limits = Limits(connections=1, answer=timedelta(milliseconds=300))
+    limits = Limits(connections=1, response=timedelta(milliseconds=300))
     transport = transport_of(server.url, limits=limits)
     async with asyncio.TaskGroup() as group:
         for _ in range(5):  # two more than there are connections, those for leases included
@@ -372,7 +372,7 @@ async def test_a_proxy_that_speaks_before_it_is_spoken_to(serve_talk, transport_
 
     front = await serve_talk(proxy)
     transport = transport_of(Config("https://api.internal", proxy_url=front.url))
-    with pytest.raises(ConnectFailed, match="it is no HTTP proxy"):
+    with pytest.raises(ConnectFailed, match="it is not an HTTP proxy"):
         await transport.send(GET)
 
 

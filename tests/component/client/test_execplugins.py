@@ -174,8 +174,8 @@ async def test_a_plugin_is_told_about_the_cluster(plugin, tmp_path):
         ("sys.exit(3)", "failed with exit code 3: it printed no reason"),
         ("print('canary')", "did not print a usable ExecCredential"),
         ("show(token=5)", "did not print a usable ExecCredential: Expected `str`, got `int`"),
-        ("show()", "printed neither token nor certificate"),
-        ("show(clientCertificateData='x')", "a certificate without key"),
+        ("show()", "printed neither a token nor a client certificate"),
+        ("show(clientCertificateData='x')", "only one of client certificate and key"),
         ("show(token='a', expirationTimestamp='2030-01-01T00:00:00')", "without a time zone"),
         ('print(\'{"apiVersion":"v1","kind":"Pod","status":{}}\')', "printed Pod of v1"),
         ("print('x' * 2**21)", "printed more than 1048576 bytes"),
@@ -214,5 +214,7 @@ async def test_a_plugin_that_never_ends_is_stopped(plugin, tmp_path):
 
 async def test_a_plugin_that_needs_a_person(plugin):
     made = plugin("show(token='x')", interactive_mode=InteractiveMode.ALWAYS)
-    with pytest.raises(CredentialError, match="needs a person at a terminal and there is none"):
+    with pytest.raises(
+        CredentialError, match=r"asks questions \(interactiveMode Always\) and there is no terminal"
+    ):
         await execplugin.run(made, "here")

@@ -22,7 +22,7 @@ from certwright.client import (
 )
 from certwright.client import responses as answers
 from certwright.client.config.config import ExecPlugin
-from certwright.client.config.credentials import Login
+from certwright.client.config.credentials import Credentials
 from certwright.client.request import WriteOptions
 from certwright.client.retry import Policy
 from certwright.kube import ApiError, Key
@@ -76,7 +76,7 @@ def everything_said_by(error: BaseException) -> str:
         EVERYTHING.user.key,
         HttpTransport(EVERYTHING),
         Client(HttpTransport(EVERYTHING)),
-        Login(CANARY, CANARY.encode(), CANARY.encode()),
+        Credentials(CANARY, CANARY.encode(), CANARY.encode()),
         Response(200, {}, CANARY.encode()),
         request.create(Secret, SECRET, WriteOptions()),
     ],
@@ -166,7 +166,7 @@ async def test_local_variables_of_a_failure(serve_bytes, misbehaviour):
             await reader.read()
 
     url = "http://127.0.0.1:1" if misbehaviour == "nobody" else await serve_bytes(misbehave)
-    limits = Limits(answer=timedelta(milliseconds=50))
+    limits = Limits(response=timedelta(milliseconds=50))
     transport = HttpTransport(Config(url, user=User(token=CANARY)), limits=limits)
     async with Client(transport, retries=Policy(attempts=1)) as client:
         with pytest.raises(TransportError) as caught:

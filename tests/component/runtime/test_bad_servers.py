@@ -106,8 +106,8 @@ def in_pages(misbehave):
         (one_endless_line, "a line of the watch exceeds 65536 bytes without an end"),
         (hang_up, "cut the connection"),
         (in_pages(web_page), "answered 200 with a web page, not as a Kubernetes API server"),
-        (in_pages(truncated_json), "the answer (36 bytes) is not complete JSON"),
-        (in_pages(two_gibibytes), "the answer exceeds 268435456 bytes and was dropped"),
+        (in_pages(truncated_json), "the response (36 bytes) is not complete JSON"),
+        (in_pages(two_gibibytes), "the response exceeds 268435456 bytes and was dropped"),
         (in_pages(hang_up), "cut the connection"),
     ],
 )

@@ -76,8 +76,8 @@ def test_a_web_page_is_not_quoted():
     headers = {"content-type": "text/html; charset=utf-8"}
     error = answers.to_error(Response(502, headers, b"<html>Bad gateway</html>"))
     assert str(error) == (
-        "the server answered 502 with a web page; "
-        "a proxy or load balancer in front of it speaks in its place"
+        "the server answered 502 with a web page; it comes from a "
+        "proxy or load balancer in front of it"
     )
 
 
@@ -116,13 +116,13 @@ def test_truncated_json_is_named_and_not_quoted(kind):
     with pytest.raises(BadResponse) as caught:
         Decoders().read(kind, ASKED, body)
     assert str(caught.value) == (
-        "GET /api/v1/namespaces/shop/configmaps/web: the answer (28 bytes) is not complete "
+        "GET /api/v1/namespaces/shop/configmaps/web: the response (28 bytes) is not complete "
         "JSON; the server or a proxy cut it short"
     )
 
 
 def test_json_that_is_no_object():
-    with pytest.raises(BadResponse, match="the answer is a JSON list, no object"):
+    with pytest.raises(BadResponse, match="the response is a JSON list, not an object"):
         Decoders().read(ConfigMap, ASKED, b"[]")
 
 
@@ -141,7 +141,7 @@ def test_an_empty_list_may_say_null():
 def test_a_page_that_is_cut_or_no_list():
     with pytest.raises(BadResponse, match="not complete JSON"):
         answers.to_page(ASKED, b'{"items":[{"a":')
-    with pytest.raises(WrongShape, match="the answer is no list"):
+    with pytest.raises(WrongShape, match="the response is not a list"):
         answers.to_page(ASKED, b'{"items":"x"}')
 
 

@@ -17,7 +17,7 @@ import msgspec
 import orjson
 
 from certwright.client.config.config import ExecPlugin, InteractiveMode
-from certwright.client.config.credentials import Login, bearer
+from certwright.client.config.credentials import Credentials, bearer
 from certwright.client.errors import CredentialError
 from certwright.clock import Clock
 
@@ -47,7 +47,7 @@ class _Printed(msgspec.Struct, rename="camel"):
 class ExecCredential:
     """What a plugin printed."""
 
-    login: Login = field(repr=False)
+    credentials: Credentials = field(repr=False)
     expires: datetime | None = None
 
 
@@ -96,7 +96,10 @@ async def run(
         )
     printed = output.result()
     if len(printed) > OUTPUT_LIMIT:
-        raise CredentialError(f"{name} printed more than {OUTPUT_LIMIT} bytes; that is no login")
+        raise CredentialError(
+            f"{name} printed more than {OUTPUT_LIMIT} bytes, which is no ExecCredential; "
+            "run it by hand to see why"
+        )
     return parse(plugin, name, printed)
 
 
@@ -115,25 +118,31 @@ def parse(plugin: ExecPlugin, name: str, printed: bytes) -> ExecCredential:
         )
     status = document.status
     if bool(status.client_certificate_data) != bool(status.client_key_data):
-        raise CredentialError(f"{name} printed a certificate without key, or a key without one")
+        raise CredentialError(
+            f"{name} printed only one of client certificate and key; update or repair the plugin"
+        )
     if not status.token and not status.client_certificate_data:
-        raise CredentialError(f"{name} printed neither token nor certificate; log in with it again")
+        raise CredentialError(
+            f"{name} printed neither a token nor a client certificate; log in with it again"
+        )
     expires = status.expiration_timestamp
     if expires is not None and expires.tzinfo is None:
-        raise CredentialError(f"{name} printed an expirationTimestamp without a time zone")
-    login = Login(
+        raise CredentialError(
+            f"{name} printed an expirationTimestamp without a time zone; update or repair it"
+        )
+    credentials = Credentials(
         bearer(status.token, name) if status.token else "",
         status.client_certificate_data.encode(),
         status.client_key_data.encode(),
     )
-    return ExecCredential(login, expires)
+    return ExecCredential(credentials, expires)
 
 
 class ExecCredentials:
-    """Logins from a plugin; run again shortly before they expire, and after a 401.
+    """Credentials from a plugin; run again shortly before they expire, and after a 401.
 
     However many requests wait, the plugin runs once. Neither a server that rejects everything
-    nor a plugin that prints expired logins becomes a fork loop: it rests for ten seconds.
+    nor a plugin that prints expired credentials becomes a fork loop: it rests for ten seconds.
     """
 
     def __init__(
@@ -148,21 +157,21 @@ class ExecCredentials:
         self._ran_at = float("-inf")
         self._running = asyncio.Lock()
 
-    async def current(self) -> Login:
-        """Return the login, running the plugin if there is none or it is about to expire."""
+    async def current(self) -> Credentials:
+        """Return the credentials; run the plugin if there are none or they are about to expire."""
         held = self._held
         if held is not None and not self._is_due():
-            return held.login
+            return held.credentials
         async with self._running:
             if self._held is None:
                 await self._run()
             elif self._is_due():
                 await self._run_early(self._held)
             assert self._held is not None
-            return self._held.login
+            return self._held.credentials
 
     async def _run_early(self, held: ExecCredential) -> None:
-        """Replace a login before it expires; as long as it has not, a failure can wait."""
+        """Replace credentials before they expire; until then a failure is only logged."""
         try:
             await self._run()
         except CredentialError as error:
@@ -170,12 +179,12 @@ class ExecCredentials:
             if held.expires is None or held.expires <= now:
                 raise
             self._due = now + _RENEWAL_PAUSE
-            _log.warning("login not renewed yet, the old one is used meanwhile: %s", error)
+            _log.warning("credentials not renewed yet, the old ones are used meanwhile: %s", error)
 
-    async def renew(self, rejected: Login) -> bool:
-        """Run the plugin for a fresh login, unless it ran a moment ago."""
+    async def renew(self, rejected: Credentials) -> bool:
+        """Run the plugin again, unless it ran a moment ago; return whether it helped."""
         async with self._running:
-            if self._held is not None and self._held.login is not rejected:
+            if self._held is not None and self._held.credentials is not rejected:
                 return True
             if self._clock.monotonic() - self._ran_at < _RENEWAL_PAUSE.total_seconds():
                 return False
@@ -192,12 +201,12 @@ class ExecCredentials:
         self._ran_at = self._clock.monotonic()
         if found.expires is None:
             self._due = None
-        else:  # one that is expired already, by our clock, is not asked for with every request
+        else:  # credentials that arrive expired, by our clock, do not run it for every request
             self._due = max(renewal_time(found.expires, now), now + _RENEWAL_PAUSE)
 
 
 def renewal_time(expires: datetime, now: datetime) -> datetime:
-    """Return when to replace a login: a minute early, or for short lives at nine tenths."""
+    """Return when to replace credentials: a minute early, or at nine tenths of a short life."""
     return expires - min(timedelta(minutes=1), max(expires - now, timedelta()) / 10)
 
 
@@ -205,8 +214,8 @@ def _is_interactive(plugin: ExecPlugin, name: str) -> bool:
     has_terminal = sys.stdin is not None and sys.stdin.isatty()
     if plugin.interactive_mode is InteractiveMode.ALWAYS and not has_terminal:
         raise CredentialError(
-            f"{name} needs a person at a terminal and there is none; log in beforehand, "
-            "or use credentials that need no dialogue"
+            f"{name} asks questions (interactiveMode Always) and there is no terminal; log in "
+            "beforehand, or use credentials that need no dialogue"
         )
     return has_terminal and plugin.interactive_mode is not InteractiveMode.NEVER
 

@@ -17,7 +17,7 @@ from certwright.client.config.config import InteractiveMode
 from certwright.client.errors import ConfigError
 
 SIZE_LIMIT = 16 * 2**20
-"""Nobody has a kubeconfig this large; whoever points us at one made a mistake."""
+"""A larger file is not a kubeconfig but a mistake."""
 DEPTH_LIMIT = 64
 
 

@@ -1,4 +1,7 @@
-"""HTTP/1.1 and TLS: a request goes in as a value, a response comes out as it arrives.
+"""HTTP/1.1 and TLS for one server: a request enters as bytes, a response leaves as it arrives.
 
-Connections, their pool, the parser, dialling and proxies. Nothing here knows about Kubernetes.
+`message` writes requests and parses responses, `tls` encrypts, a `connection` carries one
+exchange at a time, the `dialer` makes connections (addresses, `proxy`, handshake), the `pool`
+keeps them. Failures are `errors` that carry facts; advice is the caller's. The package depends
+on nothing else of certwright.
 """

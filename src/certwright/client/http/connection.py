@@ -1,4 +1,4 @@
-"""One connection to one server: one request at a time, and the answer as it arrives."""
+"""One connection to one server: one request at a time, and the response as it arrives."""
 
 import asyncio
 import io
@@ -6,33 +6,31 @@ import ssl
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from certwright.client.http.parser import AnswerParser, Cut, Garbage
-from certwright.client.http.tlspipe import TlsPipe
+from certwright.client.http.errors import (
+    ProtocolError,
+    ResponseTimeout,
+    ResponseTooLarge,
+    Truncated,
+)
+from certwright.client.http.message import ResponseParser
+from certwright.client.http.tls import TlsPipe
 
 _SMALL = 64 * 1024
 """Bodies up to this are sent along with the head; larger ones as the socket takes them."""
 _LARGE = 32 * 2**20
-"""Bodies beyond this are not put together from their parts in the end."""
+"""Bodies beyond this grow in one buffer instead of being joined from parts at the end."""
 _AHEAD = 256 * 1024
-"""Bytes received before anybody wants them; then the server has to wait."""
+"""Bytes received before they are read; beyond this the server has to wait."""
 
 
-class Overdue(Exception):
-    """The answer takes too long."""
-
-
-class TooLarge(Exception):
-    """The body exceeds the bound."""
-
-
-class Answer:
-    """What comes back for one request. Somebody reads it, while the connection feeds it."""
+class ResponseReader:
+    """The response to one request: the connection feeds it, the caller reads it."""
 
     __slots__ = ("_connection", "_error", "_parser", "_parts", "_size", "_waiter")
 
     def __init__(self, connection: "Connection", *, tunnel: bool = False) -> None:
         self._connection = connection
-        self._parser = AnswerParser(tunnel=tunnel)
+        self._parser = ResponseParser(tunnel=tunnel)
         self._parts: list[bytes] = []
         self._size = 0
         self._waiter: asyncio.Future[None] | None = None
@@ -40,7 +38,7 @@ class Answer:
 
     @property
     def status(self) -> int:
-        """The status, zero until the head is there."""
+        """The status, zero until the head has arrived."""
         return self._parser.status
 
     @property
@@ -50,44 +48,44 @@ class Answer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has arrived as a whole, read or not."""
+        """Whether all of it has arrived, read or not."""
         return self._parser.is_complete
 
     @property
     def has_excess(self) -> bool:
-        """Whether more has arrived than the answer."""
+        """Whether bytes follow the end of the response."""
         return self._parser.has_excess
 
     @property
-    def allows_another(self) -> bool:
-        """Whether the connection is as good as new after it."""
+    def allows_reuse(self) -> bool:
+        """Whether the connection can carry another request afterwards."""
         parser = self._parser
         return parser.is_complete and parser.keeps_alive and not parser.has_excess
 
     async def head(self) -> None:
-        """Send the request to its end, then wait until status and headers are there."""
+        """Send the rest of the request, then wait for status and headers."""
         if not self._connection.is_sent:
             await self._connection.upload(self)
         while not self._parser.status:
             await self._more()
 
     async def read(self) -> bytes:
-        """Return what has arrived of the body; nothing at its end."""
+        """Return what has arrived of the body; empty at its end."""
         while not self._parts:
             if self._parser.is_complete:
                 return b""
             await self._more()
         return self._taken()
 
-    async def whole(self, limit: int) -> bytes:
-        """Return the body.
+    async def read_all(self, limit: int) -> bytes:
+        """Return the whole body.
 
         Raises:
-            TooLarge: it exceeds the limit; the rest was not read.
+            ResponseTooLarge: it exceeds the limit; the rest was not read.
         """
         if (self._parser.length or 0) > limit:
-            raise TooLarge
-        if self._parser.is_complete and self._size <= limit:  # as small answers are at once
+            raise ResponseTooLarge
+        if self._parser.is_complete and self._size <= limit:  # as small responses are at once
             return self._taken()
         parts: list[bytes] = []
         size, large = 0, None
@@ -95,9 +93,9 @@ class Answer:
             parts.append(part)
             size += len(part)
             if size > limit:
-                raise TooLarge
+                raise ResponseTooLarge
             if size > _LARGE:
-                # Grows in place, and gives its buffer away: never is all of it there twice.
+                # Grows in place and hands over its buffer, so the body is never in memory twice.
                 large = large or io.BytesIO()
                 large.writelines(parts)
                 parts.clear()
@@ -106,7 +104,7 @@ class Answer:
         return b"".join(parts)
 
     def feed(self, data: bytes) -> bool:
-        """Take what arrived; say whether there can be more before somebody reads it."""
+        """Take bytes that arrived; return whether more may come before these are read."""
         body = self._parser.feed(data)
         if body:
             self._parts.append(body)
@@ -116,23 +114,23 @@ class Answer:
         return self._size < _AHEAD
 
     def finish(self, error: Exception | None) -> None:
-        """Say that nothing more comes, and why if it was not the server's will."""
+        """Note that nothing more comes; *error* is None if the server ended it properly."""
         if self._parser.is_complete or self._error is not None:
             return
         try:
             if error is None:
                 self._parser.finish()
-        except Cut as cut:
-            error = cut
+        except Truncated as truncated:
+            error = truncated
         self._error = error
         _resolve(self._waiter)
 
     def _taken(self) -> bytes:
-        """Hand over what has arrived, which makes room for more."""
-        body = b"".join(self._parts)  # of one part that is no copy
+        """Return what has arrived and let the server send more."""
+        body = b"".join(self._parts)  # no copy if there is one part
         self._parts.clear()
         self._size = 0
-        self._connection.listen()
+        self._connection.resume()
         return body
 
     async def _more(self) -> None:
@@ -148,19 +146,20 @@ class Answer:
 class Connection(asyncio.Protocol):
     """Speaks HTTP/1.1 over TCP, through any number of layers of TLS.
 
-    It can be used again only when everything went by the book. What goes wrong is raised
-    where the answer is read: ``OSError`` (of TLS, too), `Cut`, `Garbage` or `Overdue`.
+    It can be used again only if the last exchange was complete on both sides. Failures are
+    raised where the response is read: ``OSError`` (``ssl.SSLError`` too), `Truncated`,
+    `ProtocolError` or `ResponseTimeout`.
     """
 
     def __init__(self) -> None:
         self.context: ssl.SSLContext | None = None
-        """What the server was authenticated with, and we to it."""
+        """The context of the innermost TLS layer."""
         self.idle_since = 0.0
         self._transport: asyncio.Transport | None = None
-        self._write: Callable[[bytes], None] = _write_nowhere
+        self._write: Callable[[bytes], None] = _discard
         self._pipes: list[TlsPipe] = []
-        self._answer: Answer | None = None
-        self._shaking: asyncio.Future[None] | None = None
+        self._response: ResponseReader | None = None
+        self._handshake: asyncio.Future[None] | None = None
         self._room: asyncio.Future[None] | None = None
         self._is_full = False
         self._unsent: memoryview | bytes = b""
@@ -169,66 +168,66 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_reusable(self) -> bool:
-        """Whether another request can be sent: the last one is over, on both sides."""
+        """Whether another request can be sent: the last exchange is complete on both sides."""
         return (
             self._error is None
             and not self._unsent
             and self._is_listening
             and self._transport is not None
             and not self._transport.get_write_buffer_size()
-            and (self._answer is None or self._answer.allows_another)
+            and (self._response is None or self._response.allows_reuse)
         )
 
     async def secure(self, context: ssl.SSLContext, server_name: str) -> None:
-        """Add a layer of TLS; return when both sides trust each other."""
+        """Add a layer of TLS; return when the handshake is complete."""
         if self._error is not None:
             raise self._error
-        shaking = self._shaking = asyncio.get_running_loop().create_future()
+        handshake = self._handshake = asyncio.get_running_loop().create_future()
         pipe = TlsPipe(context, server_name, self._write)
         self._pipes.append(pipe)
         self._write = pipe.send
         self.context = context
         try:
-            pipe.shake()
-            await shaking
+            pipe.handshake()
+            await handshake
         finally:
-            self._shaking = None
+            self._handshake = None
         if self._error is not None:
             raise self._error
 
     async def tunnel(self, head: bytes) -> int:
-        """Ask a proxy for a tunnel; return the status of its answer."""
-        answer = self._answer = Answer(self, tunnel=True)
+        """Send a CONNECT request to a proxy; return the status of its response."""
+        response = self._response = ResponseReader(self, tunnel=True)
         self._send(head)
-        await answer.head()
-        self._answer = None
-        if answer.has_excess:
-            raise Garbage("it speaks before it is spoken to")
-        return answer.status
+        await response.head()
+        self._response = None
+        if response.has_excess:
+            raise ProtocolError("bytes follow the response to CONNECT")
+        return response.status
 
-    def ask(self, head: bytes, body: bytes) -> Answer:
-        """Send a request; what of it is large is sent by whoever waits for the answer."""
-        answer = self._answer = Answer(self)
+    def request(self, head: bytes, body: bytes) -> ResponseReader:
+        """Start a request; a large body is sent while the response is awaited."""
+        response = self._response = ResponseReader(self)
         if self._error is not None:
-            answer.finish(self._error)
+            response.finish(self._error)
         elif len(body) <= _SMALL:
             self._send(head + body)
         else:
             self._send(head)
             self._unsent = memoryview(body)
-        return answer
+        return response
 
     @property
     def is_sent(self) -> bool:
-        """Whether the server was given the whole request."""
+        """Whether the whole request was handed to the socket."""
         return not self._unsent
 
-    async def upload(self, answer: Answer) -> None:
+    async def upload(self, response: ResponseReader) -> None:
         """Send the rest of a request as fast as the server takes it.
 
-        Ends early with the answer, if that comes early: the server does not want the rest.
+        Stops at an early response: the server does not want the rest.
         """
-        while self._unsent and self._error is None and not answer.status:
+        while self._unsent and self._error is None and not response.status:
             if self._is_full:
                 self._room = asyncio.get_running_loop().create_future()
                 try:
@@ -239,30 +238,30 @@ class Connection(asyncio.Protocol):
                 self._send(bytes(self._unsent[:_SMALL]))
                 self._unsent = self._unsent[_SMALL:]
 
-    def listen(self) -> None:
-        """Go on reading, if there was too much to read."""
+    def resume(self) -> None:
+        """Read from the socket again, if too much had arrived."""
         if not self._is_listening and self._transport is not None:
             self._is_listening = True
             self._transport.resume_reading()
 
     def expire(self) -> None:
-        """End the connection because it took too long."""
-        self._give_up(Overdue())
+        """End the connection because the response took too long."""
+        self._fail(ResponseTimeout())
 
     def abort(self) -> None:
-        """End the connection at once, for whoever waits for an answer, too.
+        """End the connection at once; a response that is awaited fails.
 
-        Without a goodbye: with TLS that would mean to wait for the server's.
+        Nothing is sent: with TLS that would mean to wait for the server's close_notify.
         """
-        self._give_up(Cut("closed on this side"))
+        self._fail(Truncated("closed on this side"))
 
     def close(self) -> None:
-        """End a connection that nobody uses, telling the server."""
+        """End an unused connection properly, with close_notify."""
         if self._error is None and self._transport is not None:
             for pipe in reversed(self._pipes):
                 pipe.close()
             self._transport.close()
-            self._stop(Cut("closed on this side"))
+            self._stop(Truncated("closed on this side"))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by the event loop."""
@@ -276,30 +275,30 @@ class Connection(asyncio.Protocol):
             for pipe in self._pipes:
                 data = pipe.receive(data)
                 is_over = is_over or pipe.is_closed
-            if self._shaking is not None and self._pipes[-1].is_ready:
-                _resolve(self._shaking)
+            if self._handshake is not None and self._pipes[-1].is_ready:
+                _resolve(self._handshake)
             if data:
                 self._take(data)
-        except (OSError, Garbage) as error:
-            self._give_up(error)
+        except (OSError, ProtocolError) as error:
+            self._fail(error)
         if is_over:
             self._stop(None)
-            self._hang_up()
+            self._drop()
 
     def eof_received(self) -> None:
         """Called by the event loop, which closes the connection then."""
-        # Behind TLS only an end that was signed is one: others can be forged.
-        self._stop(Cut("without a goodbye") if self._pipes else None)
+        # Within TLS only close_notify ends a connection: anything else can be forged.
+        self._stop(Truncated("without close_notify") if self._pipes else None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the event loop."""
-        self._stop(exc or Cut("without a goodbye"))
-        # These hold each other; let go, their memory goes back at once.
-        self._transport, self._answer, self._write = None, None, _write_nowhere
+        self._stop(exc or Truncated("before a response"))
+        # These refer to each other; cleared, their memory is freed at once.
+        self._transport, self._response, self._write = None, None, _discard
         self._pipes.clear()
 
     def pause_writing(self) -> None:
-        """Called by the event loop: the server takes no more for now."""
+        """Called by the event loop: the socket takes no more for now."""
         self._is_full = True
 
     def resume_writing(self) -> None:
@@ -308,14 +307,14 @@ class Connection(asyncio.Protocol):
         _resolve(self._room)
 
     def _take(self, data: bytes) -> None:
-        answer = self._answer
-        if answer is None or answer.is_complete:
-            self._give_up(Cut("after bytes that nobody asked for"))
+        response = self._response
+        if response is None or response.is_complete:
+            self._fail(Truncated("after unexpected bytes"))
             return
-        may_go_on = answer.feed(data)
-        if self._room is not None and answer.status:
-            _resolve(self._room)  # whoever answers early need not hear the rest
-        if not may_go_on and self._is_listening and self._transport is not None:
+        has_room = response.feed(data)
+        if self._room is not None and response.status:
+            _resolve(self._room)  # after an early response the rest is not sent
+        if not has_room and self._is_listening and self._transport is not None:
             self._is_listening = False
             self._transport.pause_reading()
 
@@ -323,23 +322,23 @@ class Connection(asyncio.Protocol):
         try:
             self._write(data)
         except OSError as error:
-            self._give_up(error)
+            self._fail(error)
 
-    def _give_up(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         self._stop(error)
-        self._hang_up()
+        self._drop()
 
-    def _hang_up(self) -> None:
+    def _drop(self) -> None:
         if self._transport is not None:
             self._transport.abort()
 
     def _stop(self, error: Exception | None) -> None:
-        """Note that nothing more comes, and tell whoever waits for something."""
+        """Note that nothing more comes, and wake everything that waits."""
         if self._error is None:
-            self._error = error or Cut("without a goodbye")
-        if self._answer is not None:
-            self._answer.finish(error)
-        _resolve(self._shaking)
+            self._error = error or Truncated("before a response")
+        if self._response is not None:
+            self._response.finish(error)
+        _resolve(self._handshake)
         _resolve(self._room)
 
 
@@ -348,5 +347,5 @@ def _resolve(waiter: asyncio.Future[None] | None) -> None:
         waiter.set_result(None)
 
 
-def _write_nowhere(_data: bytes) -> None:
-    """Stand for a connection that is gone; whoever waits for an answer was told."""
+def _discard(_data: bytes) -> None:
+    """Write to a connection that is gone; its response has failed already."""

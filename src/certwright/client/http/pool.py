@@ -1,32 +1,31 @@
-"""Connections kept for the next request, few enough and not for too long."""
+"""Connections kept for the next request: a bounded number, for a bounded time."""
 
 import asyncio
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from certwright.client.http import failures
 from certwright.client.http.connection import Connection
+from certwright.client.http.errors import PoolExhausted
 
 IDLE_SECONDS = 30.0
-"""How long a connection is kept for nothing: bursts are over by then, and servers keep theirs
-for at least a minute, so that ours is rarely the one that finds the door closed."""
+"""How long an idle connection is kept: bursts are over by then, and servers keep theirs for
+at least a minute, so that we rarely use one that the server has just closed."""
 
 Dial = Callable[[ssl.SSLContext | None, float], Awaitable[Connection]]
 
 
 class Pool:
-    """Lends connections, at most *limit* at a time; who comes first is served first.
+    """Lends connections, at most *limit* at a time, in the order of the requests.
 
     The connection used last is lent first, so that the others grow old and are closed.
     """
 
-    def __init__(self, dial: Dial, limit: int, peer: failures.Peer) -> None:
+    def __init__(self, dial: Dial, limit: int) -> None:
         self._dial = dial
         self._limit = limit
-        self._peer = peer
         self._free = limit
-        """How many more can be lent; none as long as anybody waits."""
+        """How many more can be lent; zero while requests wait."""
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._lent: set[Connection] = set()
         self._idle: list[Connection] = []
@@ -35,12 +34,12 @@ class Pool:
         self._is_closed = False
 
     async def acquire(self, context: ssl.SSLContext | None, deadline: float) -> Connection:
-        """Return a connection that was made with this context and that nobody uses.
+        """Return an unused connection that was made with this context.
 
         Raises:
-            NoConnectionFree: others used all of them for half of the time that is left until
-                *deadline*, a time of the event loop.
-            ConnectFailed: there was none, and none could be made until then.
+            PoolExhausted: all were in use for half of the time that is left until *deadline*,
+                a time of the event loop.
+            ConnectError: no connection could be made until then.
         """
         if self._free:
             self._free -= 1
@@ -61,9 +60,9 @@ class Pool:
         return connection
 
     def release(self, connection: Connection) -> None:
-        """Take a connection back; one that is in the middle of something is closed.
+        """Take a connection back; one in the middle of an exchange is aborted.
 
-        To give it back twice is harmless.
+        To release it twice is harmless.
         """
         if connection not in self._lent:
             return
@@ -79,7 +78,7 @@ class Pool:
             self._timer = loop.call_later(IDLE_SECONDS, self._close_idle)
 
     def close(self) -> None:
-        """Give up every connection, whatever it is used for."""
+        """End every connection, in use or not."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -92,7 +91,8 @@ class Pool:
     async def _wait(self, deadline: float) -> None:
         """Wait half of the time that is left; the other half is for the request itself.
 
-        Otherwise many would be sent with no time left, and nobody knew whether they took effect.
+        Otherwise many requests would be sent with no time left for the response, and it would
+        be unknown whether they took effect.
         """
         loop = asyncio.get_running_loop()
         seconds = (deadline - loop.time()) / 2
@@ -103,14 +103,14 @@ class Pool:
                 await waiter
             return
         except BaseException as error:
-            if not waiter.cancelled():  # the turn came in the very moment
+            if not waiter.cancelled():  # it was given a connection in the same moment
                 self._make_room()
             if not isinstance(error, TimeoutError):
                 raise
-        raise failures.none_free(self._limit, len(self._lent), seconds, self._peer)
+        raise PoolExhausted(self._limit, len(self._lent), seconds)
 
     def _make_room(self) -> None:
-        """Let the first who still waits have what somebody no longer needs."""
+        """Wake the first request that still waits, or count one more as free."""
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
@@ -120,7 +120,7 @@ class Pool:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise RuntimeError("the transport was closed before the request was sent")
+            raise RuntimeError("the connections were closed before the request was sent")
 
     def _take(self, context: ssl.SSLContext | None) -> Connection | None:
         while self._idle:

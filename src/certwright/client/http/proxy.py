@@ -1,4 +1,4 @@
-"""Which proxy the environment asks for, by the rules kubectl follows.
+"""The proxy that the environment asks for, by the rules of Go's HTTP client.
 
 ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` in either case. Loopback addresses are never
 proxied. ``NO_PROXY`` lists host names (subdomains included), addresses and networks, each

@@ -1,92 +1,58 @@
-"""TLS contexts: whom to trust and how to identify, rebuilt when the material changes."""
+"""TLS: contexts from PEM bytes, and the layer between a socket and HTTP."""
 
-import logging
 import os
 import ssl
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
-from certwright.client.config.config import Config
-from certwright.client.config.credentials import Login
-from certwright.client.config.stored import WatchedFile
-from certwright.client.errors import CredentialError
-from certwright.clock import Clock
+from certwright.client.http.errors import InvalidMaterial
 
-_log = logging.getLogger("certwright.client")
+_RECORD = 16 * 1024
+"""What TLS carries at a time, and what OpenSSL is given: its buffers never shrink."""
 
 
-class TlsContexts:
-    """Gives the context for a login.
+def client_context(authorities: bytes | None) -> ssl.SSLContext:
+    """Return a context that trusts PEM authorities, the system's if empty; None verifies nothing.
 
-    Authorities are looked at like logins, at most once a second; connections made with an older
-    context live on until they are idle. Material that does not fit together, such as a new
-    certificate whose key is not there yet, is reported once and the last good context stays.
+    Raises:
+        InvalidMaterial: the authorities are not PEM.
     """
-
-    def __init__(self, config: Config, clock: Clock) -> None:
-        self._config = config
-        self._ca = WatchedFile(config.ca, clock)
-        self._tried: tuple[bytes, bytes, bytes] | None = None
-        self._context: ssl.SSLContext | None = None
-
-    def context(self, login: Login) -> ssl.SSLContext:
-        """Return the context to connect with."""
-        wanted = (self._ca.read(), login.certificate, login.key)
-        if self._context is not None and wanted == self._tried:
-            return self._context
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_alpn_protocols(["http/1.1"])
+    context.options |= ssl.OP_NO_RENEGOTIATION  # only attackers would use it
+    if authorities is None:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif authorities:
+        # Any listed authority is an anchor, root or not, as for TLS clients in Go.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         try:
-            self._context = self._build(*wanted)
-        except CredentialError as error:
-            if self._context is None:
-                raise
-            _log.warning("changed TLS material cannot be used, keeping the old: %s", error)
-        self._tried = wanted
-        return self._context
-
-    def _build(self, ca: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
-        config = self._config
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.set_alpn_protocols(["http/1.1"])
-        context.options |= ssl.OP_NO_RENEGOTIATION  # nobody we talk to does, attackers might
-        if config.insecure_skip_tls_verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        elif ca:
-            _trust(context, ca, config.ca.path or config.source)
-        else:
-            context.load_default_certs()
-        if certificate:
-            _identify(context, certificate, key, config.user.certificate.path or config.source)
-        return context
+            context.load_verify_locations(cadata=authorities.decode("ascii"))
+        except (ssl.SSLError, UnicodeDecodeError) as error:
+            raise InvalidMaterial("not PEM") from error
+    else:
+        context.load_default_certs()
+    return context
 
 
-def _trust(context: ssl.SSLContext, ca: bytes, where: str) -> None:
-    # Any listed authority is an anchor, root or not, as for every Kubernetes client in Go.
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    try:
-        context.load_verify_locations(cadata=ca.decode("ascii"))
-    except (ssl.SSLError, UnicodeDecodeError) as error:
-        raise CredentialError(
-            f"{where}: the certificate authority is not PEM; put the cluster's CA certificate there"
-        ) from error
+def identify(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Let a context present a client certificate.
 
-
-def _identify(context: ssl.SSLContext, certificate: bytes, key: bytes, where: str) -> None:
+    Raises:
+        InvalidMaterial: certificate and key are not PEM, encrypted, or do not belong together.
+    """
     try:
         with _as_file(certificate.rstrip() + b"\n" + key) as path:
             # An encrypted key must fail, not ask for a password on the terminal.
             context.load_cert_chain(path, password=lambda: "")
     except ssl.SSLError as error:
-        raise CredentialError(
-            f"{where}: client certificate and key cannot be used ({error.reason or 'not PEM'}); "
-            "they must be PEM, unencrypted and belong together"
-        ) from error
+        raise InvalidMaterial(error.reason or "not PEM") from error
 
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[str]:
-    """Offer bytes under a path, because OpenSSL's Python API reads keys from nothing else."""
+    """Give bytes a path, because Python's ssl module loads keys only from files."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("certwright")  # never touches a disk
         try:
@@ -100,3 +66,88 @@ def _as_file(content: bytes) -> Iterator[str]:
             file.write(content)
             file.flush()
             yield file.name
+
+
+class TlsPipe:
+    """The client's side of a TLS connection; ciphertext leaves through *write*.
+
+    It has no buffers of its own. The event loops' TLS keeps more than half a MiB per
+    connection and passes every byte through more layers; here a record comes in and goes
+    out at once. Methods raise ``ssl.SSLError``.
+    """
+
+    __slots__ = ("_incoming", "_outgoing", "_tls", "_write", "is_closed", "is_ready")
+
+    def __init__(
+        self, context: ssl.SSLContext, server_name: str, write: Callable[[bytes], None]
+    ) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=server_name)
+        self._write = write
+        self.is_ready = False
+        """Whether the handshake is complete."""
+        self.is_closed = False
+        """Whether the server sent close_notify."""
+
+    def handshake(self) -> None:
+        """Continue the handshake as far as the received bytes allow."""
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        else:
+            self.is_ready = True
+        finally:
+            self._flush()  # also after a failure: the alert says why
+
+    def send(self, data: bytes) -> None:
+        """Send plaintext."""
+        if len(data) <= _RECORD:
+            self._tls.write(data)
+            self._write(self._outgoing.read())
+            return
+        view = memoryview(data)
+        while view:
+            view = view[self._tls.write(view[:_RECORD]) :]
+            self._write(self._outgoing.read())
+
+    def receive(self, data: bytes) -> bytes:
+        """Take ciphertext; return the plaintext that it completes."""
+        parts: list[bytes] = []
+        if len(data) <= _RECORD:
+            self._take(data, parts)
+        else:
+            view = memoryview(data)
+            for start in range(0, len(view), _RECORD):
+                self._take(view[start : start + _RECORD], parts)
+        if self._outgoing.pending:
+            self._flush()  # a key update, for instance, has to be acknowledged
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def close(self) -> None:
+        """Send close_notify, without waiting for the server's."""
+        with suppress(ssl.SSLError):  # because the server's is still to come
+            self._tls.unwrap()
+        self._flush()
+
+    def _take(self, data: bytes | memoryview, parts: list[bytes]) -> None:
+        incoming, tls = self._incoming, self._tls
+        incoming.write(data)
+        if not self.is_ready:
+            self.handshake()
+            if not self.is_ready:
+                return
+        try:
+            while incoming.pending or tls.pending():
+                part = tls.read(_RECORD)
+                if not part:
+                    self.is_closed = True
+                    return
+                parts.append(part)
+        except ssl.SSLWantReadError:
+            pass  # the rest of the record is to come
+
+    def _flush(self) -> None:
+        if self._outgoing.pending:
+            self._write(self._outgoing.read())

@@ -6,7 +6,8 @@ import socket
 
 import pytest
 
-from certwright.client.http.addresses import STAGGER, NoAnswer, first_to_answer, in_turns, resolve
+from certwright.client.http.dialer import STAGGER, connect_first, in_turns, resolve
+from certwright.client.http.errors import Unreachable
 
 SIX, FOUR, OTHER = "2001:db8::1", "192.0.2.1", "192.0.2.2"
 
@@ -62,7 +63,7 @@ def test_families_take_turns(found, tried):
 
 async def test_a_black_hole_costs_a_quarter_of_a_second(network, virtual_loop):
     network.reaches(FOUR, 0.01)
-    address, connection = await first_to_answer([SIX, FOUR], network.connect, 10)
+    address, connection = await connect_first([SIX, FOUR], network.connect, 10)
     assert address == FOUR
     assert connection is network.lines[FOUR].connection
     assert network.tried == [(SIX, 0), (FOUR, STAGGER)]
@@ -74,7 +75,7 @@ async def test_a_failure_starts_the_next_at_once(network, virtual_loop):
     network.refuses(SIX, 0.1)
     network.refuses(FOUR)
     network.reaches(OTHER, 0)
-    address, _ = await first_to_answer([SIX, FOUR, OTHER], network.connect, 10)
+    address, _ = await connect_first([SIX, FOUR, OTHER], network.connect, 10)
     assert address == OTHER
     assert network.tried == [(SIX, 0), (FOUR, 0.1), (OTHER, 0.1)]
 
@@ -82,7 +83,7 @@ async def test_a_failure_starts_the_next_at_once(network, virtual_loop):
 async def test_a_slow_address_can_still_win(network, virtual_loop):
     network.reaches(SIX, STAGGER + 0.1)
     network.reaches(FOUR, 5)
-    address, _ = await first_to_answer([SIX, FOUR], network.connect, 10)
+    address, _ = await connect_first([SIX, FOUR], network.connect, 10)
     assert address == SIX
     assert virtual_loop.time() == pytest.approx(STAGGER + 0.1)
     assert list(network.lines) == [SIX]
@@ -90,7 +91,7 @@ async def test_a_slow_address_can_still_win(network, virtual_loop):
 
 async def test_whoever_answers_at_once_is_alone(network):
     network.reaches(SIX, 0)
-    await first_to_answer([SIX, FOUR], network.connect, 10)
+    await connect_first([SIX, FOUR], network.connect, 10)
     assert network.tried == [(SIX, 0)]
 
 
@@ -102,14 +103,14 @@ async def test_a_single_address_needs_no_task(network):
         return await network.connect(address)
 
     network.reaches(SIX, 1)
-    await first_to_answer([SIX], connect, 10)
+    await connect_first([SIX], connect, 10)
     assert seen == [asyncio.current_task()]
 
 
 async def test_of_two_that_answer_together_one_is_closed(network):
     network.reaches(SIX, STAGGER + 1)
     network.reaches(FOUR, 1)
-    address, connection = await first_to_answer([SIX, FOUR], network.connect, 10)
+    address, connection = await connect_first([SIX, FOUR], network.connect, 10)
     assert connection is network.lines[address].connection
     other = {SIX: FOUR, FOUR: SIX}[address]
     assert (network.lines[address].end, network.lines[other].end) == ("", "aborted")
@@ -117,8 +118,8 @@ async def test_of_two_that_answer_together_one_is_closed(network):
 
 async def test_every_address_has_its_share_of_little_time(network, virtual_loop):
     addresses = [SIX, FOUR, OTHER]
-    with pytest.raises(NoAnswer) as caught:
-        await first_to_answer(addresses, network.connect, 0.3)
+    with pytest.raises(Unreachable) as caught:
+        await connect_first(addresses, network.connect, 0.3)
     assert network.tried == [(SIX, 0), (FOUR, pytest.approx(0.1)), (OTHER, pytest.approx(0.2))]
     assert virtual_loop.time() == pytest.approx(0.3)
     assert [type(caught.value.reasons[address]) for address in addresses] == [TimeoutError] * 3
@@ -128,8 +129,8 @@ async def test_every_address_has_its_share_of_little_time(network, virtual_loop)
 @pytest.mark.parametrize("addresses", [[SIX], [SIX, FOUR]])
 async def test_each_failure_has_its_reason(network, virtual_loop, addresses):
     network.refuses(addresses[-1], 1)
-    with pytest.raises(NoAnswer) as caught:
-        await first_to_answer(addresses, network.connect, 10)
+    with pytest.raises(Unreachable) as caught:
+        await connect_first(addresses, network.connect, 10)
     reasons = caught.value.reasons
     assert list(reasons) == addresses
     assert isinstance(reasons[addresses[-1]], ConnectionRefusedError)
@@ -139,8 +140,8 @@ async def test_each_failure_has_its_reason(network, virtual_loop, addresses):
 
 @pytest.mark.parametrize("addresses", [[SIX], [SIX, FOUR]])
 async def test_no_time_at_all(network, virtual_loop, addresses):
-    with pytest.raises(NoAnswer) as caught:
-        await first_to_answer(addresses, network.connect, virtual_loop.time())
+    with pytest.raises(Unreachable) as caught:
+        await connect_first(addresses, network.connect, virtual_loop.time())
     assert list(caught.value.reasons) == addresses
 
 
@@ -148,7 +149,7 @@ async def test_no_time_at_all(network, virtual_loop, addresses):
 @pytest.mark.parametrize("addresses", [[SIX], [SIX, FOUR]])
 async def test_whoever_gives_up_leaves_nothing_behind(network, after, addresses):
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(first_to_answer(addresses, network.connect, 10))
+        task = group.create_task(connect_first(addresses, network.connect, 10))
         await asyncio.sleep(after)
         task.cancel()
     assert task.cancelled()
@@ -163,7 +164,7 @@ async def test_whoever_gives_up_in_the_moment_of_success_does_not_either(network
 
     network.reaches(SIX, 1)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(first_to_answer([SIX, FOUR], connect, 10))
+        task = group.create_task(connect_first([SIX, FOUR], connect, 10))
     assert task.cancelled()
     assert network.lines[SIX].end == "aborted"
 
@@ -177,7 +178,7 @@ async def test_a_defect_closes_what_was_opened(network):
 
     network.reaches(SIX, 1)
     with pytest.raises(ExceptionGroup):
-        await first_to_answer([SIX, FOUR], connect, 10)
+        await connect_first([SIX, FOUR], connect, 10)
     assert network.lines[SIX].end == "aborted"
     assert tasks() == 1
 

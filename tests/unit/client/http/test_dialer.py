@@ -9,11 +9,10 @@ from datetime import timedelta
 import pytest
 
 from certwright.client import Config, ConnectFailed, TlsFailed
-from certwright.client.config.credentials import Login
+from certwright.client.failures import Peer, explain
 from certwright.client.http.dialer import Dialer
-from certwright.client.http.failures import Peer
-from certwright.client.http.tls import TlsContexts
-from certwright.clock import SYSTEM
+from certwright.client.http.errors import ConnectError
+from certwright.client.http.tls import client_context
 
 SIX, FOUR, OTHER = "2001:db8::1", "192.0.2.1", "192.0.2.2"
 NEVER = math.inf
@@ -54,13 +53,31 @@ def internet(virtual_loop, new_line, monkeypatch):
     return Internet(virtual_loop, new_line, monkeypatch)
 
 
+class ExplainingDialer:
+    """A dialer whose failures are put into the words that users read."""
+
+    def __init__(self, config, seconds):
+        self._peer = Peer.of(config, timedelta(seconds=60))
+        self._dialer = Dialer(
+            config.server,
+            proxy=config.proxy_url,
+            server_name=config.tls_server_name,
+            timeout=timedelta(seconds=seconds),
+        )
+
+    async def dial(self, context, deadline):
+        try:
+            return await self._dialer.dial(context, deadline)
+        except ConnectError as error:
+            raise explain(error, self._peer) from None
+
+
 def dialer_of(server="http://api", *, seconds=10.0, **options):
-    config = Config(server, source="context 'dev'", **options)
-    return Dialer(config, timedelta(seconds=seconds), Peer.of(config, timedelta(seconds=60)))
+    return ExplainingDialer(Config(server, source="context 'dev'", **options), seconds)
 
 
 def tls():
-    return TlsContexts(Config("https://api"), SYSTEM).context(Login())
+    return client_context(b"")
 
 
 async def test_a_family_that_leads_nowhere_costs_no_more_than_a_moment(internet, virtual_loop):
@@ -146,5 +163,5 @@ async def test_a_name_without_an_address(internet):
 async def test_a_name_that_no_certificate_holds(internet, name):
     internet.addresses = [FOUR]
     dialer = dialer_of("https://api", tls_server_name=name)
-    with pytest.raises(TlsFailed, match=f"'{name}' is no host name; correct the server or tls"):
+    with pytest.raises(TlsFailed, match=f"'{name}' is not a host name; correct the server or tls"):
         await dialer.dial(tls(), NEVER)

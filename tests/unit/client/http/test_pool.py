@@ -8,8 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.client import Config, ConnectFailed, NoConnectionFree
-from certwright.client.http.failures import Peer
+from certwright.client import Config
+from certwright.client.failures import Peer, explain
+from certwright.client.http.errors import ConnectError, PoolExhausted
 from certwright.client.http.pool import IDLE_SECONDS, Pool
 from certwright.testkit.time.virtual import VirtualLoop
 
@@ -49,7 +50,7 @@ def lines(virtual_loop, new_line):
 
 @pytest.fixture
 def pool(lines):
-    return Pool(lines.dial, 2, PEER)
+    return Pool(lines.dial, 2)
 
 
 async def test_the_connection_used_last_is_used_next(pool, lines):
@@ -103,10 +104,10 @@ async def test_waiting_takes_half_of_the_time_of_the_request(pool, lines, virtua
         group.create_task(pool.acquire(None, NEVER))
         await asyncio.sleep(1)
         started = virtual_loop.time()
-        with pytest.raises(NoConnectionFree) as caught:
+        with pytest.raises(PoolExhausted) as caught:
             await pool.acquire(None, started + 60)
         assert virtual_loop.time() - started == 30
-    assert str(caught.value) == (
+    assert str(explain(caught.value, PEER)) == (
         "https://api: all 2 connections for requests were busy for 30 s (1 in use, 1 being made); "
         "nothing was sent: raise Limits.connections of the transport, or lower max_in_flight of "
         "the client"
@@ -120,14 +121,14 @@ async def test_who_waited_in_vain_takes_nothing(pool, virtual_loop):
     async with asyncio.TaskGroup() as group:
         first = group.create_task(_caught(pool.acquire(None, 20)))
         second = group.create_task(pool.acquire(None, 30))
-    assert isinstance(first.result(), NoConnectionFree)
+    assert isinstance(first.result(), PoolExhausted)
     assert (second.result(), virtual_loop.time()) == (one, 10)
 
 
 async def _caught(acquiring):
     try:
         return await acquiring
-    except ConnectFailed as error:
+    except ConnectError as error:
         return error
 
 
@@ -136,14 +137,14 @@ def test_no_place_is_lost_whatever_happens(new_line, seed):
     """Many come, wait, are cancelled, give up, cannot connect: in any order, and all at once."""
     picks = random.Random(seed)  # noqa: S311 - chance that repeats is the point
     lines = Lines(new_line)
-    pool = Pool(lines.dial, 3, PEER)
+    pool = Pool(lines.dial, 3)
     used = most = 0
 
     async def use():
         nonlocal used, most
         await asyncio.sleep(picks.randrange(4))
         connection = await _caught(pool.acquire(None, loop.time() + picks.choice((2, 4, 8))))
-        if isinstance(connection, ConnectFailed):
+        if isinstance(connection, ConnectError):
             return
         used += 1
         most = max(most, used)
@@ -157,7 +158,7 @@ def test_no_place_is_lost_whatever_happens(new_line, seed):
         for task in picks.sample(tasks, 10):
             await asyncio.sleep(picks.randrange(2))
             lines.seconds = picks.randrange(2)
-            lines.failure = picks.choice((None, ConnectFailed("no")))
+            lines.failure = picks.choice((None, ConnectError("no")))
             task.cancel()
 
     async def run():
@@ -168,7 +169,7 @@ def test_no_place_is_lost_whatever_happens(new_line, seed):
         lines.failure, lines.seconds = None, 0
         for _ in range(3):
             await pool.acquire(None, loop.time())
-        with pytest.raises(NoConnectionFree):
+        with pytest.raises(PoolExhausted):
             await pool.acquire(None, loop.time() + 1)
 
     loop = VirtualLoop(seed, shuffle=True)
@@ -187,9 +188,9 @@ async def test_waiting_leaves_less_time_to_connect(pool, lines, virtual_loop):
 
 
 async def test_a_failed_or_cancelled_attempt_takes_no_place(pool, lines):
-    lines.failure = ConnectFailed("no")
+    lines.failure = ConnectError("no")
     for _ in range(3):
-        with pytest.raises(ConnectFailed):
+        with pytest.raises(ConnectError):
             await pool.acquire(None, NEVER)
     lines.failure, lines.seconds = None, 10
     for _ in range(3):
@@ -202,7 +203,7 @@ async def test_a_failed_or_cancelled_attempt_takes_no_place(pool, lines):
 
 async def test_an_unfinished_exchange_ends_its_connection(pool, lines):
     connection = await pool.acquire(None, NEVER)
-    connection.ask(b"", b"")
+    connection.request(b"", b"")
     pool.release(connection)
     assert lines.ends == ["aborted"]
     for _ in range(2):
@@ -211,7 +212,7 @@ async def test_an_unfinished_exchange_ends_its_connection(pool, lines):
 
 async def test_a_connection_closed_by_the_server_is_not_lent(pool, lines):
     connection = await pool.acquire(None, NEVER)
-    connection.ask(b"", b"")
+    connection.request(b"", b"")
     connection.data_received(OK)
     pool.release(connection)
     connection.eof_received()
@@ -256,7 +257,7 @@ async def test_giving_back_twice_is_harmless(pool, lines, virtual_loop):
     pool.release(connection)
     assert await pool.acquire(None, NEVER) is connection
     await pool.acquire(None, NEVER)
-    with pytest.raises(NoConnectionFree):
+    with pytest.raises(PoolExhausted):
         await pool.acquire(None, virtual_loop.time() + 1)
     assert lines.ends == ["", ""]
 

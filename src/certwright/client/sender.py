@@ -1,18 +1,17 @@
-"""The way every call takes: bounded concurrency, retries, observers, warnings.
+"""The way of every request: bounded concurrency, retries, observers, warnings.
 
-`Calls` sits between the verbs of the client and the transport. It knows nothing of objects
-and kinds; it returns successful answers and raises everything else.
+`Sender` stands between the verbs of the client and the transport. It knows neither objects nor
+kinds; it returns successful responses and raises everything else.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Protocol
 
-from certwright.client import responses as answers
-from certwright.client import retry
+from certwright.client import responses, retry
 from certwright.client.errors import TransportError
-from certwright.client.observe import Observer
 from certwright.client.transport import Request, Response, Stream, Transport
 from certwright.clock import Clock
 from certwright.kube.kinds import Lease
@@ -22,19 +21,33 @@ _log = logging.getLogger("certwright.client")
 _ERROR_BODY_LIMIT = 2**20
 _FREE: AbstractAsyncContextManager[None] = nullcontext()
 _REMEMBERED_WARNINGS = 1000
-"""Servers can invent warnings for ever; beyond this many the client stops repeating them."""
+"""A server can invent warnings without end; further ones are dropped."""
 
 
 def log_warning(text: str) -> None:
-    """Pass a server's warning on to the log: what clients do unless told otherwise."""
+    """Log a server's warning, as clients do by default."""
     _log.warning("the API server warns: %s", text)
 
 
-class Calls:
+class Observer(Protocol):
+    """Sees every attempt to reach the server, retries included.
+
+    Called on the event loop between two awaits: count and return, never block or raise.
+    """
+
+    def on_request(self, request: Request, outcome: int | TransportError, seconds: float) -> None:
+        """Note one attempt: the HTTP status of the response, or why there was none.
+
+        *seconds* is the time to the complete response, for a watch to its first byte.
+        """
+        ...
+
+
+class Sender:
     """Sends requests through a transport, at most *max_in_flight* at a time.
 
-    Leases wait for nobody: whoever renews one too late has to stop working, and what holds
-    the slots may be the very work.
+    Leases need no slot: a leader that renews too late has to stop working, and its own work
+    may hold all slots.
     """
 
     def __init__(
@@ -56,11 +69,11 @@ class Calls:
         self._warned: set[str] = set()
 
     async def send(self, request: Request) -> Response:
-        """Return the answer of a request that succeeded, sooner or later.
+        """Return the response of a request that succeeded, repeated if need be.
 
         Raises:
-            ApiError: the server refused, and repeating was unsafe or did not help.
-            TransportError: there was no usable answer, likewise.
+            ApiError: the server refused, and repeating is unsafe or did not help.
+            TransportError: there was no usable response, likewise.
         """
         attempt = 1
         while True:
@@ -70,13 +83,15 @@ class Calls:
             jitter = retry.spread(request, attempt, self._clock.monotonic())
             wait = retry.next_wait(request, outcome, attempt, jitter=jitter, policy=self._policy)
             if wait is None:
-                raise outcome if isinstance(outcome, TransportError) else answers.to_error(outcome)
+                if isinstance(outcome, Response):
+                    raise responses.to_error(outcome)
+                raise outcome
             await asyncio.sleep(wait.total_seconds())
             attempt += 1
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Stream]:
-        """Open an answer that goes on; never retried, whoever reads it knows what it has seen.
+        """Open a watch; never retried, since only its reader knows where to continue.
 
         Streams do not count against the bound on requests in flight.
         """
@@ -87,14 +102,14 @@ class Calls:
                 started = None
                 self._warn(stream)
                 if stream.status != 200:
-                    raise answers.to_error(await _whole(stream))
+                    raise responses.to_error(await _read_all(stream))
                 yield stream
         except TransportError as error:
             self._observe(request, error, started)
             raise
 
     async def _attempt(self, request: Request) -> Response | TransportError:
-        """Send once. The slot is not held while waiting to send again."""
+        """Send once. The slot is free again before the wait for the next attempt."""
         async with _FREE if request.resource == Lease else self._slots:
             started = self._clock.monotonic()
             try:
@@ -109,22 +124,22 @@ class Calls:
     def _observe(
         self, request: Request, outcome: int | TransportError, started: float | None
     ) -> None:
-        """Tell the observers, unless the attempt was told already (*started* is None)."""
+        """Call the observers, unless this attempt was observed already (*started* is None)."""
         if self._observers and started is not None:
             seconds = self._clock.monotonic() - started
             for observer in self._observers:
                 observer.on_request(request, outcome, seconds)
 
-    def _warn(self, answer: Response | Stream) -> None:
-        if "warning" not in answer.headers:
+    def _warn(self, response: Response | Stream) -> None:
+        if "warning" not in response.headers:
             return
-        for text in answers.warnings(answer.headers):
+        for text in responses.warnings(response.headers):
             if text not in self._warned and len(self._warned) < _REMEMBERED_WARNINGS:
                 self._warned.add(text)
                 self._on_warning(text)
 
 
-async def _whole(stream: Stream) -> Response:
+async def _read_all(stream: Stream) -> Response:
     """Read the refusal of a watch, which is short unless the server is broken."""
     body = bytearray()
     async for chunk in stream.chunks():

@@ -1,4 +1,4 @@
-"""Answers however they are cut, and everything that is none."""
+"""Responses however they are cut, and everything that is not a response."""
 
 from itertools import pairwise
 
@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.client.http.parser import HEAD_LIMIT, AnswerParser, Cut, Garbage
+from certwright.client.http.errors import ProtocolError, Truncated
+from certwright.client.http.message import HEAD_LIMIT, ResponseParser
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: now\r\n"
 
-ANSWERS = {
+RESPONSES = {
     # what arrives: status, body, may the connection be used again
     HEAD + b"Content-Length: 2\r\n\r\n{}": (200, b"{}", True),
     HEAD + b"Content-Length: 0\r\n\r\n": (200, b"", True),
@@ -35,7 +36,7 @@ ANSWERS = {
 
 
 def read(pieces):
-    parser = AnswerParser()
+    parser = ResponseParser()
     body = b"".join(parser.feed(piece) for piece in pieces)
     parser.finish()
     return parser, body
@@ -46,23 +47,25 @@ def outcome(parser, body):
     return parser.status, body, reusable
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_whole(answer):
-    assert outcome(*read([answer])) == ANSWERS[answer]
+@pytest.mark.parametrize("response", RESPONSES)
+def test_whole(response):
+    assert outcome(*read([response])) == RESPONSES[response]
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_byte_by_byte(answer):
-    assert outcome(*read([answer[n : n + 1] for n in range(len(answer))])) == ANSWERS[answer]
+@pytest.mark.parametrize("response", RESPONSES)
+def test_byte_by_byte(response):
+    assert (
+        outcome(*read([response[n : n + 1] for n in range(len(response))])) == RESPONSES[response]
+    )
 
 
-@given(st.sampled_from(sorted(ANSWERS)), st.lists(st.integers(0, 200)))
-def test_it_does_not_matter_how_an_answer_is_cut(answer, cuts):
-    ends = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
-    pieces = [answer[start:end] for start, end in pairwise(ends)]
+@given(st.sampled_from(sorted(RESPONSES)), st.lists(st.integers(0, 200)))
+def test_it_does_not_matter_how_a_response_is_cut(response, cuts):
+    ends = [0, *sorted(min(cut, len(response)) for cut in cuts), len(response)]
+    pieces = [response[start:end] for start, end in pairwise(ends)]
     parser, body = read(pieces)
-    assert outcome(parser, body) == ANSWERS[answer]
-    assert parser.headers == read([answer])[0].headers
+    assert outcome(parser, body) == RESPONSES[response]
+    assert parser.headers == read([response])[0].headers
 
 
 def test_headers_have_lower_case_names_and_repeated_ones_are_joined():
@@ -73,13 +76,13 @@ def test_headers_have_lower_case_names_and_repeated_ones_are_joined():
 
 
 def test_headers_are_text_whatever_was_sent():
-    parser = AnswerParser()
+    parser = ResponseParser()
     parser.feed(b"HTTP/1.1 302 \xfe\r\nLocation: http://\xc3\xa4\xff\r\n\r\n")
     assert parser.headers["location"].encode() == "http://\xe4\ufffd".encode()
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         HEAD + b"Content-Length: 2\r\n\r\n{}x",
         HEAD + b"Content-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n",
@@ -87,18 +90,18 @@ def test_headers_are_text_whatever_was_sent():
         b"HTTP/1.1 204 x\r\n\r\nbody",
     ],
 )
-def test_what_follows_an_answer_spoils_the_connection(answer):
-    for pieces in ([answer], [answer[n : n + 1] for n in range(len(answer))]):
+def test_what_follows_a_response_spoils_the_connection(response):
+    for pieces in ([response], [response[n : n + 1] for n in range(len(response))]):
         parser, _ = read(pieces)
         assert parser.is_complete
         assert parser.has_excess
 
 
 def test_a_tunnel_has_no_body():
-    parser = AnswerParser(tunnel=True)
+    parser = ResponseParser(tunnel=True)
     assert parser.feed(b"HTTP/1.0 200 Connection established\r\n\r\n") == b""
     assert parser.is_complete
-    refused = AnswerParser(tunnel=True)
+    refused = ResponseParser(tunnel=True)
     assert refused.feed(b"HTTP/1.1 407 no\r\nContent-Length: 4\r\n\r\nno") == b"no"
     assert not refused.is_complete
 
@@ -153,7 +156,7 @@ def test_a_tunnel_has_no_body():
 )
 def test_garbage(garbage):
     for pieces in ([garbage], [garbage[n : n + 1] for n in range(len(garbage))]):
-        with pytest.raises(Garbage):
+        with pytest.raises(ProtocolError):
             read(pieces)
 
 
@@ -172,48 +175,48 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
     ],
 )
 def test_what_surrounds_a_body_is_bounded(start, again):
-    parser = AnswerParser()
+    parser = ResponseParser()
     parser.feed(start)
 
     def flood():
         for _ in range(2 * HEAD_LIMIT // len(again)):
             parser.feed(again)
 
-    with pytest.raises(Garbage):
+    with pytest.raises(ProtocolError):
         flood()
 
 
 def test_headers_that_arrive_at_once_are_bounded_too():
-    with pytest.raises(Garbage, match="exceed 65536 bytes"):
-        AnswerParser().feed(HEAD + b"A: " + b"a" * HEAD_LIMIT + b"\r\n\r\n")
-    AnswerParser().feed(HEAD + b"A: " + b"a" * (HEAD_LIMIT - 100) + b"\r\n\r\n")
+    with pytest.raises(ProtocolError, match="exceed 65536 bytes"):
+        ResponseParser().feed(HEAD + b"A: " + b"a" * HEAD_LIMIT + b"\r\n\r\n")
+    ResponseParser().feed(HEAD + b"A: " + b"a" * (HEAD_LIMIT - 100) + b"\r\n\r\n")
 
 
 @pytest.mark.parametrize(
     ("part", "where"),
     [
-        (b"", "instead of an answer"),
-        (b"HTTP/1.1 20", "instead of an answer"),
-        (HEAD, "instead of an answer"),
-        (b"HTTP/1.1 100 Continue\r\n\r\n", "instead of an answer"),
+        (b"", "before a response"),
+        (b"HTTP/1.1 20", "before a response"),
+        (HEAD, "before a response"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "before a response"),
         (HEAD + b"Content-Length: 2\r\n\r\n{", "in the middle"),
         (CHUNKED + b"2", "in the middle"),
         (CHUNKED + b"2\r\n{}\r\n", "in the middle"),
         (CHUNKED + b"2\r\n{}\r\n0\r\n", "in the middle"),
     ],
 )
-def test_an_answer_that_ends_before_its_end(part, where):
-    with pytest.raises(Cut, match=where):
+def test_a_response_that_ends_before_its_end(part, where):
+    with pytest.raises(Truncated, match=where):
         read([part])
 
 
 @given(
-    st.lists(st.one_of(st.binary(), st.sampled_from([*sorted(ANSWERS), HEAD, CHUNKED, b"\r\n"])))
+    st.lists(st.one_of(st.binary(), st.sampled_from([*sorted(RESPONSES), HEAD, CHUNKED, b"\r\n"])))
 )
-def test_whatever_arrives_is_an_answer_or_refused(pieces):
+def test_whatever_arrives_is_a_response_or_refused(pieces):
     try:
         parser, body = read(pieces)
-    except (Garbage, Cut):
+    except (ProtocolError, Truncated):
         return
     assert parser.is_complete
     assert 200 <= parser.status < 600

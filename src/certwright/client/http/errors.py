@@ -1,0 +1,106 @@
+"""Failures of HTTP/1.1 and TLS, as exceptions that carry facts and no advice.
+
+::
+
+    HttpError
+    ├── ConnectError            no connection: nothing was sent
+    │   ├── UnknownHost         the name has no address
+    │   ├── Unreachable         no address accepts a connection
+    │   ├── ConnectTimeout      an address accepted, then tunnel or TLS took too long
+    │   ├── HandshakeFailed     TLS: one side rejects the other, or does not speak it
+    │   ├── InvalidServerName   TLS: the name to verify is not a host name
+    │   ├── ProxyFailed         the proxy does not speak HTTP, or refuses the tunnel
+    │   └── PoolExhausted       all connections were in use
+    ├── ProtocolError           the response violates HTTP/1.1
+    ├── Truncated               the connection ended before the response did
+    ├── ResponseTimeout         the response was not complete in time
+    └── ResponseTooLarge        the body exceeds the limit
+
+    InvalidMaterial             a certificate or key that OpenSSL cannot use
+
+After a request was sent, ``OSError`` (``ssl.SSLError`` included) is raised as it is.
+"""
+
+from collections.abc import Mapping
+
+
+class HttpError(Exception):
+    """A request failed."""
+
+
+class ConnectError(HttpError):
+    """There is no connection; nothing was sent."""
+
+
+class UnknownHost(ConnectError):
+    """The host name cannot be resolved, or not in time."""
+
+    def __init__(self, *, timed_out: bool) -> None:
+        super().__init__("the host name cannot be resolved")
+        self.timed_out = timed_out
+
+
+class Unreachable(ConnectError):
+    """No address of the host accepts a connection; holds the reason of each."""
+
+    def __init__(self, reasons: Mapping[str, OSError]) -> None:
+        super().__init__(reasons)
+        self.reasons = reasons
+
+
+class ConnectTimeout(ConnectError):
+    """An address accepted the connection, but tunnel and TLS were not ready in time."""
+
+
+class HandshakeFailed(ConnectError):
+    """The TLS handshake failed; *cause* is what ended it."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__("the TLS handshake failed")
+        self.cause = cause
+
+
+class InvalidServerName(ConnectError):
+    """The name to look for in the server's certificate is not a host name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is not a host name")
+        self.name = name
+
+
+class ProxyFailed(ConnectError):
+    """The proxy opened no tunnel; *status* is its response, None if that was not HTTP."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__("the proxy opens no tunnel")
+        self.status = status
+
+
+class PoolExhausted(ConnectError):
+    """All connections of a pool were in use for as long as a request can wait."""
+
+    def __init__(self, limit: int, in_use: int, seconds: float) -> None:
+        super().__init__(f"all {limit} connections were busy for {seconds:.3g} s")
+        self.limit = limit
+        self.in_use = in_use
+        self.seconds = seconds
+
+
+class ProtocolError(HttpError):
+    """The response violates HTTP/1.1. The text says how and quotes nothing of it."""
+
+
+class Truncated(HttpError):
+    """The connection ended before the response did."""
+
+
+class ResponseTimeout(HttpError):
+    """The response was not complete in time."""
+
+
+class ResponseTooLarge(HttpError):
+    """The body exceeds the limit; the rest of it was not read."""
+
+
+class InvalidMaterial(ValueError):
+    """OpenSSL cannot use a certificate, an authority or a key."""
