@@ -61,7 +61,7 @@ async def show_tree(where: Place, given: Given | None, output: Output) -> int:
     if where.inventory:
         async with site(where) as here:
             named = None if given is None else await named_by(given, here.to)
-            refs = listed_among(await here.bundle.refs(), named)
+            refs = listed_among(await here.objects.refs(), named)
             if not refs:
                 raise UsageError(nothing_listed(where.inventory, here.to.namespace))
             nodes = await _grown(here.to, refs)

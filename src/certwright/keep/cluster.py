@@ -12,7 +12,13 @@ from typing import Final
 
 import orjson
 
-from certwright.apply import Direct, Live, ObjectRef, UnknownKind, left_of, other_version
+from certwright.apply import (
+    Direct,
+    Live,
+    ObjectRef,
+    UnknownKind,
+)
+from certwright.apply.cluster import left_of, other_version
 from certwright.client import Propagation, Request, Response, request
 from certwright.keep.stores import Targets
 from certwright.kube import (

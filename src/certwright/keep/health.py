@@ -13,7 +13,8 @@ from typing import Final
 
 import orjson
 
-from certwright.apply import Live, ObjectRef, lasting_events_text
+from certwright.apply import Live, ObjectRef
+from certwright.apply.engine.blockers import lasting_events_text
 from certwright.apply.health import (
     Health,
     Verdict,

@@ -16,12 +16,9 @@ import msgspec
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import InventoryReference, ManagedResource, ObjectReference
+from certwright.apply.objectset.shards import SHARD_BYTES, fill
 from certwright.kube import JsonObject, Key
 
-INLINE_BYTES: Final = 700_000
-"""How much of the inventory the status holds."""
-COMPANION_BYTES: Final = 700_000
-"""How much of it a ConfigMap holds."""
 _DATA_KEY: Final = "inventory"
 _LONGEST_PREFIX: Final = 225
 """How much of a ManagedResource's name a companion's begins with; names end at 253."""
@@ -38,20 +35,18 @@ class Parts:
 def split(
     references: Sequence[ObjectReference],
     *,
-    inline_bytes: int = INLINE_BYTES,
-    companion_bytes: int = COMPANION_BYTES,
+    inline_bytes: int = SHARD_BYTES,
+    companion_bytes: int = SHARD_BYTES,
 ) -> Parts:
     """Divide an inventory, in its order, over the status and as many companions as it takes."""
-    parts: list[list[ObjectReference]] = [[]]
-    room = inline_bytes
-    for entry in references:
-        size = len(msgspec.json.encode(entry)) + 1
-        if size > room and parts[-1]:
-            parts.append([])
-            room = companion_bytes
-        parts[-1].append(entry)
-        room -= size
-    return Parts(parts[0], parts[1:])
+    inline, *overflow = fill(
+        [()],
+        references,
+        lambda entry: len(msgspec.json.encode(entry)) + 1,
+        first_bytes=inline_bytes,
+        shard_bytes=companion_bytes,
+    )
+    return Parts(inline, overflow)
 
 
 def companion_name(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from certwright.apply import ChangeSet, Direct, Engine, Memory, ObjectRef, Rules, Wanted
+from certwright.apply import ChangeSet, Declared, Direct, Engine, Memory, ObjectRef, Rules
 from certwright.client import Client
 from certwright.kube import JsonObject, Resource
 from certwright.testkit import Cluster
@@ -38,12 +38,12 @@ class Bench:
     async def apply(
         self, *objects: JsonObject, rules: Rules | None = None, **options: Any
     ) -> ChangeSet:
-        wanted = [Wanted(self.placed(obj), rules or Rules()) for obj in objects]
+        wanted = [Declared(self.placed(obj), rules or Rules()) for obj in objects]
         return await self.engine.apply(wanted, **options)
 
     async def apply_as_is(self, *objects: JsonObject, **options: Any) -> ChangeSet:
         """Apply cluster-wide objects."""
-        return await self.engine.apply([Wanted(obj) for obj in objects], **options)
+        return await self.engine.apply([Declared(obj) for obj in objects], **options)
 
     async def delete(self, *objects: JsonObject, **options: Any) -> ChangeSet:
         refs = [ObjectRef.of(self.placed(obj)) for obj in objects]

@@ -4,9 +4,9 @@ from base64 import b64encode
 
 import pytest
 
-from certwright.apply import Live, Owner, Rules, Wanted
+from certwright.apply import Declared, Live, Owner, Rules
+from certwright.apply.engine.declared import desired_of
 from certwright.apply.engine.definitions import Definitions, is_decided, is_established
-from certwright.apply.engine.desired import desired_of
 from certwright.apply.engine.findings import failed
 from certwright.apply.engine.leftovers import leftovers
 from certwright.apply.engine.memory import Memory, digest_of
@@ -30,7 +30,7 @@ def live(**metadata):
 
 
 def secret(**parts):
-    return desired_of(Wanted(obj("Secret", **parts)), None)
+    return desired_of(Declared(obj("Secret", **parts)), None)
 
 
 def encoded(text):
@@ -53,20 +53,20 @@ def test_what_makes_no_sense_is_left_to_the_server(parts):
 
 def test_the_owner_is_written_and_the_servers_own_fields_left_out():
     exported = obj(metadata={"uid": "u", "resourceVersion": "1", "managedFields": [], "labels": {}})
-    assert desired_of(Wanted(exported), Owner("o", "me"))["metadata"] == {
+    assert desired_of(Declared(exported), Owner("o", "me"))["metadata"] == {
         "name": "x",
         "namespace": "ns",
         "labels": {},
         "annotations": {"o": "me"},
     }
-    verbatim = Wanted(exported, Rules(create_only=True))
+    verbatim = Declared(exported, Rules(create_only=True))
     assert desired_of(verbatim, Owner("o", "me")) is exported
 
 
 @pytest.mark.parametrize("metadata", ["x", ["x"], {"name": "x", "annotations": ["y"]}])
 def test_metadata_nobody_can_write_to_are_refused(metadata):
     with pytest.raises(ValueError, match="must be maps"):
-        desired_of(Wanted({**obj(), "metadata": metadata}), Owner("o", "me"))
+        desired_of(Declared({**obj(), "metadata": metadata}), Owner("o", "me"))
 
 
 EXACT = Rules(exact_labels=True, exact_annotations=True, exact_owners=True)
@@ -123,14 +123,14 @@ OTHER = Invalid("no", causes=[Cause("FieldValueInvalid", "field is immutable", "
 @pytest.mark.parametrize(
     ("wanted", "refusal", "allowed"),
     [
-        (Wanted(obj()), IMMUTABLE, True),
-        (Wanted(obj("Secret")), IMMUTABLE, True),
-        (Wanted(obj("ConfigMap", "example.com/v1")), IMMUTABLE, False),
-        (Wanted(obj()), OTHER, False),
-        (Wanted(obj("Job", "batch/v1")), OTHER, False),
-        (Wanted(obj("Job", "batch/v1"), Rules(recreate=True)), OTHER, True),
-        (Wanted(obj("Service", spec={"clusterIP": "None"})), OTHER, True),
-        (Wanted(obj("Service", spec={"clusterIP": "10.0.0.2"})), OTHER, False),
+        (Declared(obj()), IMMUTABLE, True),
+        (Declared(obj("Secret")), IMMUTABLE, True),
+        (Declared(obj("ConfigMap", "example.com/v1")), IMMUTABLE, False),
+        (Declared(obj()), OTHER, False),
+        (Declared(obj("Job", "batch/v1")), OTHER, False),
+        (Declared(obj("Job", "batch/v1"), Rules(recreate=True)), OTHER, True),
+        (Declared(obj("Service", spec={"clusterIP": "None"})), OTHER, True),
+        (Declared(obj("Service", spec={"clusterIP": "10.0.0.2"})), OTHER, False),
     ],
 )
 def test_what_is_made_anew(wanted, refusal, allowed):
@@ -140,22 +140,24 @@ def test_what_is_made_anew(wanted, refusal, allowed):
 
 @pytest.mark.scenario("MR-44")
 def test_how_dependents_go_then():
-    wanted = Wanted(obj(), Rules(recreate=True, recreate_propagation="Orphan"))
+    wanted = Declared(obj(), Rules(recreate=True, recreate_propagation="Orphan"))
     assert recreation(wanted, live(), OTHER) == Recreation(Propagation.ORPHAN)
-    bogus = Wanted(obj(), Rules(recreate=True, recreate_propagation="Bogus"))
+    bogus = Declared(obj(), Rules(recreate=True, recreate_propagation="Bogus"))
     with pytest.raises(ValueError, match=r"supported values: \[Background Foreground Orphan\]"):
         recreation(bogus, live(), OTHER)
-    unused = Wanted(obj("Job", "batch/v1"), Rules(recreate_propagation="Bogus"))
+    unused = Declared(obj("Job", "batch/v1"), Rules(recreate_propagation="Bogus"))
     assert recreation(unused, live(), OTHER) is None
 
 
 def test_nothing_shows_what_a_secret_holds():
     hidden = obj("Secret", stringData={"a": "hunter2"})
-    assert "hunter2" not in repr([Wanted(hidden), Live(hidden), Sent(hidden), str(Wanted(hidden))])
+    assert "hunter2" not in repr(
+        [Declared(hidden), Live(hidden), Sent(hidden), str(Declared(hidden))]
+    )
 
 
 def test_failures_name_the_object_and_no_secret():
-    wanted = Wanted(
+    wanted = Declared(
         obj("Secret", stringData={"a": "hunter2", "b": "x"}, data={"c": encoded("swordfish")})
     )
     text = f"Secret is invalid: hunter2 and {encoded('swordfish')} and swordfish: x"
@@ -187,25 +189,25 @@ def test_definitions_are_decided_when_they_serve_or_never_will():
 
 
 def test_what_waits_for_a_definition():
-    definition = Wanted(crd())
-    toy = Wanted(obj("Toy", "example.com/v1")).ref
+    definition = Declared(crd())
+    toy = Declared(obj("Toy", "example.com/v1")).ref
     known = Definitions([definition])
     assert known.brings(toy)
-    assert not known.brings(Wanted(obj()).ref)
+    assert not known.brings(Declared(obj()).ref)
     known.note(definition.obj, failed(definition, ValueError("no")))
     assert known.waits_for(toy) == "it waits for CustomResourceDefinition ns/x"
-    assert known.waits_for(Wanted(obj()).ref) == ""
+    assert known.waits_for(Declared(obj()).ref) == ""
 
 
 def test_the_kinds_of_a_new_definition_are_known_at_once():
-    definition = Wanted(crd())
+    definition = Declared(crd())
     known = Definitions([definition])
     finding = failed(definition, ValueError("an update that failed"), Live(crd(Established="True")))
     known.note(definition.obj, finding)
     resource = known.resource(GroupVersionKind("example.com", "v1", "Toy"))
     assert (resource.plural, resource.namespaced) == ("toys", False)
     assert known.resource(GroupVersionKind("example.com", "v0", "Toy")) is None
-    assert known.waits_for(Wanted(obj("Toy", "example.com/v1")).ref) == ""
+    assert known.waits_for(Declared(obj("Toy", "example.com/v1")).ref) == ""
 
 
 def test_memory_trusts_what_the_server_made_of_it():

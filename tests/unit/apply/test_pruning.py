@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply import Inventory, ObjectRef, is_mass_deletion, plan_pruning
-from certwright.apply.objectset.inventory import Page
+from certwright.apply import ObjectRef, PruneGuard, PruneOptions
+from certwright.apply.objectset.inventory import Inventory, Shard
+from certwright.apply.objectset.prune import plan_pruning
 
 
 def ref(name, version="v1"):
@@ -21,14 +22,14 @@ REFS = st.lists(st.sampled_from([ref(f"n{i}") for i in range(30)]), unique=True)
 )
 @pytest.mark.scenario("MR-70")
 def test_the_guard(recorded, unwanted, mass):
-    assert is_mass_deletion(recorded, unwanted) is mass
+    assert PruneGuard().is_mass_deletion(before=recorded, removed=unwanted) is mass
 
 
 @given(REFS, REFS, st.booleans(), st.sampled_from(["", "b.yaml"]))
 def test_nothing_wanted_is_ever_pruned(recorded, wanted, confirmed, doubts):
-    plan = plan_pruning(recorded, wanted, confirmed=confirmed, doubts=doubts)
+    plan = plan_pruning(recorded, wanted, PruneOptions(confirmed=confirmed, doubts=doubts))
     assert set(plan.unwanted) == set(recorded) - set(wanted)
-    mass = is_mass_deletion(len(recorded), len(plan.unwanted))
+    mass = PruneGuard().is_mass_deletion(before=len(recorded), removed=len(plan.unwanted))
     held = bool(plan.unwanted) and (bool(doubts) or (mass and not confirmed))
     assert bool(plan.held) is held
     assert plan.allowed is (bool(plan.unwanted) and not held)
@@ -39,26 +40,28 @@ def test_another_version_of_a_group_is_the_same_object():
 
 
 @given(st.lists(REFS, max_size=4), st.integers(1, 200))
-def test_an_inventory_lists_everything_once_and_moves_nothing(rounds, page_bytes):
+def test_an_inventory_lists_everything_once_and_moves_nothing(rounds, shard_bytes):
     inventory = Inventory("x")
     for refs in rounds:
-        before = {one: page.name for page in inventory.pages for one in page.refs}
-        inventory = inventory.with_refs(refs, page_bytes=page_bytes)
-        after = {one: page.name for page in inventory.pages for one in page.refs}
+        before = {one: shard.name for shard in inventory.shards for one in shard.refs}
+        inventory = inventory.with_refs(refs, shard_bytes=shard_bytes)
+        after = {one: shard.name for shard in inventory.shards for one in shard.refs}
         assert before.items() <= after.items()
         assert set(after) == set(before) | set(refs)
         assert len(inventory.refs) == len(after)
-        assert len({page.name for page in inventory.pages}) == len(inventory.pages)
-        assert all(len(page.text) <= page_bytes or len(page.refs) == 1 for page in inventory.pages)
+        assert len({shard.name for shard in inventory.shards}) == len(inventory.shards)
+        assert all(
+            len(shard.text) <= shard_bytes or len(shard.refs) == 1 for shard in inventory.shards
+        )
         inventory = inventory.without(refs[::2])
         assert not set(refs[::2]) & set(inventory.refs)
 
 
 def test_pages_that_do_not_change_stay_the_same_values():
-    page = Page("p", (ref("a"),))
-    inventory = Inventory("x", (page,))
-    assert inventory.with_refs([ref("a")]).pages[0] is page
-    assert inventory.without([ref("b")]).pages[0] is page
+    shard = Shard("p", (ref("a"),))
+    inventory = Inventory("x", (shard,))
+    assert inventory.with_refs([ref("a")]).shards[0] is shard
+    assert inventory.without([ref("b")]).shards[0] is shard
 
 
 @given(

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.wanted import Adopt, Owner, Rules
+from certwright.apply.engine.declared import Adopt, Owner, Rules
 from certwright.kube import JsonObject
 from certwright.kube.ownership import FieldSet
 
@@ -22,19 +22,19 @@ class Right(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Ownership:
     """What we may do with an object, and why not more."""
 
     right: Right
     reason: str = ""
 
 
-_MINE = Claim(Right.WRITE)
+_MINE = Ownership(Right.WRITE)
 
 
-def claim(
+def ownership(
     live: Live, owner: Owner | None, rules: Rules, field_manager: str, *, inherits: bool = False
-) -> Claim:
+) -> Ownership:
     """Decide whether an object that exists may be written to.
 
     *inherits* says that whose it is certainly does not exist any more.
@@ -47,8 +47,8 @@ def claim(
     if marked:
         reason = f"it belongs to {marked}"
         if rules.fall_back:
-            return Claim(Right.LEAVE, reason)
-        return Claim(
+            return Ownership(Right.LEAVE, reason)
+        return Ownership(
             Right.REFUSE, f"{reason}; remove it there first, or ask for it to be taken over"
         )
     if live.own(field_manager) is not None:
@@ -56,19 +56,21 @@ def claim(
     return _adoption(live, rules)
 
 
-def _adoption(live: Live, rules: Rules) -> Claim:
+def _adoption(live: Live, rules: Rules) -> Ownership:
     """Decide about an object that belongs to nobody."""
     if rules.fall_back:
-        return Claim(Right.LEAVE, "somebody else provides it")
+        return Ownership(Right.LEAVE, "somebody else provides it")
     labelled = rules.adopt_labels.items() <= live.labels.items()
     if rules.adopt is Adopt.ALWAYS or (rules.adopt is Adopt.IF_LABELLED and labelled):
         return _MINE
     if rules.adopt is Adopt.NEVER:
-        return Claim(
+        return Ownership(
             Right.REFUSE, "it exists already and is not ours; delete it, or allow adoption"
         )
     labels = ", ".join(f"{name}={value}" for name, value in sorted(rules.adopt_labels.items()))
-    return Claim(Right.REFUSE, f"it exists already and is not ours; label it {labels} to adopt it")
+    return Ownership(
+        Right.REFUSE, f"it exists already and is not ours; label it {labels} to adopt it"
+    )
 
 
 def has_legacy(live: Live, field_manager: str, managers: Collection[str]) -> bool:

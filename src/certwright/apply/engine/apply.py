@@ -9,16 +9,15 @@ import orjson
 
 from certwright.apply.changeset import Action, Entry
 from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
-from certwright.apply.engine.adoption import Right, claim, has_legacy, taken_over
+from certwright.apply.engine.adoption import Right, has_legacy, ownership, taken_over
 from certwright.apply.engine.blockers import obstacles
+from certwright.apply.engine.declared import Adopt, Declared, Owner, desired_of
 from certwright.apply.engine.definitions import Definitions
-from certwright.apply.engine.desired import desired_of
 from certwright.apply.engine.findings import Finding, configured, created, failed
 from certwright.apply.engine.leftovers import leftovers
 from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent, preserve
 from certwright.apply.engine.recreation import recreation
-from certwright.apply.engine.wanted import Adopt, Owner, Wanted
 from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
@@ -63,7 +62,7 @@ class Pass:
         return self.cluster
 
 
-async def apply_one(run: Pass, wanted: Wanted) -> Finding:
+async def apply_one(run: Pass, wanted: Declared) -> Finding:
     """Bring one object to the cluster; failures are part of the answer."""
     try:
         if waiting := run.definitions.waits_for(wanted.ref):
@@ -78,7 +77,7 @@ async def apply_one(run: Pass, wanted: Wanted) -> Finding:
         return failed(wanted, error)
 
 
-async def _resource(run: Pass, wanted: Wanted) -> Resource:
+async def _resource(run: Pass, wanted: Declared) -> Resource:
     gvk = wanted.ref.gvk
     try:
         return await run.cluster.resource(gvk)
@@ -109,7 +108,7 @@ async def _patiently(run: Pass, application: "_Application") -> Finding:
 class _Application:
     """One attempt at one object."""
 
-    def __init__(self, run: Pass, wanted: Wanted, resource: Resource) -> None:
+    def __init__(self, run: Pass, wanted: Declared, resource: Resource) -> None:
         self._run = run
         self._wanted = wanted
         self._rules = wanted.rules
@@ -180,7 +179,7 @@ class _Application:
             waiting = f"it is being deleted, and comes back afterwards; {obstacles(live)}"
             return Finding(Entry(ref, Action.BLOCKED, waiting), live)
         manager, inherits = run.cluster.field_manager, await self._inherits(live)
-        allowed = claim(live, run.owner, self._rules, manager, inherits=inherits)
+        allowed = ownership(live, run.owner, self._rules, manager, inherits=inherits)
         if allowed.right is Right.REFUSE:
             return failed(self._wanted, Conflict(allowed.reason), live)
         if allowed.right is Right.LEAVE:

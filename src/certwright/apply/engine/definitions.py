@@ -5,8 +5,8 @@ from typing import Any
 
 from certwright.apply.changeset import Action
 from certwright.apply.cluster import Live
+from certwright.apply.engine.declared import Declared
 from certwright.apply.engine.findings import Finding
-from certwright.apply.engine.wanted import Wanted
 from certwright.apply.refs import ObjectRef
 from certwright.kube import GroupVersionKind, JsonObject, Resource, find_condition, is_true
 from certwright.kube.conditions import conditions_of
@@ -17,7 +17,7 @@ _MISSED = frozenset({Action.FAILED, Action.BLOCKED})
 class Definitions:
     """What one pass brings that its other objects need, and what of it is not ready."""
 
-    def __init__(self, wanted: Iterable[Wanted] = ()) -> None:
+    def __init__(self, wanted: Iterable[Declared] = ()) -> None:
         self.young = False
         """Whether something was created that the server may take a moment to know everywhere."""
         self._kinds: set[tuple[str, str]] = set()

@@ -7,6 +7,7 @@ from typing import Final
 from certwright.apply.changeset import Action, Entry
 from certwright.apply.cluster import Cluster, Live, UnknownKind
 from certwright.apply.engine.blockers import blockers, events_text
+from certwright.apply.engine.declared import Owner
 from certwright.apply.engine.deleterules import (
     DeleteRules,
     claims_selector,
@@ -16,7 +17,6 @@ from certwright.apply.engine.deleterules import (
 )
 from certwright.apply.engine.findings import Finding
 from certwright.apply.engine.memory import Memory
-from certwright.apply.engine.wanted import Owner
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
 from certwright.clock import Clock
@@ -47,6 +47,39 @@ async def delete_one(run: Removal, ref: ObjectRef) -> Finding:
         return _gone(ref)  # its objects went with it
     except (ApiError, TransportError, ValueError) as error:
         return Finding(Entry(ref, Action.FAILED, str(error)))
+
+
+async def release_one(run: Removal, ref: ObjectRef) -> Finding:
+    """Take the owner's mark off an object that stays, unless it carries another one by now."""
+    try:
+        resource = await run.cluster.resource(ref.gvk)
+        if not run.dry_run:
+            await _release(run, ref, resource)
+            run.memory.forget(resource, ref.key)
+    except NotFound:
+        pass  # it is gone, or its kind is
+    except (ApiError, TransportError) as error:
+        return Finding(Entry(ref, Action.FAILED, str(error)))
+    return Finding(Entry(ref, Action.KEPT, "it is released"))
+
+
+async def _release(run: Removal, ref: ObjectRef, resource: Resource) -> None:
+    owner = run.owner
+    for fresh in (False, True):
+        live = await run.cluster.read(resource, ref.key, fresh=fresh)
+        if live is None and not fresh:
+            continue  # it may have lost the label by which a cache selects
+        if owner is None or live is None or live.annotations.get(owner.annotation) != owner.value:
+            return
+        version = {"uid": live.uid, "resourceVersion": live.resource_version}
+        marks = dict.fromkeys((owner.annotation, *owner.marks))
+        patch = {"metadata": {**version, "annotations": marks}}
+        try:
+            await run.cluster.patch(resource, ref.key, patch)
+            return
+        except Conflict:
+            if fresh:
+                raise
 
 
 async def _patiently(run: Removal, ref: ObjectRef, resource: Resource) -> Finding:

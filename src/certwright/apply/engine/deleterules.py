@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.wanted import Owner
+from certwright.apply.engine.declared import Owner
 from certwright.apply.refs import ObjectRef
 from certwright.client import Propagation
 from certwright.kube import LabelSelector

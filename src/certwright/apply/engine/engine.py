@@ -1,4 +1,4 @@
-"""Bring objects to a cluster and take them away again: the one way objects are written.
+"""Bring objects to a cluster and take them away again.
 
 `Engine.apply` makes the cluster hold what is wanted, stage by stage; `Engine.delete` removes
 what is not wanted any more, in the opposite order. Neither waits for other controllers for
@@ -7,22 +7,23 @@ longer than a moment: what has to wait is reported as blocked, and the caller co
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
+from contextlib import suppress
 from typing import Final, Protocol, TypeVar
 
 from certwright.apply.changeset import Action, ChangeSet, Entry
 from certwright.apply.cluster import Cluster, Live
 from certwright.apply.engine.apply import BeforeWrite, Pass, apply_one
+from certwright.apply.engine.declared import Declared, Owner
 from certwright.apply.engine.definitions import (
     Definitions,
     is_decided,
     is_definition,
     is_established,
 )
-from certwright.apply.engine.delete import Removal, delete_one
+from certwright.apply.engine.delete import Removal, delete_one, release_one
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.engine.findings import Finding, failed
 from certwright.apply.engine.memory import Memory
-from certwright.apply.engine.wanted import Owner, Wanted
 from certwright.apply.ordering import is_awaited, stages, waves
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
@@ -58,7 +59,7 @@ class Engine:
 
     async def apply(
         self,
-        wanted: Iterable[Wanted],
+        wanted: Iterable[Declared],
         *,
         owner: Owner | None = None,
         dry_run: bool = False,
@@ -136,6 +137,23 @@ class Engine:
             waiting_for = report.lingering(wave)
         return report.in_order([ref for wave in planned for ref in wave])
 
+    async def release(
+        self, refs: Iterable[ObjectRef], *, owner: Owner, dry_run: bool = False
+    ) -> ChangeSet:
+        """Take the owner's mark off objects, which stay; ``failed`` where that is not possible."""
+        run = Removal(self._cluster, self._memory, self._clock, owner, KEEP_NOTHING, dry_run)
+        return ChangeSet.of([(await release_one(run, ref)).entry for ref in refs])
+
+    async def is_terminating(self, ref: ObjectRef) -> bool:
+        """Return whether an object is gone, or on its way out, which nothing can stop."""
+        with suppress(ApiError, TransportError, ValueError):  # deleting it tells
+            resource = await self._cluster.resource(ref.gvk)
+            live = await self._cluster.read(resource, ref.key)
+            if live is None and not self._cluster.sees_all:  # or it has lost its label
+                live = await self._cluster.read(resource, ref.key, fresh=True)
+            return live is None or live.deleting
+        return False
+
     async def _await(self, finding: Finding) -> Finding:
         """Wait a moment until the server serves a new kind.
 
@@ -177,9 +195,9 @@ class _Report:
         return ChangeSet.of(self._found[ref].entry for ref in refs)
 
 
-def _by_ref(wanted: Iterable[Wanted]) -> tuple[dict[ObjectRef, Wanted], list[Wanted]]:
+def _by_ref(wanted: Iterable[Declared]) -> tuple[dict[ObjectRef, Declared], list[Declared]]:
     """Return each object once, and those that are wanted in several forms: nobody knows which."""
-    forms: dict[tuple[str, str, str, str], list[Wanted]] = {}
+    forms: dict[tuple[str, str, str, str], list[Declared]] = {}
     for one in wanted:
         known = forms.setdefault(one.ref.identity, [])
         if one not in known:

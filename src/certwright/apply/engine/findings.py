@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from certwright.apply.changeset import Action, Entry, last_foreign_writer
 from certwright.apply.cluster import Live
 from certwright.apply.diff import Diff, compare
+from certwright.apply.engine.declared import Declared
 from certwright.apply.engine.preserve import Sent
-from certwright.apply.engine.wanted import Wanted
 from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
 from certwright.kube import Invalid, JsonObject
@@ -48,7 +48,7 @@ def configured(
     return Finding(Entry(ref, Action.CONFIGURED, reason, diff, writer), after)
 
 
-def failed(wanted: Wanted, error: Exception, live: Live | None = None) -> Finding:
+def failed(wanted: Declared, error: Exception, live: Live | None = None) -> Finding:
     """Report an object that could not be applied, in the words clients look for."""
     text = without_values_of(str(error), wanted.obj)
     reason = f'error during apply of object "{wanted.ref.id}": {text}'

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.wanted import Rules
+from certwright.apply.engine.declared import Rules
 from certwright.kube import JsonObject
 
 _KEPT_LABELS: Final = ("kubernetes.io/metadata.name",)

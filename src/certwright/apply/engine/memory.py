@@ -8,7 +8,7 @@ import orjson
 from msgspec import Struct
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.wanted import Rules
+from certwright.apply.engine.declared import Rules
 from certwright.kube import Conflict, JsonObject, Key, Resource
 from certwright.kube.comparison import is_applied
 from certwright.kube.ownership import FieldSet, projection_hash

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.services import becomes_headless
-from certwright.apply.engine.wanted import Wanted
+from certwright.apply.engine.declared import Declared
+from certwright.apply.engine.preserve import becomes_headless
 from certwright.apply.refs import ObjectRef
 from certwright.client import Propagation
 from certwright.kube import Invalid
@@ -21,7 +21,7 @@ class Recreation:
     propagation: Propagation | None = None
 
 
-def recreation(wanted: Wanted, live: Live, refusal: Invalid) -> Recreation | None:
+def recreation(wanted: Declared, live: Live, refusal: Invalid) -> Recreation | None:
     """Decide whether the refusal of an update ends with a new object; None if it does not.
 
     Without being told so, only where nothing can be lost: immutable configuration, which is a
@@ -45,7 +45,7 @@ def recreation(wanted: Wanted, live: Live, refusal: Invalid) -> Recreation | Non
         ) from error
 
 
-def _is_harmless(ref: ObjectRef, wanted: Wanted, live: Live, refusal: Invalid) -> bool:
+def _is_harmless(ref: ObjectRef, wanted: Declared, live: Live, refusal: Invalid) -> bool:
     kind = (ref.api_version, ref.kind)
     if kind in _CONFIGURATION:
         return any(

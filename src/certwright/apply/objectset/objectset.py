@@ -1,79 +1,118 @@
-"""Objects that belong together under a name: applied, pruned and deleted as one."""
+"""Objects that belong together under a name: applied, pruned and deleted as one.
+
+The order protects what exists: the inventory is written before the first object, the objects are
+applied before others are deleted, and nothing is deleted while the input is in doubt.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from certwright.apply.changeset import Action, ChangeSet, Entry
+from certwright.apply.engine.apply import BeforeWrite
+from certwright.apply.engine.declared import Declared, Owner
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.engine.engine import Engine, OnEntry
-from certwright.apply.engine.wanted import Owner, Wanted
-from certwright.apply.objectset.inventory import LABEL, Inventories, Inventory
-from certwright.apply.objectset.prune import Pruning, plan_pruning
+from certwright.apply.objectset.inventory import InventoryPort
+from certwright.apply.objectset.prune import (
+    KEEP_ALL,
+    Held,
+    PruneOptions,
+    Pruning,
+    doubts_after,
+    plan_pruning,
+)
 from certwright.apply.refs import ObjectRef
 
-_GONE: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
+_SETTLED: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
 """What became of objects that are not ours to delete any more."""
+_NOTHING: Final = ChangeSet()
+_NOT_DECLARED: Final = "it is not wanted any more; prune to delete it"
 
 
 @dataclass(frozen=True, slots=True)
-class PruneOptions:
-    """What happens to objects that were applied before and are not wanted any more."""
+class SetChanges:
+    """What one pass did about an object set."""
 
-    prune: bool = False
-    doubts: str = ""
-    """Why the input may be incomplete; then nothing is deleted."""
+    applied: ChangeSet
+    """What is declared."""
+    released: ChangeSet = _NOTHING
+    """What stays without our mark; ``failed`` where the mark could not be removed."""
+    pruned: ChangeSet = _NOTHING
+    """What is not declared any more and was deleted, or is on its way out."""
+    kept: ChangeSet = _NOTHING
+    """What is not declared any more and was not touched."""
+    held: Held | None = None
+    """Why it is held up, if it is."""
     confirmed: bool = False
-    """Whether losing most objects at once is meant."""
-    rules: DeleteRules = KEEP_NOTHING
+    """Whether a confirmation was needed to prune, and given."""
+    remaining: tuple[ObjectRef, ...] = ()
+    """What is not declared any more and stays in the inventory for now."""
+
+    @property
+    def all(self) -> ChangeSet:
+        """Everything, in the order in which it happened."""
+        return self.applied | self.released | self.pruned | self.kept
 
 
-KEEP_ALL: Final = PruneOptions()
+class ObjectSet:
+    """The objects of one inventory, each marked with its *owner*."""
 
-
-class Bundle:
-    """The objects of one named inventory."""
-
-    def __init__(self, engine: Engine, inventories: Inventories, name: str) -> None:
-        self.name = name
+    def __init__(self, engine: Engine, inventory: InventoryPort, owner: Owner) -> None:
         self._engine = engine
-        self._inventories = inventories
-        self.owner = Owner(LABEL, f"{inventories.namespace}/{name}")
+        self._inventory = inventory
+        self._owner = owner
 
-    async def refs(self) -> list[ObjectRef]:
+    async def refs(self) -> Sequence[ObjectRef]:
         """Return what the inventory lists."""
-        return (await self._inventories.load(self.name)).refs
+        return await self._inventory.load()
 
     async def apply(
         self,
-        wanted: Iterable[Wanted],
+        declared: Iterable[Declared],
         *,
         options: PruneOptions = KEEP_ALL,
+        known: Sequence[Entry] = (),
+        always: bool = False,
         dry_run: bool = False,
         on_entry: OnEntry | None = None,
-    ) -> ChangeSet:
-        """Apply objects, then delete those that were applied before and are not wanted any more.
+        before_write: BeforeWrite | None = None,
+    ) -> SetChanges:
+        """Apply objects, then delete those that were applied before and are not declared any more.
 
-        Nothing is deleted before everything is applied; see `plan_pruning` for what else
-        keeps it.
+        *known* are declared objects that this pass does not apply, with the reason for each.
+        *before_write* is awaited before anything is written to the cluster; what it raises ends
+        the pass. See `plan_pruning` for what holds up a deletion.
         """
-        objects = list(wanted)
-        inventory = await self._inventories.load(self.name)
-        recorded, refs = inventory.refs, [one.ref for one in objects]
+        objects = list(declared)
+        recorded = await self._inventory.load()
+        refs = [one.ref for one in objects]
         if not dry_run:
             possible = [ref for ref in refs if ref.possible]  # the engine refuses the others
-            inventory = await self._inventories.add(inventory, possible)
-        applied = await self._engine.apply(
-            objects, owner=self.owner, dry_run=dry_run, on_entry=on_entry
+            await self._inventory.add(possible)
+        applied = ChangeSet(tuple(known)) | await self._engine.apply(
+            objects,
+            owner=self._owner,
+            dry_run=dry_run,
+            always=always,
+            expected=set(recorded),
+            on_entry=on_entry,
+            before_write=before_write,
         )
-        doubts = options.doubts or ("" if applied.complete else "not everything could be applied")
-        plan = plan_pruning(recorded, refs, doubts=doubts, confirmed=options.confirmed)
-        if not options.prune or not plan.allowed:
-            return applied | _kept(plan, options, on_entry)
-        pruned = await self._delete(
-            inventory, plan.unwanted, options.rules, dry_run=dry_run, on_entry=on_entry
+        released = await self._release(recorded, options, dry_run, before_write)
+        unreleased = [entry.ref for entry in released.entries] if not released.complete else []
+        wanted = [*refs, *(entry.ref for entry in known)]
+        plan = await self._plan(recorded, wanted, applied, options)
+        pruned, going = ChangeSet(), plan.deletable if options.prune else ()
+        if going:
+            pruned = await self._delete(going, options.rules, dry_run, on_entry, before_write)
+        may_go = set(going)
+        kept = _kept([ref for ref in plan.unwanted if ref not in may_go], plan, options, on_entry)
+        settled = _settled(pruned)
+        remaining = [ref for ref in plan.unwanted if ref not in settled]
+        return SetChanges(
+            applied, released, pruned, kept, plan.held, plan.confirmed, (*unreleased, *remaining)
         )
-        return applied | pruned
 
     async def delete(
         self,
@@ -82,41 +121,77 @@ class Bundle:
         rules: DeleteRules = KEEP_NOTHING,
         dry_run: bool = False,
         on_entry: OnEntry | None = None,
+        before_write: BeforeWrite | None = None,
     ) -> ChangeSet:
         """Delete all objects of the inventory, or *only* some, and the inventory with the last."""
-        inventory = await self._inventories.load(self.name)
+        recorded = await self._inventory.load()
         chosen = None if only is None else {ref.identity for ref in only}
-        refs = [ref for ref in inventory.refs if chosen is None or ref.identity in chosen]
-        return await self._delete(inventory, refs, rules, dry_run=dry_run, on_entry=on_entry)
+        refs = [ref for ref in recorded if chosen is None or ref.identity in chosen]
+        return await self._delete(refs, rules, dry_run, on_entry, before_write)
+
+    async def _release(
+        self,
+        recorded: Sequence[ObjectRef],
+        options: PruneOptions,
+        dry_run: bool,  # noqa: FBT001 - private
+        before_write: BeforeWrite | None,
+    ) -> ChangeSet:
+        """Take our mark off objects that are to be left alone from now on."""
+        before = {options.same(ref) for ref in recorded} if options.released else set()
+        refs = [ref for ref in options.released if options.same(ref) in before]
+        if refs and before_write is not None and not dry_run:
+            await before_write()
+        return await self._engine.release(refs, owner=self._owner, dry_run=dry_run)
+
+    async def _plan(
+        self,
+        recorded: Sequence[ObjectRef],
+        wanted: Sequence[ObjectRef],
+        applied: ChangeSet,
+        options: PruneOptions,
+    ) -> Pruning:
+        doubts = options.doubts or doubts_after(
+            applied.entries, despite_failures=options.despite_failures
+        )
+        options = replace(options, doubts=doubts)
+        plan = plan_pruning(recorded, wanted, options)
+        asks = plan.needs_confirmation or (plan.confirmed and options.confirmed is not True)
+        if not options.prune or not asks:
+            return plan
+        going = {ref for ref in plan.unwanted if await self._engine.is_terminating(ref)}
+        return plan_pruning(recorded, wanted, options, terminating=going) if going else plan
 
     async def _delete(
         self,
-        inventory: Inventory,
         refs: Sequence[ObjectRef],
         rules: DeleteRules,
-        *,
-        dry_run: bool,
+        dry_run: bool,  # noqa: FBT001 - private
         on_entry: OnEntry | None,
+        before_write: BeforeWrite | None,
     ) -> ChangeSet:
+        if refs and before_write is not None and not dry_run:
+            await before_write()
         changes = await self._engine.delete(
-            refs, owner=self.owner, rules=rules, dry_run=dry_run, on_entry=on_entry
+            refs, owner=self._owner, rules=rules, dry_run=dry_run, on_entry=on_entry
         )
         if not dry_run:
-            await self._inventories.discard(inventory, _settled(changes))
+            await self._inventory.discard(_settled(changes))
         return changes
 
 
-def _settled(changes: ChangeSet) -> Collection[ObjectRef]:
-    return [entry.ref for entry in changes.entries if entry.action in _GONE]
+def _settled(changes: ChangeSet) -> set[ObjectRef]:
+    return {entry.ref for entry in changes.entries if entry.action in _SETTLED}
 
 
-def _kept(plan: Pruning, options: PruneOptions, on_entry: OnEntry | None) -> ChangeSet:
-    """Report what is not wanted any more and stays for now."""
+def _kept(
+    refs: Sequence[ObjectRef], plan: Pruning, options: PruneOptions, on_entry: OnEntry | None
+) -> ChangeSet:
+    """Report what is not declared any more and stays for now."""
     if options.prune:
-        entries = [Entry(ref, Action.BLOCKED, plan.held) for ref in plan.unwanted]
+        entries = [Entry(ref, Action.BLOCKED, str(plan.held)) for ref in refs]
     else:
-        why = plan.held if options.doubts else "it is not wanted any more; prune to delete it"
-        entries = [Entry(ref, Action.KEPT, why) for ref in plan.unwanted]
+        why = str(plan.held) if options.doubts else _NOT_DECLARED
+        entries = [Entry(ref, Action.KEPT, why) for ref in refs]
     for entry in entries:
         if on_entry is not None:
             on_entry(entry, None)

@@ -1,62 +1,150 @@
-"""What may be deleted because nobody wants it any more: decided before anything is.
+"""What may be deleted because it is no longer declared: decided before anything is.
 
-A mistake here cannot be taken back, so nothing goes while the input is in doubt, while not
-everything that is wanted is there, or when suddenly most of it is unwanted: that is more often
-a broken template than a decision.
+A mistake here cannot be taken back, so nothing goes while the input is in doubt, while what is
+declared could not be applied, or when suddenly most objects are not declared any more: that is
+more often a broken template than a decision.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from certwright.apply.changeset import Action, Entry
+from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.refs import ObjectRef
 
-GUARDED_FROM: Final = 10
-"""Of how many objects on a sudden loss needs a confirmation."""
-GUARDED_SHARE: Final = 0.5
-"""Which share of them may go without one."""
+
+@dataclass(frozen=True, slots=True)
+class PruneGuard:
+    """When a deletion looks like an accident."""
+
+    objects: int = 10
+    """Smaller inventories are not guarded."""
+    percent: int = 50
+    """More than this part of the inventory is suspicious; 100 switches the guard off."""
+
+    def is_mass_deletion(self, *, before: int, removed: int) -> bool:
+        """Return whether so many objects vanish at once that it looks like a mistake."""
+        return before >= self.objects and removed * 100 > before * self.percent
+
+
+def _identity(ref: ObjectRef) -> Hashable:
+    return ref.identity
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOptions:
+    """What happens to objects that were applied before and are not declared any more."""
+
+    prune: bool = False
+    doubts: str = ""
+    """Why the input may be incomplete; then nothing is deleted."""
+    confirmed: bool | int = False
+    """Whether losing most objects at once is meant; a number agrees to as many, and no more."""
+    guard: PruneGuard = PruneGuard()
+    before: int = 0
+    """How many objects there were, where the inventory lists what is about to be created, too."""
+    despite_failures: bool = False
+    """Prune although the cluster refused some objects: they may need what is to go, a port or a
+    name. Without it every object has to be applied first."""
+    released: Collection[ObjectRef] = ()
+    """Objects that stay, without our mark, and are not ours from now on."""
+    same: Callable[[ObjectRef], Hashable] = _identity
+    """Returns what is equal for two references exactly if they mean the same object."""
+    rules: DeleteRules = KEEP_NOTHING
+
+
+KEEP_ALL: Final = PruneOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Why objects that are not declared any more are not deleted yet."""
+
+    doubts: str = ""
+    """Why the input may be incomplete; empty if the deletion has to be confirmed."""
+    removed: int = 0
+    """How many objects would go."""
+    before: int = 0
+    """Out of how many."""
+
+    def __str__(self) -> str:
+        if self.doubts:
+            return f"nothing is pruned while the input is in doubt: {self.doubts}"
+        return (
+            f"{self.removed} of {self.before} objects would go at once; confirm that this is wanted"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What to delete; *held* says why it has to wait, if it has."""
+    """What to delete, and what holds it up."""
 
     unwanted: tuple[ObjectRef, ...] = ()
-    held: str = ""
+    held: Held | None = None
+    terminating: tuple[ObjectRef, ...] = ()
+    """What of it is gone, or on its way out: holding that up would stop nothing."""
+    confirmed: bool = False
+    """Whether it took a confirmation, which was given."""
 
     @property
     def allowed(self) -> bool:
         """Whether the unwanted objects may be deleted now."""
-        return bool(self.unwanted) and not self.held
+        return bool(self.unwanted) and self.held is None
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether nothing but a confirmation is missing."""
+        return self.held is not None and not self.held.doubts
+
+    @property
+    def deletable(self) -> tuple[ObjectRef, ...]:
+        """What may be deleted now."""
+        if self.held is None:
+            return self.unwanted
+        return self.terminating if self.needs_confirmation else ()
 
 
 def plan_pruning(
     recorded: Sequence[ObjectRef],
     wanted: Collection[ObjectRef],
+    options: PruneOptions = KEEP_ALL,
     *,
-    doubts: str = "",
-    confirmed: bool = False,
+    terminating: Collection[ObjectRef] = (),
 ) -> Pruning:
     """Decide what goes: what is recorded and not wanted, if nothing speaks against it.
 
-    *doubts* says why the input may be incomplete; *confirmed* answers the guard against losing
-    most objects at once. Objects are compared whatever the version of their group.
+    *terminating* are objects that are found to be going, or gone; they do not count against
+    the guard.
     """
-    identities = {ref.identity for ref in wanted}
-    unwanted = tuple(ref for ref in recorded if ref.identity not in identities)
+    kept = {options.same(ref) for ref in (*wanted, *options.released)}
+    known = {options.same(ref): ref for ref in recorded}
+    unwanted = tuple(ref for place, ref in known.items() if place not in kept)
     if not unwanted:
         return Pruning()
-    if doubts:
-        return Pruning(unwanted, f"nothing is pruned while the input is in doubt: {doubts}")
-    if is_mass_deletion(len(recorded), len(unwanted)) and not confirmed:
-        return Pruning(
-            unwanted,
-            f"{len(unwanted)} of {len(recorded)} objects would go at once; "
-            "confirm that this is wanted",
-        )
-    return Pruning(unwanted)
+    if options.doubts:
+        return Pruning(unwanted, Held(options.doubts))
+    going = tuple(ref for ref in unwanted if ref in terminating)
+    before, removed = options.before or len(recorded), len(unwanted) - len(going)
+    guarded = options.guard.is_mass_deletion(before=before, removed=removed)
+    agreed = (
+        options.confirmed if isinstance(options.confirmed, bool) else (options.confirmed >= removed)
+    )
+    if guarded and not agreed:
+        return Pruning(unwanted, Held(removed=removed, before=before), going)
+    return Pruning(unwanted, terminating=going, confirmed=guarded)
 
 
-def is_mass_deletion(recorded: int, unwanted: int) -> bool:
-    """Return whether so many objects vanish at once that it looks like a mistake."""
-    return recorded >= GUARDED_FROM and unwanted > recorded * GUARDED_SHARE
+def doubts_after(entries: Sequence[Entry], *, despite_failures: bool) -> str:
+    """Return why what was applied casts doubt on what is no longer declared; empty if it does not.
+
+    With *despite_failures* only a cluster does that cannot be reached: nothing could be applied,
+    and not because the objects are invalid.
+    """
+    if not despite_failures:
+        waits = any(entry.action in {Action.FAILED, Action.BLOCKED} for entry in entries)
+        return "not everything could be applied" if waits else ""
+    tried = [entry for entry in entries if entry.action is not Action.BLOCKED]
+    away = any(entry.action is Action.FAILED and not entry.refused for entry in tried)
+    failed = all(entry.action is Action.FAILED for entry in tried)
+    return "nothing could be applied" if away and failed else ""

@@ -9,23 +9,23 @@ from typing import Final
 
 from certwright.apply import (
     Adopt,
-    Bundle,
     ChangeSet,
+    ConfigMapInventory,
+    Declared,
     Direct,
     Engine,
     Entry,
-    Inventories,
     InventoryError,
     Live,
     Manifest,
     ObjectRef,
-    OnEntry,
+    ObjectSet,
+    PruneGuard,
     PruneOptions,
     Rules,
-    Wanted,
-    is_mass_deletion,
-    plan_pruning,
 )
+from certwright.apply.engine.engine import OnEntry
+from certwright.apply.objectset.prune import plan_pruning
 from certwright.cli.apply.inputs import Given
 from certwright.cli.apply.namespaces import placed
 from certwright.cli.apply.results import code_of_apply, code_of_diff, differences, rendered
@@ -74,7 +74,7 @@ class Site:
     """A cluster, and the inventory in it."""
 
     to: Connection
-    bundle: Bundle
+    objects: ObjectSet
 
 
 @asynccontextmanager
@@ -89,9 +89,9 @@ async def site(where: Place) -> AsyncIterator[Site]:
         raise UsageError(f"--inventory {where.inventory}: {'; '.join(problems)}")
     async with connected(where.kubeconfig, where.context, where.namespace) as to:
         cluster = Direct(to.client, field_manager=FIELD_MANAGER)
-        inventories = Inventories(cluster, to.namespace)
+        inventory = ConfigMapInventory(cluster, to.namespace, where.inventory)
         try:
-            yield Site(to, Bundle(Engine(cluster), inventories, where.inventory))
+            yield Site(to, ObjectSet(Engine(cluster), inventory, inventory.owner))
         except InventoryError as error:
             raise UsageError(
                 f"{error}; nothing was deleted. Restore the ConfigMap, or delete it to start over"
@@ -113,7 +113,7 @@ async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
     async with site(where) as here:
         wanted = await _wanted(here.to, given.manifests, choices)
         if choices.prune and not choices.dry_run and not given.problems:
-            await _agree_to_prune(here.bundle, wanted, yes=choices.yes)
+            await _agree_to_prune(here.objects, wanted, yes=choices.yes)
         states: dict[ObjectRef, Live | None] = {one.ref: None for one in wanted}
         with Progress(len(wanted), dry_run=choices.dry_run) as progress:
 
@@ -122,11 +122,11 @@ async def apply_manifests(where: Place, given: Given, choices: Choices) -> int:
                     states[entry.ref] = live
                 progress(entry, live)
 
-            changes = await here.bundle.apply(
+            done = await here.objects.apply(
                 wanted, options=_pruning(given, choices), dry_run=choices.dry_run, on_entry=note
             )
             progress.end()
-            code = _told(changes, given, choices)
+            code = _told(done.all, given, choices)
             if code == 0 and choices.wait_seconds is not None and not choices.dry_run:
                 more = f"certwright tree -i {where.inventory} -n {here.to.namespace}"
                 patience = choices.wait_seconds
@@ -140,12 +140,12 @@ async def diff_manifests(where: Place, given: Given, choices: Choices) -> int:
         wanted = await _wanted(here.to, given.manifests, choices)
         options = _pruning(given, choices)
         with Progress(len(wanted), dry_run=True, quiet_seconds=PATIENCE_SECONDS) as progress:
-            changes = await here.bundle.apply(
+            done = await here.objects.apply(
                 wanted, options=options, dry_run=True, on_entry=progress
             )
-    print(differences(changes, choices.output, given.problems), flush=True)
+    print(differences(done.all, choices.output, given.problems), flush=True)
     given.tell()
-    return 2 if given.problems else code_of_diff(changes)
+    return 2 if given.problems else code_of_diff(done.all)
 
 
 async def delete_inventory(where: Place, given: Given | None, choices: Choices) -> int:
@@ -154,17 +154,20 @@ async def delete_inventory(where: Place, given: Given | None, choices: Choices) 
     What cannot be used of the input names nothing: whatever is in there stays, and stays listed.
     """
     async with site(where) as here:
-        listed = await here.bundle.refs()
+        listed = await here.objects.refs()
         only = None if given is None else await named_by(given, here.to)
         going = listed_among(listed, only)
         if not going:
             raise UsageError(nothing_listed(where.inventory, here.to.namespace, " to delete"))
-        if is_mass_deletion(len(listed), len(going)) and not choices.dry_run:
+        if (
+            PruneGuard().is_mass_deletion(before=len(listed), removed=len(going))
+            and not choices.dry_run
+        ):
             stays = f"{given.doubts}: what is in there stays\n" if given and given.doubts else ""
             confirm(f"{stays}{_consequences(going, len(listed))}", yes=choices.yes)
 
         async def delete(on_entry: OnEntry) -> ChangeSet:
-            return await here.bundle.delete(only=only, dry_run=choices.dry_run, on_entry=on_entry)
+            return await here.objects.delete(only=only, dry_run=choices.dry_run, on_entry=on_entry)
 
         with Progress(len(going), dry_run=choices.dry_run) as progress:
             if choices.wait_seconds is None or choices.dry_run:
@@ -209,10 +212,12 @@ def _told(changes: ChangeSet, given: Given | None, choices: Choices) -> int:
     return 2 if problems else code_of_apply(changes)
 
 
-async def _wanted(to: Connection, manifests: Sequence[Manifest], choices: Choices) -> list[Wanted]:
+async def _wanted(
+    to: Connection, manifests: Sequence[Manifest], choices: Choices
+) -> list[Declared]:
     adopt = Adopt.ALWAYS if choices.adopt else Adopt.NEVER
     rules = Rules(recreate=choices.recreate, take_over=choices.take_over, adopt=adopt)
-    return [Wanted(obj, rules) for obj in await placed(to, manifests)]
+    return [Declared(obj, rules) for obj in await placed(to, manifests)]
 
 
 def _pruning(given: Given, choices: Choices) -> PruneOptions:
@@ -220,9 +225,9 @@ def _pruning(given: Given, choices: Choices) -> PruneOptions:
     return PruneOptions(prune=choices.prune, doubts=given.doubts, confirmed=True)
 
 
-async def _agree_to_prune(bundle: Bundle, wanted: Sequence[Wanted], *, yes: bool) -> None:
+async def _agree_to_prune(objects: ObjectSet, wanted: Sequence[Declared], *, yes: bool) -> None:
     """Ask before most objects of an inventory go at once: a mistake more often than a wish."""
-    listed = await bundle.refs()
+    listed = await objects.refs()
     plan = plan_pruning(listed, [one.ref for one in wanted])
     if plan.held:
         confirm(_consequences(plan.unwanted, len(listed)), yes=yes)

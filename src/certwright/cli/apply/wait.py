@@ -5,7 +5,15 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
-from certwright.apply import Action, ChangeSet, Entry, Live, ObjectRef, OnEntry, follow
+from certwright.apply import (
+    Action,
+    ChangeSet,
+    Entry,
+    Live,
+    ObjectRef,
+    follow,
+)
+from certwright.apply.engine.engine import OnEntry
 from certwright.cli.errors import UsageError
 from certwright.cli.terminal.health import judge
 from certwright.cli.terminal.progress import Progress

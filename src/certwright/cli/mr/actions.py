@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from certwright.api.managedresources import ManagedResource
-from certwright.apply import human_duration, read_secret
+from certwright.apply import read_secret
+from certwright.apply.engine.blockers import human_duration
 from certwright.cli.apply.results import code_of_diff, differences, results_document
 from certwright.cli.connection import Connection, connected, require_name
 from certwright.cli.errors import UsageError

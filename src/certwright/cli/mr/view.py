@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from certwright.apply import human_duration
+from certwright.apply.engine.blockers import human_duration
 from certwright.cli.terminal.output import fitted, one_line, table, unnamed
 from certwright.kube import JsonObject, parse_time
 

@@ -7,8 +7,14 @@ from typing import Final
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ObjectReference
-from certwright.apply import Action, ChangeSet, Live, ObjectRef, last_foreign_writer
+from certwright.apply import (
+    Action,
+    ChangeSet,
+    Live,
+    ObjectRef,
+)
 from certwright.apply import Entry as Change
+from certwright.apply.changeset import last_foreign_writer
 from certwright.kube import JsonObject
 from certwright.operators.managedresource import inventory, messages
 from certwright.operators.managedresource.gathering import Facts

@@ -124,7 +124,7 @@ class Changes:
     """What tells a new inventory from an old one."""
 
     added: tuple[ObjectReference, ...]
-    """Wanted now, and not known before."""
+    """Declared now, and not known before."""
     stayed: tuple[tuple[ObjectReference, ObjectReference], ...]
     """Old and new entry of the same object."""
     removed: tuple[ObjectReference, ...]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ManagedResourceSpec, ObjectReference
-from certwright.apply import Adopt, DeleteRules, Live, ObjectRef, Owner, Rules, Wanted
+from certwright.apply import Adopt, Declared, DeleteRules, Live, ObjectRef, Owner, Rules
 from certwright.kube import GroupVersionKind, JsonObject, Key, parse_time
 from certwright.kube.durations import parse_duration
 from certwright.managed.unique import COLLECTABLE
@@ -146,7 +146,7 @@ def _is_signature(manager: str) -> bool:
 class Plan:
     """What a pass brings to the cluster."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[Declared, ...]
     inventory: tuple[ObjectReference, ...]
     """One entry for each of them."""
     refused: tuple[Refusal, ...]
@@ -169,7 +169,7 @@ def plan(
             refused.append(Refusal(item.ref, str(error)))
             continue
         obj = item.obj if item.create_only else _marked(item, labels, origin)
-        wanted.append(Wanted(obj, rules))
+        wanted.append(Declared(obj, rules))
         named = {**keys.labels_of(item.obj), **labels}
         inventory.append(reference_to(item.ref, named, annotations))
     return Plan(tuple(wanted), tuple(inventory), tuple(refused))
@@ -252,7 +252,7 @@ def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
             return False
         return not await exists(other.key)
 
-    return Owner(keys.ORIGIN, str(origin), aliases, succeeds)
+    return Owner(keys.ORIGIN, str(origin), (keys.DESCRIPTION,), aliases, succeeds)
 
 
 def _parsed(value: str) -> Origin | None:

@@ -11,7 +11,8 @@ from typing import Final
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
-from certwright.apply import ChangeSet, Direct, Engine, OnEntry
+from certwright.apply import ChangeSet, Direct, Engine
+from certwright.apply.engine.engine import OnEntry
 from certwright.client import Client
 from certwright.kube import GroupVersionKind, Key, NotFound
 from certwright.kube.kinds import ConfigMap, HorizontalPodAutoscaler, Secret

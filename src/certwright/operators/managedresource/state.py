@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certwright.api.managedresources import ObjectReference
-from certwright.apply import ObjectRef, Writer
+from certwright.apply import ObjectRef
+from certwright.apply.changeset import Writer
 from certwright.keep.health import Unwatched
 from certwright.kube import Key
 from certwright.runtime import Entry, Store

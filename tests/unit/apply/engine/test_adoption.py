@@ -4,8 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply import Adopt, Live, Owner, Right, Rules, claim
-from certwright.apply.engine.adoption import has_legacy, taken_over
+from certwright.apply import (
+    Adopt,
+    Live,
+    Owner,
+    Rules,
+)
+from certwright.apply.engine.adoption import Right, has_legacy, ownership, taken_over
 from certwright.kube.comparison import own_fields
 from certwright.kube.ownership import FieldSet
 
@@ -57,7 +62,7 @@ CASES = {
 def test_claims(case):
     obj, owner, rules, right = case
     inherits = obj.annotations.get(MARK) == "gone"
-    found = claim(obj, owner, rules, "me", inherits=inherits)
+    found = ownership(obj, owner, rules, "me", inherits=inherits)
     assert found.right is right
     assert bool(found.reason) == (right is not Right.WRITE)
 

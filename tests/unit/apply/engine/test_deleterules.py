@@ -12,12 +12,13 @@ from certwright.apply import (
     Live,
     ObjectRef,
     Owner,
+)
+from certwright.apply.cluster import left_of
+from certwright.apply.engine.blockers import (
     blockers,
     events_text,
     human_duration,
     lasting_events_text,
-    left_of,
-    waves,
 )
 from certwright.apply.engine.deleterules import (
     claims_selector,
@@ -25,6 +26,7 @@ from certwright.apply.engine.deleterules import (
     propagation_for,
     reason_to_keep,
 )
+from certwright.apply.ordering import waves
 from certwright.client import Propagation
 from certwright.kube.kinds import ConfigMap
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from certwright.apply import Rules, preserve
-from certwright.apply.engine.draft import Draft, value_at
+from certwright.apply import Rules
+from certwright.apply.engine.preserve import _Draft, preserve, value_at
 from certwright.kube.ownership import FieldSet
 
 ALL = Rules(preserve_replicas=True, preserve_resources=True)
@@ -240,7 +240,7 @@ def test_nonsense_is_left_to_the_server_and_the_manifest_untouched(desired, live
 )
 def test_a_draft_sets_and_drops_only_what_is_meant(obj):
     before = copy.deepcopy(obj)
-    draft = Draft(obj, {}, None)
+    draft = _Draft(obj, {}, None)
     draft.set(("x", "y"), 1)
     assert draft.obj == {**obj, "x": {"y": 1}}
     draft.drop(("x", "y"))

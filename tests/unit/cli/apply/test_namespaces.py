@@ -2,7 +2,8 @@
 
 import pytest
 
-from certwright.apply import Manifest, Origin
+from certwright.apply import Manifest
+from certwright.apply.manifests.errors import Origin
 from certwright.cli.apply.namespaces import place
 
 NAMESPACED = {"ConfigMap": True, "Namespace": False}

@@ -6,7 +6,15 @@ from contextlib import suppress
 
 import pytest
 
-from certwright.apply import Action, ChangeSet, Diff, Entry, FieldChange, ObjectRef, Writer
+from certwright.apply import (
+    Action,
+    ChangeSet,
+    Diff,
+    Entry,
+    FieldChange,
+    ObjectRef,
+)
+from certwright.apply.changeset import Writer
 from certwright.cli.apply.results import code_of_apply, code_of_diff, differences, rendered
 from certwright.cli.options import Output
 from certwright.cli.terminal.progress import Progress

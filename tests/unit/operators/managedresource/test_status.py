@@ -5,7 +5,13 @@ import pytest
 from msgspec import to_builtins
 
 from certwright.api.managedresources import InventoryReference, ObjectSummary
-from certwright.apply import Action, ChangeSet, Entry, ObjectRef, Writer
+from certwright.apply import (
+    Action,
+    ChangeSet,
+    Entry,
+    ObjectRef,
+)
+from certwright.apply.changeset import Writer
 from certwright.apply.health import Health, Verdict
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.inventory import reference_to

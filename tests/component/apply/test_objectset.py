@@ -4,12 +4,12 @@ import pytest
 
 from certwright.apply import (
     Action,
-    Bundle,
-    Inventories,
+    ConfigMapInventory,
+    Declared,
     InventoryError,
     ObjectRef,
+    ObjectSet,
     PruneOptions,
-    Wanted,
 )
 from certwright.kube import Forbidden
 from certwright.kube.kinds import ConfigMap
@@ -21,20 +21,20 @@ PAGE = "certwright-inventory-app"
 
 
 class Names:
-    """A bundle whose objects are given by name."""
+    """An object set whose objects are given by name."""
 
-    def __init__(self, bench, page_bytes=700_000):
+    def __init__(self, bench, shard_bytes=700_000):
         self.bench = bench
         namespace = bench.cluster.namespace
-        self.inventories = Inventories(bench.direct, namespace, page_bytes=page_bytes)
-        self.bundle = Bundle(bench.engine, self.inventories, "app")
+        self.inventory = ConfigMapInventory(bench.direct, namespace, "app", shard_bytes=shard_bytes)
+        self.objects = ObjectSet(bench.engine, self.inventory, self.inventory.owner)
 
     async def apply(self, *names, options=PRUNE, **more):
-        wanted = [Wanted(self.bench.placed(config_map(name))) for name in names]
-        return await self.bundle.apply(wanted, options=options, **more)
+        wanted = [Declared(self.bench.placed(config_map(name))) for name in names]
+        return (await self.objects.apply(wanted, options=options, **more)).all
 
     async def listed(self):
-        return {ref.name for ref in await self.bundle.refs()}
+        return {ref.name for ref in await self.objects.refs()}
 
     async def existing(self):
         """Return the objects there are, the inventory aside."""
@@ -104,7 +104,7 @@ async def test_what_lingers_stays_listed(app, bench):
 
 async def test_what_somebody_else_took_stays_and_is_struck_off(app, bench):
     await app.apply("a", "b")
-    other = Bundle(bench.engine, app.inventories, "other")
+    other = ConfigMapInventory(bench.direct, bench.cluster.namespace, "other")
     mark = {other.owner.annotation: other.owner.value}
     await bench.cluster.patch(ConfigMap, "b", {"metadata": {"annotations": mark}})
     changes = await app.apply("a")
@@ -115,8 +115,9 @@ async def test_what_somebody_else_took_stays_and_is_struck_off(app, bench):
 
 async def test_two_bundles_do_not_share_an_object(app, bench):
     await app.apply("a")
-    other = Bundle(bench.engine, app.inventories, "other")
-    changes = await other.apply([Wanted(bench.placed(config_map("a", {"k": "v"})))])
+    inventory = ConfigMapInventory(bench.direct, bench.cluster.namespace, "other")
+    other = ObjectSet(bench.engine, inventory, inventory.owner)
+    changes = (await other.apply([Declared(bench.placed(config_map("a", {"k": "v"})))])).all
     assert changes.entries[0].action is Action.FAILED
     assert f"it belongs to {bench.cluster.namespace}/app" in changes.entries[0].reason
 
@@ -175,7 +176,7 @@ async def test_replacing_everything_at_once_needs_a_confirmation_too(app):
 
 async def test_deleting_a_bundle_takes_the_inventory_along(app, bench):
     await app.apply("a", "b")
-    changes = await app.bundle.delete()
+    changes = await app.objects.delete()
     assert bench.told(changes) == {"ConfigMap/a": "deleted", "ConfigMap/b": "deleted"}
     assert await app.existing() == set()
     assert await bench.cluster.find(ConfigMap, PAGE) is None
@@ -194,7 +195,7 @@ async def test_a_dry_run_writes_nothing(app, bench):
 
 
 async def test_what_does_not_fit_goes_to_further_pages_and_none_moves(bench):
-    app = Names(bench, page_bytes=200)
+    app = Names(bench, shard_bytes=200)
     names = {f"object-{i}" for i in range(12)}
     await app.apply(*names)
     pages = {n for n in await bench.cluster.names(ConfigMap) if n.startswith(PAGE)}
@@ -218,10 +219,11 @@ async def test_an_inventory_that_makes_no_sense_stops_everything(app, bench):
 async def test_two_at_a_time_lose_nothing(app, bench):
     """Both loaded the same inventory; the second to write starts over from what is there."""
     await app.apply("a")
-    stale = await app.inventories.load("app")
+    stale = ConfigMapInventory(bench.direct, bench.cluster.namespace, "app")
+    await stale.load()
     await app.apply("a", "b")
     ref = ObjectRef.of(bench.placed(config_map("c")))
-    await app.inventories.add(stale, [ref])
+    await stale.add([ref])
     assert await app.listed() == {"a", "b", "c"}
 
 
@@ -234,7 +236,7 @@ class Crash(BaseException):
 async def test_a_crash_after_any_write_leaks_nothing(embedded_bench, after):
     """Whatever the moment, all that exists is listed, and the next run gets everywhere."""
     bench = embedded_bench
-    app = Names(bench, page_bytes=120)
+    app = Names(bench, shard_bytes=120)
     await app.apply("a", "b", "c")
     transport = bench.client.transport
     send, written = transport.send, 0
@@ -258,7 +260,7 @@ async def test_a_crash_after_any_write_leaks_nothing(embedded_bench, after):
     assert crashed == (after <= written)
     assert await app.existing() <= await app.listed()
     bench.restart()
-    await Names(bench, page_bytes=120).apply(options=PruneOptions(prune=True, confirmed=True))
+    await Names(bench, shard_bytes=120).apply(options=PruneOptions(prune=True, confirmed=True))
     assert await app.existing() == set()
     assert await app.listed() == set()
 
@@ -266,8 +268,8 @@ async def test_a_crash_after_any_write_leaks_nothing(embedded_bench, after):
 async def test_a_version_of_a_group_that_goes_out_of_use_is_replaced(app, bench):
     wanted = bench.placed(deployment("d"))
     old = ObjectRef("apps/v1beta1", "Deployment", bench.cluster.namespace, "d")
-    inventory = await app.inventories.add(await app.inventories.load("app"), [old])
-    assert inventory.refs == [old]
-    changes = await app.bundle.apply([Wanted(wanted)], options=PRUNE)
+    await app.inventory.add([old])
+    assert await app.inventory.load() == [old]
+    changes = (await app.objects.apply([Declared(wanted)], options=PRUNE)).all
     assert bench.told(changes) == {"Deployment/d": "created"}
-    assert await app.bundle.refs() == [ObjectRef.of(wanted)]
+    assert await app.objects.refs() == [ObjectRef.of(wanted)]
