@@ -13,11 +13,11 @@ from bench.suite.pki import ROUNDS, bare_issue, cpu
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Bundle
-from certwright.issuer.requests.certificaterequests import CertificateRequests
-from certwright.issuer.requests.desk import Asked, Circumstances, request_of
-from certwright.issuer.requests.match import IssuerAt
-from certwright.issuer.requests.requeststatus import RequestScribe, Said
-from certwright.issuer.sign.validation import accepted, request_refusal
+from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.requests.certificaterequest import CertificateRequestKind
+from certwright.issuer.requests.kind import StoredRequest
+from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.sign import accepted, request_refusal
 from certwright.issuers.ca import app
 from certwright.kube import Key
 
@@ -65,14 +65,15 @@ class Steps:
         assert app.namespaced_kind is not None
         kind = app.namespaced_kind.resource
         self._authority = authority
-        self._desk = CertificateRequests([kind], RequestScribe(field_owner=kind.group, set_ca=True))
-        self._asked = Asked(typed.metadata, (), typed, Said())
-        self._at = IssuerAt(kind, Key(NAMESPACE, "authority"))
-        self._around = Circumstances(NOW, 1, _nobody, _nobody)
+        self._kind = CertificateRequestKind([kind], IssuerSettings(group=kind.group, set_ca=True))
+        self._stored = StoredRequest(typed, ())
+        self._issuer = IssuerKey(kind, Key(NAMESPACE, "authority"))
 
     def take(self) -> None:
         """Take all of them once."""
-        request_ = request_of(self._desk, self._asked, self._at, self._around)
+        request_ = self._kind.for_author(
+            self._stored, self._issuer, attempt=1, now=NOW, read_secret=_unused, offload=_unused
+        )
         assert request_refusal(request_) is None
         accepted(_finished(request_.sign_with(self._authority)), request_, NOW)
 
@@ -86,5 +87,5 @@ def _finished(coroutine: Coroutine[Any, Any, Bundle]) -> Bundle:
     raise AssertionError("it waited")
 
 
-async def _nobody(*_: Any) -> Any:
+async def _unused(*_: Any) -> Any:
     raise NotImplementedError

@@ -24,7 +24,7 @@ from certwright.issuer.app import IssuerApp
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.request import Request
-from certwright.issuer.secrets import SecretData, SecretKey
+from certwright.issuer.spec import SecretData, SecretKey
 from certwright.issuer.verbs import (
     IssuerUnavailable,
     Pending,

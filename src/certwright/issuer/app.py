@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar, Unpack
 
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.kinds import cluster_kind_of, issuer_kind
-from certwright.issuer.requests.outcomes import Compat
 from certwright.issuer.run.assembly import build, kebab
 from certwright.issuer.run.command import main
-from certwright.issuer.settings import Settings, default_backoff
+from certwright.issuer.settings import IssuerOptions, IssuerSettings
 from certwright.issuer.sign.calls import (
     RECHECK,
     Author,
@@ -24,32 +23,33 @@ from certwright.issuer.sign.calls import (
     SignFunction,
     SigningIssuer,
 )
-from certwright.issuer.sign.verdicts import Classifier
+from certwright.issuer.sign.result import Classifier
 from certwright.issuer.spec import SpecType
 from certwright.kube import JsonObject, Object, crd_manifest
-from certwright.runtime import Backoff, Operator, OperatorHost, Part
+from certwright.runtime import Operator, OperatorHost, Part
 
 S = TypeVar("S")
 C = TypeVar("C", bound=SigningIssuer)
 
 
 class IssuerApp(Generic[S]):
-    """An issuer: its kinds, what it does, and the process that does it.
+    """An issuer: its kinds, its author's functions, and the process that runs them.
 
     ::
 
         app = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=Spec)
 
-    makes the namespaced kind DemoIssuer and the cluster kind DemoClusterIssuer. *max_retry* is
-    how long ordinary errors of ``sign`` are retried, *set_ca* whether ``status.ca`` is written,
-    *namespaced_csrs* whether Kubernetes' signing requests may name namespaced issuers (their
-    requesters then need the right to), *on_mismatch* what becomes of a request whose certificate
-    does not fit it, *mark_invalid* whether requests that are refused before ``sign`` also get the
-    condition InvalidRequest, *secrets* whether code reads Secrets that the spec does not name.
-    ``compat="upstream"`` behaves like Go's issuer-lib to the letter.
+    makes the namespaced kind DemoIssuer and the cluster kind DemoClusterIssuer. The other
+    keywords are its settings: *max_retry* is how long ordinary errors of ``sign`` are retried,
+    *set_ca* whether ``status.ca`` is written, *namespaced_csrs* whether Kubernetes' signing
+    requests may name namespaced issuers (their requesters then need the right to), *on_mismatch*
+    what happens to a request whose certificate does not fit it, *mark_invalid* whether requests
+    that are refused before ``sign`` also get the condition InvalidRequest, *secrets* whether code
+    reads Secrets that the spec does not name. ``compat="upstream"`` behaves like Go's issuer-lib
+    to the letter.
     """
 
-    def __init__(  # noqa: PLR0913 - a declaration: each keyword is one decision of its author
+    def __init__(
         self,
         *,
         group: str,
@@ -59,41 +59,11 @@ class IssuerApp(Generic[S]):
         namespaced: bool = True,
         cluster: bool = True,
         cluster_kind: str = "",
-        field_owner: str | None = None,
-        max_retry: timedelta = timedelta(minutes=10),
-        set_ca: bool = False,
-        certificate_requests: bool = True,
-        kubernetes_csrs: bool = True,
-        namespaced_csrs: bool = False,
-        workers: int = 8,
-        backoff: Backoff | None = None,
-        sign_timeout: timedelta = timedelta(seconds=60),
-        check_timeout: timedelta = timedelta(seconds=30),
-        secrets: bool = False,
-        cluster_resource_namespace: str = "",
-        on_mismatch: Literal["fail", "retry"] = "fail",
-        mark_invalid: bool = False,
-        compat: Compat = "v1",
+        **options: Unpack[IssuerOptions],
     ) -> None:
         if not namespaced and not cluster:
             raise ValueError("an issuer has at least one kind: namespaced, cluster or both")
-        self.settings = Settings(
-            field_owner=group if field_owner is None else field_owner,
-            max_retry=max_retry,
-            set_ca=set_ca,
-            certificate_requests=certificate_requests,
-            kubernetes_csrs=kubernetes_csrs,
-            namespaced_csrs=namespaced_csrs,
-            workers=max(1, workers),
-            backoff=backoff or default_backoff(compat),
-            sign_timeout=sign_timeout,
-            check_timeout=check_timeout,
-            secrets=secrets,
-            cluster_resource_namespace=cluster_resource_namespace,
-            on_mismatch=on_mismatch,
-            mark_invalid=mark_invalid,
-            compat=compat,
-        )
+        self.settings = IssuerSettings(group=group, **options)
         self.kind = kind
         self.spec = SpecType(spec)
         self._author: Author[S] = Author()
@@ -137,7 +107,7 @@ class IssuerApp(Generic[S]):
         return cls
 
     def ignore_request(self, function: IgnoreRequest) -> IgnoreRequest:
-        """Register ``(request) -> bool``: requests to leave to somebody else."""
+        """Register ``(request) -> bool``: requests to leave alone."""
         self._author.ignore_request = function
         return function
 
@@ -147,7 +117,7 @@ class IssuerApp(Generic[S]):
         return function
 
     def classify_error(self, function: Classifier) -> Classifier:
-        """Register what turns exceptions of others into verbs; None leaves one as it is."""
+        """Register what turns other exceptions into verbs; None leaves one as it is."""
         self._author.classify_error = function
         return function
 
@@ -170,13 +140,13 @@ class IssuerApp(Generic[S]):
 
     @cached_property
     def operator(self) -> Operator:
-        """What a Manager or a test cluster runs; each process builds its own memory."""
+        """What a Manager or a test cluster runs; each process builds its own controllers."""
         return self.operator_in("default")
 
     def operator_in(self, namespace: str) -> Operator:
-        """Return what a Manager runs that works in a namespace.
+        """Return what a Manager runs in a namespace.
 
-        That is where cluster issuers find Secrets, unless the app says otherwise.
+        Cluster issuers find their Secrets there, unless the app names another namespace.
         """
         if self._author.sign is None:
             raise TypeError(f"{self.kind}: no function is registered with @app.sign")
@@ -194,12 +164,12 @@ class IssuerApp(Generic[S]):
         return [crd_manifest(kind) for kind in self.kinds]
 
     def main(self, argv: Sequence[str] | None = None) -> None:
-        """Be a command: run, crds, rbac, deploy, conformance or doctor. Ends the process."""
+        """Run as a command: run, crds, rbac, deploy, conformance or doctor. Ends the process."""
         sys.exit(main(self, argv))
 
     @property
     def name(self) -> str:
-        """What the issuer is called where only small letters are allowed."""
+        """The name of the issuer in small letters, for objects that need it."""
         return kebab(self.kind)
 
 

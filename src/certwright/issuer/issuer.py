@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Generic, ParamSpec, TypeVar
 
 from certwright.issuer.request import Offload
-from certwright.issuer.secrets import SecretData
+from certwright.issuer.spec import SecretData
 from certwright.kube import Condition
 
 S = TypeVar("S")

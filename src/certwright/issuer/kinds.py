@@ -1,11 +1,19 @@
 """The kinds of an app: a namespaced and a cluster one, generated from its spec type."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct, field
 
-from certwright.kube import Column, ConditionStatus, Object, custom_resource, list_map
+from certwright.kube import (
+    Column,
+    ConditionStatus,
+    Key,
+    Object,
+    Resource,
+    custom_resource,
+    list_map,
+)
 
 _READY = '.status.conditions[?(@.type=="Ready")]'
 
@@ -18,6 +26,13 @@ COLUMNS = (
     Column("Generation", ".metadata.generation", "integer", priority=1),
     Column("Age", ".metadata.creationTimestamp", "date"),
 )
+
+
+class IssuerKey(NamedTuple):
+    """Which issuer is meant, whether it exists or not."""
+
+    kind: Resource
+    key: Key
 
 
 class IssuerCondition(Struct, frozen=True, rename="camel", kw_only=True):

@@ -9,14 +9,12 @@ from typing import Any, Literal, TypeAlias
 from certwright import pki
 from certwright.api.certmanager import CERTIFICATE_NAME, CERTIFICATE_REVISION
 from certwright.issuer.bundle import Bundle
-from certwright.issuer.secrets import SecretData
+from certwright.issuer.spec import SecretData
 from certwright.kube import Condition
 
 _TOLERANCE = timedelta(seconds=30)
 
-RequestKind: TypeAlias = Literal["CertificateRequest", "CertificateSigningRequest"]
-
-
+KindName: TypeAlias = Literal["CertificateRequest", "CertificateSigningRequest"]
 Offload: TypeAlias = Callable[..., Awaitable[Any]]
 """Runs a function with its arguments in a thread; ``Context.cpu`` is one."""
 
@@ -25,7 +23,7 @@ Offload: TypeAlias = Callable[..., Awaitable[Any]]
 class Request:
     """A certificate that somebody asked for and somebody approved."""
 
-    kind: RequestKind
+    kind: KindName
     name: str
     namespace: str
     """Empty for Kubernetes' own signing requests."""

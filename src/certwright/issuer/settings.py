@@ -1,44 +1,56 @@
-"""How an app behaves, its kinds and its author's functions apart."""
+"""How an app behaves, apart from its kinds and its author's functions."""
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal, TypedDict
 
-from certwright.issuer.requests.outcomes import Compat
+from certwright.issuer.upstream import Compat, Compatibility, compatibility
 from certwright.runtime import Backoff
 
-APPROVAL_PATIENCE = timedelta(minutes=1)
-"""How long a request may wait for approval before somebody is told what is missing."""
 
+class IssuerOptions(TypedDict, total=False):
+    """The keywords of `IssuerApp` that become its `IssuerSettings`."""
 
-def default_backoff(compat: Compat) -> Backoff:
-    """Return how long failures wait: kind to authorities, or as upstream does."""
-    if compat == "upstream":
-        return Backoff(0.005, 1000.0, jitter=0.0)
-    return Backoff(1.0, 300.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What an app's author decided."""
-
-    field_owner: str
+    field_owner: str | None
     max_retry: timedelta
     set_ca: bool
     certificate_requests: bool
     kubernetes_csrs: bool
     namespaced_csrs: bool
     workers: int
-    backoff: Backoff
+    backoff: Backoff | None
     sign_timeout: timedelta
     check_timeout: timedelta
     secrets: bool
     cluster_resource_namespace: str
-    on_mismatch: str
+    on_mismatch: Literal["fail", "retry"]
     mark_invalid: bool
     compat: Compat
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuerSettings:
+    """What the author of an app decided."""
+
+    group: str
+    field_owner: str | None = None
+    max_retry: timedelta = timedelta(minutes=10)
+    set_ca: bool = False
+    certificate_requests: bool = True
+    kubernetes_csrs: bool = True
+    namespaced_csrs: bool = False
+    workers: int = 8
+    backoff: Backoff | None = None
+    sign_timeout: timedelta = timedelta(seconds=60)
+    check_timeout: timedelta = timedelta(seconds=30)
+    secrets: bool = False
+    cluster_resource_namespace: str = ""
+    on_mismatch: Literal["fail", "retry"] = "fail"
+    mark_invalid: bool = False
+    compat: Compat = "v1"
+
     def __post_init__(self) -> None:
-        if not self.field_owner:
+        if not self.field_manager:
             raise ValueError("field_owner is empty: the API server takes no apply without a name")
         if not self.certificate_requests and not self.kubernetes_csrs:
             raise ValueError(
@@ -49,3 +61,14 @@ class Settings:
             raise ValueError("max_retry must not be negative")
         if min(self.sign_timeout, self.check_timeout) <= timedelta():
             raise ValueError("sign_timeout and check_timeout must be positive")
+        object.__setattr__(self, "workers", max(1, self.workers))
+
+    @property
+    def field_manager(self) -> str:
+        """The field manager of everything the app writes: its group, unless named otherwise."""
+        return self.group if self.field_owner is None else self.field_owner
+
+    @property
+    def compatibility(self) -> Compatibility:
+        """What the app does where issuer-lib and this library differ."""
+        return compatibility(self.compat)

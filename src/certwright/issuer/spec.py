@@ -1,9 +1,17 @@
-"""From an author's spec type to what stands in YAML, and back with references resolved.
+"""The spec of an issuer, as its author declares it and as it stands in YAML.
 
-The author writes a dataclass or a Struct in Python's names and with Secret references as
-plain types. The API has camelCase and objects that point. `SpecType` knows both sides: its
-``wire`` type makes the schema, `SpecType.references` finds what a spec points to, and
-`SpecType.build` makes the author's own value of it.
+::
+
+    @dataclass(frozen=True)
+    class Spec:
+        token: SecretKey       # in YAML {name: …, key: …}; in Python the text itself
+        authority: SecretData  # in YAML {name: …}; in Python all its keys and bytes
+
+The author writes a dataclass or a Struct with Python's names and Secrets as plain types; the
+API has camelCase and references. `SpecType` knows both sides: its ``wire`` type makes the
+schema, `SpecType.references` finds the Secrets, `SpecType.build` makes the author's value. A
+namespaced issuer finds Secrets in its own namespace, a cluster issuer in the cluster resource
+namespace, never elsewhere. When one changes, the issuer is checked again.
 """
 
 import dataclasses
@@ -16,23 +24,70 @@ from typing import get_type_hints as hints_of
 import msgspec
 from msgspec import Struct
 
-from certwright.issuer.secrets import (
-    SecretData,
-    SecretKey,
-    SecretKeyReference,
-    SecretReference,
-)
 from certwright.kube import JsonObject
 from certwright.kube.schemas.markers import markers_of
 
 S = TypeVar("S")
 
-Reference: TypeAlias = SecretKeyReference | SecretReference
+
+class SecretKey(str):
+    """The text of one key of a Secret, without surrounding white space. Its repr hides it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "SecretKey(…)"
+
+
+class NoSuchKey(KeyError):
+    """A Secret lacks a key. Unlike that of a KeyError its text is a sentence, for statuses."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class SecretData(Mapping[str, bytes]):
+    """The keys of one Secret with their bytes. Its repr shows the keys only."""
+
+    def __init__(self, name: str, data: Mapping[str, bytes]) -> None:
+        self.name = name
+        self._data = dict(data)
+
+    def __getitem__(self, key: str) -> bytes:
+        try:
+            return self._data[key]
+        except KeyError:
+            raise NoSuchKey(f'secret "{self.name}" has no key "{key}"') from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        return f"SecretData({self.name!r}, keys={sorted(self._data)})"
+
+
+class SecretKeyReference(Struct, frozen=True):
+    """Where a text is found: a Secret and one of its keys."""
+
+    name: str
+    key: str
+
+
+class SecretDataReference(Struct, frozen=True):
+    """Which Secret is meant."""
+
+    name: str
+
+
+Reference: TypeAlias = SecretKeyReference | SecretDataReference
 Resolve: TypeAlias = Callable[[Reference], SecretKey | SecretData]
 
 _REFERENCES: Mapping[type, type[Struct]] = {
     SecretKey: SecretKeyReference,
-    SecretData: SecretReference,
+    SecretData: SecretDataReference,
 }
 _UNIONS = (Union, types.UnionType)
 
@@ -208,7 +263,7 @@ def _lower(hint: Any, value: Any) -> Any:
 
 
 def _references(value: Any) -> Iterator[Reference]:
-    if isinstance(value, SecretKeyReference | SecretReference):
+    if isinstance(value, SecretKeyReference | SecretDataReference):
         yield value
     elif isinstance(value, Struct):
         for name in value.__struct_fields__:
@@ -224,7 +279,7 @@ def _references(value: Any) -> Iterator[Reference]:
 def _build(hint: Any, value: Any, resolve: Resolve) -> Any:
     """Turn a wire's value into the author's."""
     hint = _bare(hint)
-    if isinstance(value, SecretKeyReference | SecretReference):
+    if isinstance(value, SecretKeyReference | SecretDataReference):
         return resolve(value)
     if value is None or not isinstance(value, Struct | list | tuple | dict):
         return value

@@ -17,11 +17,14 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, get_args
 
-from certwright.issuer.requests.state import check_carried
+import orjson
+
 from certwright.kube import ConditionStatus
 
 POLL = timedelta(seconds=1)
 """How soon a pending request is looked at again unless it says otherwise."""
+STATE_LIMIT = 8192
+"""Bytes of JSON; the API server keeps every request in memory, so this is no place for data."""
 
 
 class SignOutcome(Exception):
@@ -59,10 +62,19 @@ class Pending(SignOutcome):
         """
         super().__init__(message)
         if state is not None:
-            check_carried(state)
+            _check_state(state)
         seconds = after.total_seconds() if isinstance(after, timedelta) else float(after)
         self.after = timedelta(seconds=seconds) if seconds > 0 else POLL
         self.state = None if state is None else dict(state)
+
+
+def _check_state(state: Mapping[str, Any]) -> None:
+    try:
+        size = len(orjson.dumps(dict(state)))
+    except TypeError as error:
+        raise ValueError(f"the state of Pending is not JSON: {error}") from error
+    if size > STATE_LIMIT:
+        raise ValueError(f"the state of Pending has {size} bytes, more than {STATE_LIMIT}")
 
 
 class Retry(SignOutcome):

@@ -194,7 +194,7 @@ async def test_a_corrected_secret_helps_an_issuer_that_failed_for_good(cluster):
     ("data", "message"),
     [
         ({"other": b"x"}, 'has no key "token"'),
-        ({"token": b"\xff"}, "is no text"),
+        ({"token": b"\xff"}, "is not text"),
     ],
 )
 async def test_an_unusable_secret_is_named(cluster, data, message):

@@ -9,17 +9,15 @@ import orjson
 
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.check.reader import IssuerRecord, read_issuer
-from certwright.issuer.requests.certificaterequests import CertificateRequests
-from certwright.issuer.requests.desk import Asked, Desk
-from certwright.issuer.requests.judgement import before_signing
-from certwright.issuer.requests.match import IssuerAt, NotOurs
-from certwright.issuer.requests.outcomes import Change, Next, outdated
-from certwright.issuer.requests.phase import Gate
-from certwright.issuer.requests.requeststatus import RequestScribe
-from certwright.issuer.requests.signingrequests import SigningRequests
-from certwright.issuer.requests.signingstatus import SigningScribe
-from certwright.issuer.requests.window import is_window_open
-from certwright.issuer.sign.verdicts import Result, classify, issued
+from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.requests.certificaterequest import CertificateRequestKind
+from certwright.issuer.requests.controller import before_signing
+from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest
+from certwright.issuer.requests.signingrequest import SigningRequestKind
+from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.result import SignResult, SignStatus, classify
+from certwright.issuer.sign.window import is_window_open
+from certwright.issuer.status import Phase, Requeue, StatusUpdate, issuer_outdated
 from certwright.kube import JsonObject, Key, Resource, format_time
 from certwright.runtime import Entry
 from certwright.runtime.cache.entry import Meta
@@ -94,25 +92,25 @@ def issuer(
 class Looked:
     """What one look at a request led to."""
 
-    change: Change | None
+    update: StatusUpdate | None
     """None when it was left alone."""
 
     @property
     def conditions(self) -> list[JsonObject]:
-        assert self.change is not None
-        assert self.change.status is not None
-        return self.change.status.get("conditions", [])
+        assert self.update is not None
+        assert self.update.status is not None
+        return self.update.status.get("conditions", [])
 
     @property
     def event(self) -> str:
-        assert self.change is not None
-        notice = self.change.notice
-        return f"{notice.type} {notice.reason} {notice.note}" if notice else ""
+        assert self.update is not None
+        event = self.update.event
+        return f"{event.type} {event.reason} {event.note}" if event else ""
 
     @property
-    def next(self) -> Next:
-        assert self.change is not None
-        return self.change.next
+    def requeue(self) -> Requeue:
+        assert self.update is not None
+        return self.update.requeue
 
 
 LEFT_ALONE = Looked(None)
@@ -120,54 +118,58 @@ LEFT_ALONE = Looked(None)
 
 @dataclass
 class Reconciler:
-    """The decisions of the request loop, in its order, without a cluster."""
+    """The decisions of the request controller, in its order, without a cluster."""
 
-    desk: Desk
-    issuers: dict[IssuerAt, Entry] = field(default_factory=lambda: both_issuers())
+    kind: RequestKind
+    issuers: dict[IssuerKey, Entry] = field(default_factory=lambda: both_issuers())
 
     def look(self, request: Entry, sign: Exception | Bundle | None = None) -> Looked:
         """Look once; *sign* is what the author's function raises or returns."""
-        asked = self.desk.read(request)
+        stored = self.kind.read(request)
         try:
-            where = self.desk.match(asked)
+            where = self.kind.match(stored)
         except NotOurs:
             return LEFT_ALONE
-        if self.desk.gate(asked) in {Gate.LEAVE, Gate.UNAPPROVED}:
+        phase = self.kind.phase(stored)
+        if phase in {Phase.CLOSED, Phase.UNAPPROVED}:
             return LEFT_ALONE
         held = self.issuers.get(where)
         record = read_issuer(where, held) if held is not None else None
-        said = before_signing(self.desk, asked, where, record, None, T2)
-        return Looked(said if said is not None else self._signed(asked, record, sign))
+        update = before_signing(self.kind, stored, phase, where, record, None, T2)
+        return Looked(update if update is not None else self._signed(stored, record, sign))
 
     def _signed(
-        self, asked: Asked, record: IssuerRecord | None, sign: Exception | Bundle | None
-    ) -> Change:
+        self, stored: StoredRequest, record: IssuerRecord | None, sign: Exception | Bundle | None
+    ) -> StatusUpdate:
         assert record is not None
         assert sign is not None, "sign was not to be called"
         if isinstance(sign, Bundle):
-            verdict = issued(sign)
+            result = SignResult(status=SignStatus.ISSUED, bundle=sign)
         else:
-            is_open = is_window_open(asked.created, MAX_RETRY, T2)
-            verdict = classify(
-                sign, is_window_open=is_open, forbidden_conditions=self.desk.forbidden
+            is_open = is_window_open(stored.created, MAX_RETRY, T2)
+            result = classify(
+                sign, is_window_open=is_open, forbidden_conditions=self.kind.forbidden_conditions
             )
-        if verdict.result is Result.ISSUER_ERROR:
-            return self.desk.wait(asked, outdated(), T2)
-        return self.desk.settle(asked, verdict, T2)
+        if result.status is SignStatus.ISSUER_ERROR:
+            return self.kind.wait(stored, issuer_outdated(), T2)
+        return self.kind.settle(stored, result, T2)
 
 
-def request_desk(compat: Any, *, set_ca: bool = False) -> CertificateRequests:
-    scribe = RequestScribe(field_owner=FIELD_OWNER, compat=compat, set_ca=set_ca)
-    return CertificateRequests(KINDS, scribe, compat)
+def request_kind(compat: Any, *, set_ca: bool = False) -> CertificateRequestKind:
+    return CertificateRequestKind(KINDS, _settings(compat, set_ca=set_ca))
 
 
-def signing_desk(compat: Any) -> SigningRequests:
-    return SigningRequests(KINDS, SigningScribe(compat=compat), FIELD_OWNER)
+def signing_kind(compat: Any) -> SigningRequestKind:
+    return SigningRequestKind(KINDS, _settings(compat))
 
 
-def both_issuers() -> dict[IssuerAt, Entry]:
+def _settings(compat: Any, *, set_ca: bool = False) -> IssuerSettings:
+    return IssuerSettings(group=ISSUER.group, field_owner=FIELD_OWNER, compat=compat, set_ca=set_ca)
+
+
+def both_issuers() -> dict[IssuerKey, Entry]:
     """Return both issuers of the fixture, ready."""
     return {
-        IssuerAt(ISSUER, Key("ns1", "issuer-1")): issuer(),
-        IssuerAt(CLUSTER_ISSUER, Key("", "issuer-1")): issuer(CLUSTER_ISSUER),
+        IssuerKey(ISSUER, Key("ns1", "issuer-1")): issuer(),
+        IssuerKey(CLUSTER_ISSUER, Key("", "issuer-1")): issuer(CLUSTER_ISSUER),
     }

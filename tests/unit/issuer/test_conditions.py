@@ -4,7 +4,7 @@ import pytest
 from tests.support.issuer.issuer_rows import T1, T2
 
 from certwright.api.certificates import SigningCondition
-from certwright.issuer.conditions import put_condition, put_signing_condition
+from certwright.issuer.status import put_condition
 from certwright.kube import Condition
 
 
@@ -60,7 +60,7 @@ def test_conditions_of_signing_requests_always_say_when_they_were_written(row):
     statuses, patch, expected = ROWS[row]
     existing = [signing("Ready", status) for status in statuses]
     new = SigningCondition(type="Ready", status="True", message="new")
-    found = put_signing_condition(existing, [signing(one, "False") for one in patch], new, T2)
+    found = put_condition(existing, [signing(one, "False") for one in patch], new, T2)
     times = {"Ready T1": T1, "Ready T2": T2}
     assert found == [
         signing("Ready", "True", times[one], T2, "new")

@@ -13,8 +13,8 @@ from tests.support.issuer.issuer_rows import T1, T2
 from certwright import pki
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.request import Request
-from certwright.issuer.sign.validation import BadBundle, accepted, request_refusal
-from certwright.issuer.sign.verdicts import Result
+from certwright.issuer.sign.result import SignStatus
+from certwright.issuer.sign.sign import BadBundle, accepted, request_refusal
 
 KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
 NAMES = pki.AlternativeNames.of_hosts("web.example.com")
@@ -99,12 +99,12 @@ def with_nul() -> bytes:
     ],
 )  # fmt: skip
 def test_each_is_refused_by_name(pem, named):
-    verdict = request_refusal(request(pem))
-    assert verdict is not None
-    assert verdict.result is Result.FAILED
-    assert verdict.text.startswith(named), verdict.text
-    assert "Traceback" not in verdict.text
-    assert len(verdict.text) < 1000
+    result = request_refusal(request(pem))
+    assert result is not None
+    assert result.status is SignStatus.FAILED
+    assert result.text.startswith(named), result.text
+    assert "Traceback" not in result.text
+    assert len(result.text) < 1000
 
 
 def test_truncated_and_flipped_everywhere():
@@ -118,10 +118,10 @@ def test_truncated_and_flipped_everywhere():
         corpus.append(block(bytes(mutated)))
     corpus += [GOOD[:size] for size in range(0, len(GOOD), 5)]
     for pem in corpus:
-        verdict = request_refusal(request(pem))
-        if verdict is not None:
-            assert verdict.result is Result.FAILED
-            assert verdict.text.partition(":")[0].isidentifier(), verdict.text
+        result = request_refusal(request(pem))
+        if result is not None:
+            assert result.status is SignStatus.FAILED
+            assert result.text.partition(":")[0].isidentifier(), result.text
 
 
 def test_a_good_request_has_nothing_against_it():

@@ -17,9 +17,9 @@ from certwright.api.certificates import (
 )
 from certwright.api.certmanager import CertificateRequest, CertificateRequestSpec, IssuerRef
 from certwright.issuer.request import Request
-from certwright.issuer.requests.certificaterequests import request_terms
-from certwright.issuer.requests.desk import TermsError
-from certwright.issuer.requests.signingrequests import signing_terms
+from certwright.issuer.requests.certificaterequest import request_terms
+from certwright.issuer.requests.kind import TermsError
+from certwright.issuer.requests.signingrequest import signing_terms
 from certwright.kube import ObjectMeta
 
 KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))

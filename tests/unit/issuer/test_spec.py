@@ -7,8 +7,12 @@ import pytest
 from msgspec import Meta, Struct
 
 from certwright.issuer import SecretData, SecretKey
-from certwright.issuer.secrets import SecretKeyReference, SecretReference
-from certwright.issuer.spec import SpecError, SpecType
+from certwright.issuer.spec import (
+    SecretDataReference,
+    SecretKeyReference,
+    SpecError,
+    SpecType,
+)
 from certwright.kube.schemas.structural import structural_schema
 
 
@@ -53,7 +57,7 @@ def test_references_are_found_at_any_depth():
         SecretKeyReference("s", "p"),
         SecretKeyReference("t", "q"),
         SecretKeyReference("u", "r"),
-        SecretReference("bundle"),
+        SecretDataReference("bundle"),
     ]
 
 

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from tests.support.issuer.issuer_rows import FIELD_OWNER, T1, T2, at, condition
 
-from certwright.issuer.check.status import IssuerScribe, IssuerStep, Trouble, issuer_step
-from certwright.issuer.requests.outcomes import Next
-from certwright.issuer.sign.verdicts import check_failure
+from certwright.issuer.check.status import IssuerStatusWriter, IssuerStep, issuer_step
+from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.result import CheckFailure, check_failure
+from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Permanent
 from certwright.kube import Condition
 
@@ -37,11 +38,11 @@ class Row:
     generation: int = 80
     check: Exception | str = "not called"
     """What check raises; empty when it succeeds."""
-    reported: Trouble | None = None
+    reported: CheckFailure | None = None
     after: dict[str, Any] | None = None
     """The Ready condition written; None when nothing is."""
     event: str = ""
-    next: Next = Next.DONE
+    requeue: Requeue = Requeue.DONE
 
 
 ROWS = [
@@ -56,15 +57,15 @@ ROWS = [
     Row(
         "failed-ignore-reported-error",
         before=ready("False", "Failed", "[error message]", T1, 80),
-        reported=Trouble("[specific error]"),
+        reported=CheckFailure("[specific error]"),
     ),
     Row(
         "ready-reported-error",
         before=ready("True", "Checked", CHECKED, T1, 80),
-        reported=Trouble("[specific error]"),
+        reported=CheckFailure("[specific error]"),
         after=ready("False", "Pending", "Not ready yet: [specific error]", T2, 80),
         event="Warning RetryableError Not ready yet: [specific error]",
-        next=Next.BACKOFF,
+        requeue=Requeue.BACKOFF,
     ),
     Row(
         "recheck-outdated-ready",
@@ -85,7 +86,7 @@ ROWS = [
         check=ValueError("[specific error]"),
         after=ready("False", "Pending", "Not ready yet: [specific error]", T2, 80),
         event="Warning RetryableError Not ready yet: [specific error]",
-        next=Next.BACKOFF,
+        requeue=Requeue.BACKOFF,
     ),
     Row(
         "dont-retry-on-permanent-error",
@@ -93,7 +94,7 @@ ROWS = [
         check=Permanent("[specific error]"),
         after=ready("False", "Failed", "Failed permanently: [specific error]", T2, 80),
         event="Warning PermanentError Failed permanently: [specific error]",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     Row(
         "success-issuer",
@@ -116,25 +117,26 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_upstream(row: Row):
     conditions = msgspec.convert([row.before] if row.before else [], list[Condition])
-    scribe = IssuerScribe(field_owner=FIELD_OWNER, compat="upstream")
+    settings = IssuerSettings(group="x", field_owner=FIELD_OWNER, compat="upstream")
+    writer = IssuerStatusWriter(settings)
     step = issuer_step(conditions, row.generation, is_reported=row.reported is not None)
     match step:
         case IssuerStep.LEAVE:
             assert row.after is None
             return
         case IssuerStep.INITIALIZE:
-            change = scribe.initialize(conditions, row.generation, T2)
+            update = writer.initialize(conditions, row.generation, T2)
         case IssuerStep.REPORT:
             assert row.check == "not called"
-            change = scribe.checked(conditions, row.generation, row.reported, T2)
+            update = writer.checked(conditions, row.generation, row.reported, T2)
         case IssuerStep.CHECK:
             assert row.check != "not called"
-            trouble = Trouble(*check_failure(row.check)) if row.check else None
-            change = scribe.checked(conditions, row.generation, trouble, T2)
-    assert change.status == {"conditions": [row.after]}
-    notice = change.notice
-    assert (f"{notice.type} {notice.reason} {notice.note}" if notice else "") == row.event
-    assert change.next == row.next
+            failure = check_failure(row.check) if row.check else None
+            update = writer.checked(conditions, row.generation, failure, T2)
+    assert update.status == {"conditions": [row.after]}
+    event = update.event
+    assert (f"{event.type} {event.reason} {event.note}" if event else "") == row.event
+    assert update.requeue == row.requeue
 
 
 def test_no_row_is_forgotten():

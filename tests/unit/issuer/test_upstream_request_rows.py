@@ -18,11 +18,11 @@ from tests.support.issuer.issuer_rows import (
     condition,
     entry_of,
     issuer,
-    request_desk,
+    request_kind,
 )
 
 from certwright.issuer.bundle import Bundle
-from certwright.issuer.requests.outcomes import Next
+from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Pending, Permanent, WithCondition
 
 pytestmark = pytest.mark.scenario("ISS-100")
@@ -91,7 +91,7 @@ class Row:
     """None: left alone."""
     more: dict[str, Any] = field(default_factory=dict)
     event: str = ""
-    next: Next = Next.DONE
+    requeue: Requeue = Requeue.DONE
     after: timedelta = timedelta()
 
 
@@ -100,7 +100,7 @@ def waiting(name, message, reason="WaitingForIssuerReady", **row):
         name,
         conditions=[pending(message)],
         event=f"Normal {reason} {message}",
-        next=Next.WAIT,
+        requeue=Requeue.WAIT,
         **row,
     )
 
@@ -141,7 +141,7 @@ ROWS = [
         conditions=[condition("Ready", "False", "Denied", DENIED_TEXT, lastTransitionTime=at(T2))],
         more=FAILED_AT,
         event=f"Warning PermanentError {DENIED_TEXT}",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     waiting(
         "set-ready-pending-missing-issuer",
@@ -171,7 +171,7 @@ ROWS = [
         conditions=[failed(PERMANENT)],
         more=FAILED_AT,
         event=f"Warning PermanentError {PERMANENT}",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     Row(
         "retry-on-pending-error",
@@ -179,7 +179,7 @@ ROWS = [
         sign=Pending("reason for being pending"),
         conditions=[pending(f"{STILL}reason for being pending")],
         event=f"Warning RetryableError {STILL}reason for being pending",
-        next=Next.POLL,
+        requeue=Requeue.POLL,
         after=timedelta(seconds=1),
     ),
     Row(
@@ -188,7 +188,7 @@ ROWS = [
         sign=Pending("reason for being pending", after=timedelta(seconds=5)),
         conditions=[pending(f"{STILL}reason for being pending")],
         event=f"Warning RetryableError {STILL}reason for being pending",
-        next=Next.POLL,
+        requeue=Requeue.POLL,
         after=timedelta(seconds=5),
     ),
     Row(
@@ -196,7 +196,7 @@ ROWS = [
         sign=set_condition(ERROR),
         conditions=[custom(), pending(RETRY)],
         event=f"Warning RetryableError {RETRY}",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     Row(
         "error-set-certificate-request-condition-should-update-existing-condition-and-retry",
@@ -204,7 +204,7 @@ ROWS = [
         sign=set_condition(ERROR),
         conditions=[custom(T1), pending(RETRY)],
         event=f"Warning RetryableError {RETRY}",
-        next=Next.BACKOFF,
+        requeue=Requeue.BACKOFF,
     ),
     Row(
         "error-set-certificate-request-condition-should-add-new-condition-and-timeout",
@@ -213,7 +213,7 @@ ROWS = [
         conditions=[custom(), failed(PERMANENT)],
         more=FAILED_AT,
         event=f"Warning PermanentError {PERMANENT}",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     Row(
         "error-set-certificate-request-condition-should-update-existing-condition-and-timeout",
@@ -222,7 +222,7 @@ ROWS = [
         conditions=[custom(T1), failed(PERMANENT)],
         more=FAILED_AT,
         event=f"Warning PermanentError {PERMANENT}",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     Row(
         "error-set-certificate-request-condition-should-not-timeout-if-pending",
@@ -230,7 +230,7 @@ ROWS = [
         sign=set_condition(Pending("test error")),
         conditions=[custom(), pending(f"{STILL}test error")],
         event=f"Warning RetryableError {STILL}test error",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
         after=timedelta(seconds=1),
     ),
     Row(
@@ -239,7 +239,7 @@ ROWS = [
         conditions=[custom(), failed(PERMANENT)],
         more=FAILED_AT,
         event=f"Warning PermanentError {PERMANENT}",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     Row(
         "fail-on-permanent-error",
@@ -247,14 +247,14 @@ ROWS = [
         conditions=[failed(PERMANENT)],
         more=FAILED_AT,
         event=f"Warning PermanentError {PERMANENT}",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
     ),
     Row(
         "retry-on-error",
         sign=ERROR,
         conditions=[pending(RETRY)],
         event=f"Warning RetryableError {RETRY}",
-        next=Next.BACKOFF,
+        requeue=Requeue.BACKOFF,
     ),
     Row("success-issuer", sign=EMPTY_BUNDLE, conditions=[ISSUED], more=SIGNED, event=ISSUED_EVENT),
     Row(
@@ -276,14 +276,14 @@ def test_upstream(row: Row):
         del issuers[where]
         if row.issuer != "missing":
             issuers[where] = row.issuer
-    looked = Reconciler(request_desk("upstream"), issuers).look(row.request, row.sign)
+    looked = Reconciler(request_kind("upstream"), issuers).look(row.request, row.sign)
     if row.conditions is None:
         assert looked == LEFT_ALONE
         return
-    assert looked.change is not None
-    assert looked.change.status == {"conditions": row.conditions, **row.more}
-    assert (looked.event, looked.next) == (row.event, row.next)
-    assert looked.change.after == row.after
+    assert looked.update is not None
+    assert looked.update.status == {"conditions": row.conditions, **row.more}
+    assert (looked.event, looked.requeue) == (row.event, row.requeue)
+    assert looked.update.after == row.after
 
 
 def test_no_row_is_forgotten():

@@ -17,11 +17,11 @@ from tests.support.issuer.issuer_rows import (
     condition,
     entry_of,
     issuer,
-    signing_desk,
+    signing_kind,
 )
 
 from certwright.issuer.bundle import Bundle
-from certwright.issuer.requests.outcomes import Next
+from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Pending, Permanent, WithCondition
 
 pytestmark = pytest.mark.scenario("ISS-100")
@@ -82,22 +82,22 @@ class Row:
     """None: left alone. Empty: an empty status."""
     more: dict[str, Any] = field(default_factory=dict)
     event: str = ""
-    next: Next = Next.DONE
+    requeue: Requeue = Requeue.DONE
     after: timedelta = timedelta()
 
 
 def waiting(name, message, reason="WaitingForIssuerReady", **row):
-    return Row(name, conditions=[], event=f"Normal {reason} {message}", next=Next.WAIT, **row)
+    return Row(name, conditions=[], event=f"Normal {reason} {message}", requeue=Requeue.WAIT, **row)
 
 
 def failing(name, conditions, **row):
     event = f"Warning PermanentError {FAILED_TEXT}"
-    return Row(name, conditions=conditions, event=event, next=Next.STOP, **row)
+    return Row(name, conditions=conditions, event=event, requeue=Requeue.STOP, **row)
 
 
-def retrying(name, conditions, next_, **row):
+def retrying(name, conditions, requeue, **row):
     event = f"Warning RetryableError {RETRY}"
-    return Row(name, conditions=conditions, event=event, next=next_, **row)
+    return Row(name, conditions=conditions, event=event, requeue=requeue, **row)
 
 
 ROWS = [
@@ -136,7 +136,7 @@ ROWS = [
         sign=Pending("reason for being pending"),
         conditions=[],
         event=f"Warning Pending {STILL}reason for being pending",
-        next=Next.POLL,
+        requeue=Requeue.POLL,
         after=timedelta(seconds=1),
     ),
     Row(
@@ -145,19 +145,19 @@ ROWS = [
         sign=Pending("reason for being pending", after=5),
         conditions=[],
         event=f"Warning Pending {STILL}reason for being pending",
-        next=Next.POLL,
+        requeue=Requeue.POLL,
         after=timedelta(seconds=5),
     ),
     retrying(
         "error-set-certificate-request-condition-should-add-new-condition-and-retry",
         [custom()],
-        Next.STOP,
+        Requeue.STOP,
         sign=set_condition(ERROR),
     ),
     retrying(
         "error-set-certificate-request-condition-should-update-existing-condition-and-retry",
         [custom(T1)],
-        Next.BACKOFF,
+        Requeue.BACKOFF,
         request=request(APPROVED, CUSTOM),
         sign=set_condition(ERROR),
     ),
@@ -179,7 +179,7 @@ ROWS = [
         sign=set_condition(Pending("test error")),
         conditions=[custom()],
         event=f"Warning Pending {STILL}test error",
-        next=Next.STOP,
+        requeue=Requeue.STOP,
         after=timedelta(seconds=1),
     ),
     failing(
@@ -188,7 +188,7 @@ ROWS = [
         sign=set_condition(Permanent("test error")),
     ),
     failing("fail-on-permanent-error", [FAILED], sign=Permanent("test error")),
-    retrying("retry-on-error", [], Next.BACKOFF, sign=ERROR),
+    retrying("retry-on-error", [], Requeue.BACKOFF, sign=ERROR),
     Row("success-issuer", request=request(APPROVED, signer="testissuers.testing.cert-manager.io/ns1.issuer-1")),
     Row(
         "success-clusterissuer",
@@ -208,15 +208,15 @@ def test_upstream(row: Row):
         del issuers[where]
         if row.issuer != "missing":
             issuers[where] = row.issuer
-    looked = Reconciler(signing_desk("upstream"), issuers).look(row.request, row.sign)
+    looked = Reconciler(signing_kind("upstream"), issuers).look(row.request, row.sign)
     if row.conditions is None:
         assert looked == LEFT_ALONE
         return
-    assert looked.change is not None
+    assert looked.update is not None
     conditions = {"conditions": row.conditions} if row.conditions else {}
-    assert looked.change.status == {**conditions, **row.more}
-    assert (looked.event, looked.next) == (row.event, row.next)
-    assert looked.change.after == row.after
+    assert looked.update.status == {**conditions, **row.more}
+    assert (looked.event, looked.requeue) == (row.event, row.requeue)
+    assert looked.update.after == row.after
 
 
 def test_no_row_is_forgotten():

@@ -12,16 +12,18 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from certwright.issuer.conditions import READY
 from certwright.issuer.issuer import Issuer
-from certwright.issuer.requests.match import IssuerAt
-from certwright.issuer.run.memory import Memory
-from certwright.issuer.secrets import (
+from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.run.memory import AppMemory
+from certwright.issuer.spec import (
+    Reference,
     SecretData,
     SecretKey,
     SecretKeyReference,
+    SpecError,
+    SpecType,
 )
-from certwright.issuer.spec import Reference, SpecError, SpecType
+from certwright.issuer.status import READY
 from certwright.kube import Condition, JsonObject, Key, NotFound, ObjectMeta, find_condition
 from certwright.kube.kinds import Secret
 from certwright.runtime import BadObject, Context, Entry
@@ -30,7 +32,7 @@ S = TypeVar("S")
 
 
 class SecretMissing(LookupError):
-    """A Secret, or a key of one, that somebody refers to is not there or not usable."""
+    """A Secret that is referred to, or a key of it, does not exist or cannot be used."""
 
 
 class _Status(Struct):
@@ -46,20 +48,20 @@ class IssuerRecord(Struct):
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What it says about itself."""
+        """The conditions of its status."""
         return tuple(self.status.conditions or ())
 
     @property
     def ready(self) -> Condition | None:
-        """Whether it can sign, if it says so."""
+        """The condition that shows whether it can sign."""
         return find_condition(self.conditions, READY)
 
 
-def read_issuer(at: IssuerAt, entry: Entry) -> IssuerRecord:
-    """Read an issuer from its store.
+def read_issuer(at: IssuerKey, entry: Entry) -> IssuerRecord:
+    """Return an issuer of a store.
 
     Raises:
-        BadObject: its status does not have the shape of ours.
+        BadObject: it does not have the shape of an issuer.
     """
     try:
         return msgspec.json.decode(entry.raw, type=IssuerRecord)
@@ -69,7 +71,7 @@ def read_issuer(at: IssuerAt, entry: Entry) -> IssuerRecord:
 
 @dataclass(slots=True)
 class _Held:
-    """The data of a Secret, and the versions it is known to be that of."""
+    """The data of a Secret, and the versions that have this data."""
 
     versions: set[str]
     data: SecretData
@@ -96,7 +98,7 @@ class SecretReader:
             return held.data
         secret = await _fetch(ctx, key)
         data = SecretData(key.name, _decoded(key, secret.get("data") or {}))
-        # The watch may be behind: both what it says and what was read mean this data.
+        # The watch may be behind: its version and the one that was read both mean this data.
         versions = {entry.meta.resource_version, secret["metadata"]["resourceVersion"]}
         self._held[key] = _Held(versions, data)
         return data
@@ -113,7 +115,7 @@ class SecretReader:
         return held.data
 
     def forget(self, key: Key) -> None:
-        """Forget a Secret that nobody refers to any more."""
+        """Forget a Secret that no issuer refers to any more."""
         self._held.pop(key, None)
 
 
@@ -138,20 +140,20 @@ def _decoded(key: Key, data: dict[str, Any]) -> dict[str, bytes]:
     try:
         return {name: b64decode(text) for name, text in data.items()}
     except (NoBase64, TypeError, ValueError) as error:
-        raise SecretMissing(f'secret "{key}" holds no base64') from error
+        raise SecretMissing(f'secret "{key}" is not valid base64') from error
 
 
 @dataclass(frozen=True, slots=True)
 class IssuerReader(Generic[S]):
-    """Makes what authors get of what stands in the cluster."""
+    """Makes the issuer that authors get from the object and its Secrets."""
 
     spec: SpecType[S]
     secrets: SecretReader
-    memory: Memory
+    memory: AppMemory
     issuer_type: type[Issuer[S]]
     cluster_resource_namespace: str
 
-    async def read(self, ctx: Context, at: IssuerAt, record: IssuerRecord) -> Issuer[S]:
+    async def read(self, ctx: Context, at: IssuerKey, record: IssuerRecord) -> Issuer[S]:
         """Return an issuer with its references resolved.
 
         Raises:
@@ -178,14 +180,14 @@ class IssuerReader(Generic[S]):
             offload=ctx.cpu,
         )
 
-    def watch(self, at: IssuerAt, record: IssuerRecord) -> None:
-        """Note what an issuer refers to, without reading it; nothing if its spec is none."""
+    def watch(self, at: IssuerKey, record: IssuerRecord) -> None:
+        """Note what an issuer refers to, without reading it; nothing if its spec is invalid."""
         try:
             self._note(at, self.spec.read(bytes(record.spec)))
         except SpecError:
             return
 
-    def _note(self, at: IssuerAt, wire: Struct) -> list[Key]:
+    def _note(self, at: IssuerKey, wire: Struct) -> list[Key]:
         namespace = at.key.namespace or self.cluster_resource_namespace
         keys = {Key(namespace, reference.name) for reference in self.spec.references(wire)}
         for gone in self.memory.use(at, frozenset(keys)):
@@ -204,5 +206,5 @@ class IssuerReader(Generic[S]):
             return SecretKey(data[reference.key].decode().strip())
         except UnicodeDecodeError:
             raise SecretMissing(
-                f'key "{reference.key}" of secret "{namespace}/{reference.name}" is no text'
+                f'key "{reference.key}" of secret "{namespace}/{reference.name}" is not text'
             ) from None

@@ -1,4 +1,4 @@
-"""What an issuer says about itself, and what is to be done with it next. Pure."""
+"""What an issuer needs next, and the status that shows the result. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from msgspec import to_builtins
 
-from certwright.issuer.conditions import READY, put_condition
-from certwright.issuer.requests.outcomes import Change, Compat, Next, Notice
+from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.result import CheckFailure
+from certwright.issuer.status import READY, Requeue, StatusEvent, StatusUpdate, put_condition
 from certwright.kube import Condition, ConditionStatus, find_condition
 
 
@@ -16,28 +17,20 @@ class IssuerStep(StrEnum):
     """What an issuer needs."""
 
     LEAVE = "leave"
-    """It failed for good, and its spec did not change since."""
+    """It failed for good, and neither its spec nor a Secret changed since."""
     INITIALIZE = "initialize"
     REPORT = "report"
-    """A request found out that it cannot sign: that is the result."""
+    """A request met a failure of the issuer: that is the result."""
     CHECK = "check"
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why an issuer is not ready, and whether only a change of its spec helps."""
-
-    text: str
-    is_permanent: bool = False
 
 
 def issuer_step(
     conditions: Sequence[Condition], generation: int, *, is_reported: bool, is_changed: bool = False
 ) -> IssuerStep:
-    """Decide what an issuer needs.
+    """Return what an issuer needs.
 
-    *is_reported*: a request complained since. *is_changed*: something its spec refers to
-    changed, which gives one that failed for good another chance.
+    *is_reported*: a request reported a failure since. *is_changed*: a Secret that its spec
+    refers to changed, which gives one that failed for good another chance.
     """
     ready = find_condition(conditions, READY)
     if ready is None:
@@ -50,43 +43,51 @@ def issuer_step(
     return IssuerStep.CHECK
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssuerScribe:
-    """Writes the status of issuers, in the words of one app."""
+@dataclass(frozen=True, slots=True)
+class IssuerStatusWriter:
+    """Builds the status of issuers."""
 
-    field_owner: str
-    compat: Compat = "v1"
+    settings: IssuerSettings
 
-    def initialize(self, conditions: Sequence[Condition], generation: int, now: datetime) -> Change:
-        """Say that the issuer was seen."""
-        message = f"{self.field_owner} has started reconciling this Issuer"
+    def initialize(
+        self, conditions: Sequence[Condition], generation: int, now: datetime
+    ) -> StatusUpdate:
+        """Return Ready=Unknown."""
+        message = f"{self.settings.field_manager} has started reconciling this Issuer"
         ready = _ready("Unknown", "Initializing", message, generation)
-        return Change(status={"conditions": to_builtins(put_condition(conditions, [], ready, now))})
+        return StatusUpdate(
+            status={"conditions": to_builtins(put_condition(conditions, [], ready, now))}
+        )
 
     def checked(
         self,
         conditions: Sequence[Condition],
         generation: int,
-        trouble: Trouble | None,
+        failure: CheckFailure | None,
         now: datetime,
-    ) -> Change:
-        """Say what the check found."""
-        if trouble is None:
+    ) -> StatusUpdate:
+        """Return the result of a check."""
+        if failure is None:
             message = "Succeeded checking the issuer"
             ready = _ready("True", "Checked", message, generation)
-            notice, step = Notice("Normal", "Checked", "Synced", message), Next.DONE
-        elif trouble.is_permanent:
-            message = f"Failed permanently: {trouble.text}"
+            event = StatusEvent("Normal", "Checked", "Synced", message)
+            requeue = Requeue.DONE
+        elif failure.is_permanent:
+            message = f"Failed permanently: {failure.text}"
             ready = _ready("False", "Failed", message, generation)
-            notice, step = Notice("Warning", "PermanentError", "SyncFailed", message), Next.STOP
+            event = StatusEvent("Warning", "PermanentError", "SyncFailed", message)
+            requeue = Requeue.STOP
         else:
-            message = f"Not ready yet: {trouble.text}"
+            message = f"Not ready yet: {failure.text}"
             ready = _ready("False", "Pending", message, generation)
-            notice, step = Notice("Warning", "RetryableError", "SyncFailed", message), Next.BACKOFF
+            event = StatusEvent("Warning", "RetryableError", "SyncFailed", message)
+            requeue = Requeue.BACKOFF
         [written] = put_condition(conditions, [], ready, now)
-        if self.compat == "v1" and written in conditions:
-            return Change(next=step)
-        return Change(status={"conditions": [to_builtins(written)]}, notice=notice, next=step)
+        if self.settings.compatibility.skips_repeated and written in conditions:
+            return StatusUpdate(requeue=requeue)
+        return StatusUpdate(
+            status={"conditions": [to_builtins(written)]}, event=event, requeue=requeue
+        )
 
 
 def _ready(status: ConditionStatus, reason: str, message: str, generation: int) -> Condition:

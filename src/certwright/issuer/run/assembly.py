@@ -8,32 +8,26 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from certwright.api.certificates import CertificateSigningRequest
-from certwright.api.certmanager import CertificateRequest
-from certwright.issuer.check.loop import IssuerLoop
+from certwright.issuer.check.controller import IssuerController
 from certwright.issuer.check.reader import IssuerReader, SecretReader
-from certwright.issuer.requests.certificaterequests import CertificateRequests
-from certwright.issuer.requests.desk import Desk
-from certwright.issuer.requests.loop import RequestLoop
-from certwright.issuer.requests.match import IssuerAt
-from certwright.issuer.requests.outcomes import Compat
-from certwright.issuer.requests.requeststatus import RequestScribe
-from certwright.issuer.requests.signingrequests import SigningRequests
-from certwright.issuer.requests.signingstatus import SigningScribe
-from certwright.issuer.requests.transform import Slim
+from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.requests.certificaterequest import CertificateRequestKind
+from certwright.issuer.requests.controller import RequestController
+from certwright.issuer.requests.kind import RequestKind
+from certwright.issuer.requests.signingrequest import SigningRequestKind
 from certwright.issuer.run import predicates
-from certwright.issuer.run.memory import Memory
+from certwright.issuer.run.memory import AppMemory
 from certwright.issuer.run.metrics import IssuerMetrics
-from certwright.issuer.settings import Settings
+from certwright.issuer.settings import IssuerSettings
 from certwright.issuer.sign.calls import Author, call
 from certwright.issuer.sign.sign import Signer
 from certwright.issuer.sign.threads import Threads
 from certwright.issuer.spec import SpecType
-from certwright.kube import Object, Resource
+from certwright.issuer.upstream import Compatibility
+from certwright.kube import Resource
 from certwright.kube.kinds import Secret
 from certwright.runtime import (
     Controller,
-    Entry,
     OperatorHost,
     Part,
     Trigger,
@@ -52,10 +46,10 @@ HOOK_LIMIT = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """The life of an app in a process: its hooks, and threads for what is not async."""
+    """The life of an app in a process: its hooks, and the threads of functions not async."""
 
     author: Author[Any]
-    memory: Memory
+    memory: AppMemory
     threads: Threads
 
     async def run(self) -> None:
@@ -73,19 +67,20 @@ class Lifetime:
 
 @dataclass(frozen=True, slots=True)
 class Triggers:
-    """Which changes wake whom."""
+    """Which changes wake which controller."""
 
     issuer: predicates.Changed
     linked: predicates.Changed
+    """A change of an issuer, for the requests that refer to it."""
     request: predicates.Changed
     signing_request: predicates.Changed
 
     @classmethod
-    def of(cls, author: Author[Any], compat: Compat) -> "Triggers":
-        """Return what an app wakes for: more, if its author tells what to ignore."""
+    def of(cls, author: Author[Any], compatibility: Compatibility) -> "Triggers":
+        """Return what an app wakes for: more, if its author decides what to ignore."""
         issuer: predicates.Changed = predicates.issuer_changed
         linked: predicates.Changed = predicates.readiness_changed
-        if compat == "upstream":
+        if not compatibility.sleeps_through_own_writes:
             return cls(
                 issuer, linked, predicates.request_changed, predicates.signing_request_changed
             )
@@ -103,79 +98,56 @@ def build(
     kinds: Sequence[Resource],
     spec: SpecType[S],
     author: Author[S],
-    settings: Settings,
+    settings: IssuerSettings,
 ) -> Iterable[Part]:
     """Return the controllers of an app, with a memory of their own."""
-    memory, metrics = Memory(kinds), IssuerMetrics(site.metrics)
-    backoff = replace(settings.backoff, rng=site.rng)
+    memory, metrics = AppMemory(kinds), IssuerMetrics(site.metrics)
+    compatibility = settings.compatibility
+    backoff = replace(settings.backoff or compatibility.backoff, rng=site.rng)
     threads = Threads(settings.workers, partial(metrics.overdue, kinds[0].kind))
     namespace = settings.cluster_resource_namespace
     reader = IssuerReader(spec, SecretReader(), memory, author.issuer_type, namespace)
     signer = Signer(author, reader, settings, metrics, threads.run)
     secrets = _secrets(kinds, spec, namespace)
-    triggers = Triggers.of(author, settings.compat)
+    triggers = Triggers.of(author, compatibility)
     yield Lifetime(author, memory, threads)
     for kind in kinds:
-        loop = IssuerLoop(
+        issuers = IssuerController(
             kind, author, reader, settings, memory, metrics, threads.run, backoff, site.rng
         )
         yield Controller(
             kind,
-            loop.reconcile,
+            issuers.reconcile,
             name=kebab(kind.kind),
-            field_manager=settings.field_owner,
+            field_manager=settings.field_manager,
             watches=[mapped(one, _users(memory, kind)) for one in secrets],
             channels=[memory.channels[kind]],
             predicate=predicates.on_entries(triggers.issuer),
             workers=settings.workers,
             deadline=settings.check_timeout + GRACE,
         )
-    for desk, watched in _desks(kinds, settings, memory):
-        requests = RequestLoop(desk, signer, memory, backoff)
-        is_cert_managers = desk.resource == CertificateRequest.resource
-        changed = triggers.request if is_cert_managers else triggers.signing_request
+    request_kinds: list[tuple[RequestKind, predicates.Changed]] = []
+    if settings.certificate_requests:
+        request_kinds.append((CertificateRequestKind(kinds, settings), triggers.request))
+    if settings.kubernetes_csrs:
+        request_kinds.append((SigningRequestKind(kinds, settings), triggers.signing_request))
+    for request_kind, changed in request_kinds:
+        requests = RequestController(request_kind, signer, memory, backoff, compatibility)
         yield Controller(
-            watched,
+            select(
+                request_kind.object_type,
+                transform=request_kind.reduce,
+                keep=requests.is_wanted,
+            ),
             requests.reconcile,
-            name=f"{kebab(kinds[0].kind)}-{desk.resource.plural}"[:63],
-            field_manager=settings.field_owner,
-            watches=list(_links(kinds, memory, desk, triggers.linked)),
+            name=f"{kebab(kinds[0].kind)}-{request_kind.resource.plural}"[:63],
+            field_manager=settings.field_manager,
+            watches=list(_links(kinds, memory, request_kind, triggers.linked)),
             reads=secrets,
-            predicate=predicates.on_entries(changed),
+            predicate=predicates.on_entries(changed, request_kind.decode),
             workers=settings.workers,
             deadline=settings.sign_timeout + settings.check_timeout * 2 + GRACE,
         )
-
-
-def _desks(
-    kinds: Sequence[Resource], settings: Settings, memory: Memory
-) -> Iterator[tuple[Desk, Watched]]:
-    group, compat = kinds[0].group, settings.compat
-    if settings.certificate_requests:
-        scribe = RequestScribe(
-            field_owner=settings.field_owner, set_ca=settings.set_ca, compat=compat
-        )
-        desk: Desk = CertificateRequests(kinds, scribe, compat)
-        yield desk, _open_requests(CertificateRequest, group, memory)
-    if settings.kubernetes_csrs:
-        desk = SigningRequests(
-            kinds,
-            SigningScribe(compat=compat),
-            settings.field_owner,
-            settings.namespaced_csrs,
-        )
-        yield desk, _open_requests(CertificateSigningRequest, group, memory)
-
-
-def _open_requests(kind: type[Object], group: str, memory: Memory) -> Watched:
-    """Watch the requests that may have to be signed; there are a thousand times as many others."""
-    slim = Slim(group)
-
-    def is_wanted(entry: Entry) -> bool:
-        version = entry.meta.resource_version
-        return slim.is_open(entry.raw) and not memory.is_settled(kind.resource, entry.key, version)
-
-    return select(kind, transform=slim, keep=is_wanted)
 
 
 def _secrets(kinds: Sequence[Resource], spec: SpecType[S], namespace: str) -> list[Watched]:
@@ -187,18 +159,18 @@ def _secrets(kinds: Sequence[Resource], spec: SpecType[S], namespace: str) -> li
 
 
 def _links(
-    kinds: Sequence[Resource], memory: Memory, desk: Desk, changed: predicates.Changed
+    kinds: Sequence[Resource], memory: AppMemory, requests: RequestKind, changed: predicates.Changed
 ) -> Iterator[Trigger]:
     predicate = predicates.on_entries(changed)
     for kind in kinds:
-        yield mapped(kind, _linked(memory, kind, desk.resource), predicate)
+        yield mapped(kind, _linked(memory, kind, requests.resource), predicate)
 
 
-def _linked(memory: Memory, issuer: Resource, requests: Resource) -> Mapper:
-    return lambda entry: memory.linked(requests, IssuerAt(issuer, entry.key))
+def _linked(memory: AppMemory, issuer: Resource, requests: Resource) -> Mapper:
+    return lambda entry: memory.linked(requests, IssuerKey(issuer, entry.key))
 
 
-def _users(memory: Memory, kind: Resource) -> Mapper:
+def _users(memory: AppMemory, kind: Resource) -> Mapper:
     return lambda entry: memory.users_of(kind, entry.key)
 
 

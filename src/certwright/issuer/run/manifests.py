@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import GROUP as CERT_MANAGER
 from certwright.api.certmanager import CertificateRequest
-from certwright.issuer.settings import Settings
+from certwright.issuer.settings import IssuerSettings
 from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import Event, Lease, Secret, SubjectAccessReview
 
@@ -47,7 +47,7 @@ class Installation:
 
 
 def controller_rules(
-    kinds: Sequence[Resource], settings: Settings, *, uses_secrets: bool
+    kinds: Sequence[Resource], settings: IssuerSettings, *, uses_secrets: bool
 ) -> list[Rule]:
     """Return what the issuer's process must be allowed to do, cluster-wide."""
     group, plurals = kinds[0].group, tuple(kind.plural for kind in kinds)
@@ -81,7 +81,7 @@ def controller_rules(
 
 
 def namespace_rules(
-    kinds: Sequence[Resource], settings: Settings, namespace: str, *, uses_secrets: bool
+    kinds: Sequence[Resource], settings: IssuerSettings, namespace: str, *, uses_secrets: bool
 ) -> dict[str, list[Rule]]:
     """Return what it must be allowed to do where: in its own namespace, and where Secrets are."""
     rules = {namespace: [Rule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]}
@@ -102,7 +102,7 @@ def signer_names(kinds: Sequence[Resource]) -> tuple[str, ...]:
 
 
 def rbac_manifests(
-    kinds: Sequence[Resource], settings: Settings, where: Installation, *, uses_secrets: bool
+    kinds: Sequence[Resource], settings: IssuerSettings, where: Installation, *, uses_secrets: bool
 ) -> list[JsonObject]:
     """Return the roles and bindings: the issuer's own, the approver's, and those of users."""
     name, namespace = where.name, where.namespace
@@ -180,7 +180,7 @@ def deployment(where: Installation, arguments: Sequence[str]) -> JsonObject:
     }
 
 
-def _secrets(settings: Settings, *, watched: bool) -> Rule:
+def _secrets(settings: IssuerSettings, *, watched: bool) -> Rule:
     verbs = READ if watched else ("get",)
     assert watched or settings.secrets
     return Rule(Secret.group, (Secret.plural,), verbs)

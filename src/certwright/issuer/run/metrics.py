@@ -1,6 +1,6 @@
 """Numbers about signing and checking, beside those that every controller has."""
 
-from certwright.issuer.sign.verdicts import Result
+from certwright.issuer.sign.result import SignStatus
 from certwright.runtime import Metrics
 
 
@@ -31,9 +31,9 @@ class IssuerMetrics:
         """Note how many threads of an app are held by calls given up on."""
         self._overdue.labels(kind).set(count)
 
-    def signed(self, kind: str, result: Result, seconds: float) -> None:
+    def signed(self, kind: str, status: SignStatus, seconds: float) -> None:
         """Count a call of sign."""
-        self._signs.labels(kind, result.value).inc()
+        self._signs.labels(kind, status.value).inc()
         self._sign_seconds.labels(kind).inc(max(0.0, seconds))
 
     def checked(self, kind: str, result: str) -> None:

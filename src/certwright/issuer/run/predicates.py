@@ -1,15 +1,15 @@
-"""Which changes are worth another look. Pure functions over what was and what is.
+"""Which changes wake a controller. Pure functions over the old and the new state.
 
-A missing or unreadable side always passes: looking once too often is the safe mistake.
+A missing or unreadable side always passes: one pass too many does no harm.
 """
 
-from collections.abc import Callable, Container
-from typing import TypeAlias
+from collections.abc import Callable, Container, Sequence
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
 
-from certwright.issuer.conditions import READY, STATE
+from certwright.issuer.status import READY, STATE
 from certwright.kube import Condition, find_condition
 from certwright.runtime import Entry, Predicate
 
@@ -26,8 +26,8 @@ class _Status(Struct):
     conditions: list[Condition] | None = None
 
 
-class Seen(Struct):
-    """What the predicates look at."""
+class Outline(Struct):
+    """As much of an issuer as the predicates compare."""
 
     metadata: _Metadata = field(default_factory=_Metadata)
     status: _Status | None = None
@@ -38,33 +38,52 @@ class Seen(Struct):
         return (self.status.conditions if self.status else None) or []
 
 
-Changed: TypeAlias = Callable[[Seen | None, Seen | None], bool]
+class _AnyMetadata(Protocol):
+    @property
+    def generation(self) -> int: ...
+    @property
+    def annotations(self) -> dict[str, str] | None: ...
+    @property
+    def labels(self) -> dict[str, str] | None: ...
 
 
-def seen(entry: Entry | None) -> Seen | None:
-    """Read an entry; None if there is none or it has another shape."""
-    if entry is None:
-        return None
-    try:
-        return msgspec.json.decode(entry.raw, type=Seen)
-    except msgspec.DecodeError:
-        return None
+class Side(Protocol):
+    """One side of a change: an `Outline`, or a request that is decoded anyway."""
+
+    @property
+    def metadata(self) -> _AnyMetadata:
+        """Generation, labels and annotations."""
+        ...
+
+    @property
+    def conditions(self) -> Sequence[Condition]:
+        """The conditions, or none."""
+        ...
 
 
-def request_changed(old: Seen | None, new: Seen | None) -> bool:
+Changed: TypeAlias = Callable[[Side | None, Side | None], bool]
+Read: TypeAlias = Callable[[bytes], Side]
+
+
+def read_outline(raw: bytes) -> Outline:
+    """Decode what the predicates compare."""
+    return msgspec.json.decode(raw, type=Outline)
+
+
+def request_changed(old: Side | None, new: Side | None) -> bool:
     """Wake for a CertificateRequest: conditions came or went, or one other than Ready changed.
 
-    Ready is ours: its changes are our own doing. Annotations count, labels do not.
+    Ready is written by us. Annotations count, labels do not.
     """
     if old is None or new is None:
         return True
     return len(old.conditions) != len(new.conditions) or _others_changed(old, new, {READY})
 
 
-def foreign_part_changed(old: Seen | None, new: Seen | None) -> bool:
-    """Wake for a request of either kind, and sleep through our own doing altogether.
+def foreign_part_changed(old: Side | None, new: Side | None) -> bool:
+    """Wake for a request of either kind, but not for what we wrote ourselves.
 
-    What an author's `WithCondition` sets does wake: the author wants to be asked again.
+    The condition that an author's `WithCondition` sets does wake: the author is to be called again.
     """
     if old is None or new is None:
         return True
@@ -72,15 +91,15 @@ def foreign_part_changed(old: Seen | None, new: Seen | None) -> bool:
     return counts[0] != counts[1] or _others_changed(old, new, _OURS)
 
 
-def signing_request_changed(old: Seen | None, new: Seen | None) -> bool:
+def signing_request_changed(old: Side | None, new: Side | None) -> bool:
     """Wake for a Kubernetes signing request: as above, and every condition counts."""
     if old is None or new is None:
         return True
     return len(old.conditions) != len(new.conditions) or _others_changed(old, new, ())
 
 
-def issuer_changed(old: Seen | None, new: Seen | None) -> bool:
-    """Wake an issuer's own loop: its spec or annotations changed, or Ready came or went."""
+def issuer_changed(old: Side | None, new: Side | None) -> bool:
+    """Wake an issuer's own controller: its spec or annotations changed, or Ready came or went."""
     if old is None or new is None:
         return True
     return (
@@ -90,8 +109,8 @@ def issuer_changed(old: Seen | None, new: Seen | None) -> bool:
     )
 
 
-def readiness_changed(old: Seen | None, new: Seen | None) -> bool:
-    """Wake the requests of an issuer: Ready came, went, flipped or speaks of another spec."""
+def readiness_changed(old: Side | None, new: Side | None) -> bool:
+    """Wake the requests of an issuer: Ready came, went, flipped or is of another generation."""
     if old is None or new is None:
         return True
     before, after = _ready(old), _ready(new)
@@ -100,8 +119,8 @@ def readiness_changed(old: Seen | None, new: Seen | None) -> bool:
     return (before.status, before.observed_generation) != (after.status, after.observed_generation)
 
 
-def marks_changed(old: Seen | None, new: Seen | None) -> bool:
-    """Wake for labels and annotations: by these an author may tell what to ignore."""
+def marks_changed(old: Side | None, new: Side | None) -> bool:
+    """Wake for labels and annotations: an author may decide by them what to ignore."""
     if old is None or new is None:
         return True
     labels = [side.metadata.labels or {} for side in (old, new)]
@@ -109,22 +128,25 @@ def marks_changed(old: Seen | None, new: Seen | None) -> bool:
 
 
 def either(*changes: Changed) -> Changed:
-    """Return the predicate that passes what one of several does."""
+    """Return the predicate that passes what any of several passes."""
     return lambda old, new: any(changed(old, new) for changed in changes)
 
 
-def on_entries(changed: Changed) -> Predicate:
+def on_entries(changed: Changed, read: Read = read_outline) -> Predicate:
     """Return the predicate that reads entries first."""
 
     def predicate(old: Entry | None, new: Entry | None) -> bool:
         if old is None or new is None:
             return True
-        return changed(seen(old), seen(new))
+        try:
+            return changed(read(old.raw), read(new.raw))
+        except msgspec.DecodeError:
+            return True
 
     return predicate
 
 
-def _others_changed(old: Seen, new: Seen, ignored: Container[str]) -> bool:
+def _others_changed(old: Side, new: Side, ignored: Container[str]) -> bool:
     if _annotations(old) != _annotations(new):
         return True
     for before in old.conditions:
@@ -136,9 +158,9 @@ def _others_changed(old: Seen, new: Seen, ignored: Container[str]) -> bool:
     return False
 
 
-def _annotations(side: Seen) -> dict[str, str]:
+def _annotations(side: Side) -> dict[str, str]:
     return side.metadata.annotations or {}
 
 
-def _ready(side: Seen) -> Condition | None:
+def _ready(side: Side) -> Condition | None:
     return find_condition(side.conditions, READY)

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.request import Offload, Request
-from certwright.issuer.sign.verdicts import Classifier
+from certwright.issuer.sign.result import Classifier
 from certwright.kube import ObjectMeta
 from certwright.kube.durations import format_duration
 

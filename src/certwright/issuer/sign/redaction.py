@@ -1,8 +1,8 @@
-"""Keeps an issuer's credentials out of what its author's code says about them. Pure.
+"""Removes an issuer's credentials from the messages of its author's code. Pure.
 
 Libraries quote what they were given: a header that is not allowed, a URL with its user. What
 ``check`` and ``sign`` raise becomes a status that many may read, so the values that came out
-of Secrets are taken out of it.
+of Secrets are removed from it.
 """
 
 import dataclasses
@@ -10,33 +10,34 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace as replace_struct
 
-from certwright.issuer.secrets import SecretData, SecretKey
-from certwright.issuer.sign.verdicts import Verdict
+from certwright.issuer.sign.result import SignResult
+from certwright.issuer.spec import SecretData, SecretKey
 
 HIDDEN = "[redacted]"
 SHORTEST = 6
-"""Characters; what is shorter is no credential, and hiding it would spoil words."""
+"""Characters; a shorter value is hardly a credential, and removing it would spoil words."""
 SHORTEST_LINE = 16
 
 
-def discreet(text: str, spec: object) -> str:
+def redact_spec(text: str, spec: object) -> str:
     """Return *text* without what a resolved spec took from Secrets."""
     for secret in sorted(set(_texts(spec)), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
 
 
-def discreet_verdict(verdict: Verdict, spec: object) -> Verdict:
-    """Return a verdict whose words give nothing away."""
-    condition = verdict.condition
+def redact_result(result: SignResult, spec: object) -> SignResult:
+    """Return a result without what a resolved spec took from Secrets."""
+    condition = result.condition
     if condition is not None:
-        condition = dataclasses.replace(condition, message=discreet(condition.message, spec))
-    return dataclasses.replace(verdict, text=discreet(verdict.text, spec), condition=condition)
+        condition = replace_struct(condition, message=redact_spec(condition.message, spec))
+    return dataclasses.replace(result, text=redact_spec(result.text, spec), condition=condition)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield what must not be told: values, and lines of those that have several."""
+    """Yield the values of Secrets in a spec, and the lines of those that have several."""
     match value:
         case SecretKey():
             yield from _parts(str(value))

@@ -1,40 +1,44 @@
 """One attempt to sign: the request is checked, the author's code called, its answer checked."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Generic, TypeVar
 
+from certwright import pki
 from certwright.client import TransportError
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.check.reader import IssuerReader, IssuerRecord, SecretMissing, read_secret
-from certwright.issuer.conditions import INVALID_REQUEST
 from certwright.issuer.issuer import Issuer
+from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.request import Offload, Request
-from certwright.issuer.requests.desk import Asked, Circumstances, Desk, request_of
-from certwright.issuer.requests.match import IssuerAt
-from certwright.issuer.requests.window import is_window_open, max_retry_of, window_start
+from certwright.issuer.requests.kind import RequestKind, StoredRequest, TermsError
 from certwright.issuer.run.metrics import IssuerMetrics
-from certwright.issuer.settings import Settings
+from certwright.issuer.settings import IssuerSettings
 from certwright.issuer.sign.calls import Author, call, refuse_answer
-from certwright.issuer.sign.redaction import discreet_verdict
-from certwright.issuer.sign.validation import LARGE, BadBundle, accepted, request_refusal
-from certwright.issuer.sign.verdicts import (
-    CustomCondition,
-    Result,
-    Verdict,
-    classify,
-    issued,
-    text_of,
-)
+from certwright.issuer.sign.redaction import redact_result
+from certwright.issuer.sign.result import SignResult, SignStatus, classify, named, text_of
+from certwright.issuer.sign.window import is_window_open, max_retry_of, window_start
 from certwright.issuer.spec import SpecError
+from certwright.issuer.status import INVALID_REQUEST
 from certwright.issuer.verbs import Permanent
-from certwright.kube import ApiError, Key
+from certwright.kube import ApiError, Condition, Key
 from certwright.runtime import Context
 
 S = TypeVar("S")
 
+LARGE = 8192
+"""Bytes from which a signing request is read in a thread."""
+
+_UNACCEPTABLE = frozenset({"KeyMismatch", "Expired", "CaMismatch"})
+"""What makes a certificate useless or dangerous. The rest is between requester and authority."""
+
 
 class ReadFailed(Exception):
-    """What the issuer refers to could not be read for lack of an answer."""
+    """The API server did not deliver what the issuer refers to."""
+
+
+class BadBundle(ValueError):
+    """What ``sign`` returned is not a certificate for this request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +47,33 @@ class Signer(Generic[S]):
 
     author: Author[S]
     reader: IssuerReader[S]
-    settings: Settings
+    settings: IssuerSettings
     metrics: IssuerMetrics
     threads: Offload
 
     def request(
-        self, ctx: Context, desk: Desk, asked: Asked, at: IssuerAt, attempt: int
+        self, ctx: Context, kind: RequestKind, stored: StoredRequest, at: IssuerKey, attempt: int
     ) -> Request:
         """Return a request as authors see it."""
-        namespace = asked.metadata.namespace or self.reader.cluster_resource_namespace
-        around = Circumstances(
-            now=ctx.clock.now(),
+        namespace = stored.metadata.namespace or self.reader.cluster_resource_namespace
+        return kind.for_author(
+            stored,
+            at,
             attempt=attempt,
+            now=ctx.clock.now(),
             read_secret=lambda name: read_secret(ctx, Key(namespace, name)),
             offload=ctx.cpu,
         )
-        return request_of(desk, asked, at, around)
 
     async def prepare(
-        self, ctx: Context, request: Request, at: IssuerAt, record: IssuerRecord
-    ) -> Issuer[S] | Verdict:
+        self, ctx: Context, request: Request, at: IssuerKey, record: IssuerRecord
+    ) -> Issuer[S] | SignResult:
         """Check the request and return the issuer to sign it with, or why it must not be signed.
 
         Raises:
-            ReadFailed: the API server did not answer what the issuer refers to.
+            ReadFailed: the API server did not deliver what the issuer refers to.
         """
-        if self.settings.compat == "v1":
+        if self.settings.compatibility.validates:
             large = len(request.csr_pem) > LARGE
             refused = await ctx.cpu(request_refusal, request) if large else request_refusal(request)
             if refused is not None:
@@ -76,31 +81,45 @@ class Signer(Generic[S]):
         try:
             return await self.reader.read(ctx, at, record)
         except SpecError as error:
-            return Verdict(result=Result.ISSUER_ERROR, text=text_of(error), is_permanent=True)
+            return SignResult(
+                status=SignStatus.ISSUER_ERROR, text=text_of(error), is_permanent=True
+            )
         except SecretMissing as error:
-            return Verdict(result=Result.ISSUER_ERROR, text=text_of(error))
+            return SignResult(status=SignStatus.ISSUER_ERROR, text=text_of(error))
         except (ApiError, TransportError) as error:
             raise ReadFailed(text_of(error)) from error
 
-    def _marked(self, request: Request, refused: Verdict) -> Verdict:
-        """Add the condition by which cert-manager knows that no repetition helps."""
+    def _marked(self, request: Request, refused: SignResult) -> SignResult:
+        """Add the condition by which cert-manager knows that repeating cannot help."""
         if not self.settings.mark_invalid or request.kind != "CertificateRequest":
             return refused
-        condition = CustomCondition(INVALID_REQUEST, "True", "RequestRefused", refused.text)
+        condition = Condition(
+            type=INVALID_REQUEST, status="True", reason="RequestRefused", message=refused.text
+        )
         return replace(refused, condition=condition)
 
     async def sign(
-        self, ctx: Context, desk: Desk, request: Request, issuer: Issuer[S], record: IssuerRecord
-    ) -> Verdict:
-        """Have the author sign, and say what became of it."""
+        self,
+        ctx: Context,
+        kind: RequestKind,
+        request: Request,
+        issuer: Issuer[S],
+        record: IssuerRecord,
+    ) -> SignResult:
+        """Call the author's ``sign`` and return what came of it."""
         started = ctx.clock.monotonic()
-        verdict = await self._signed(ctx, desk, request, issuer, record)
-        self.metrics.signed(issuer.kind, verdict.result, ctx.clock.monotonic() - started)
-        return verdict
+        result = await self._signed(ctx, kind, request, issuer, record)
+        self.metrics.signed(issuer.kind, result.status, ctx.clock.monotonic() - started)
+        return result
 
     async def _signed(
-        self, ctx: Context, desk: Desk, request: Request, issuer: Issuer[S], record: IssuerRecord
-    ) -> Verdict:
+        self,
+        ctx: Context,
+        kind: RequestKind,
+        request: Request,
+        issuer: Issuer[S],
+        record: IssuerRecord,
+    ) -> SignResult:
         assert self.author.sign is not None
         limit = self.settings.sign_timeout
         try:
@@ -109,35 +128,73 @@ class Signer(Generic[S]):
             )
             if not isinstance(bundle, Bundle):
                 raise refuse_answer("sign", "a Bundle", bundle)  # an author without a type checker
-            if self.settings.compat == "upstream":
-                return issued(bundle)
+            if not self.settings.compatibility.validates:
+                return SignResult(status=SignStatus.ISSUED, bundle=bundle)
             normal, remark = accepted(bundle, request, ctx.clock.now())
-            return replace(issued(normal), remark=remark)
-        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - somebody else's code
-            verdict = self._classified(ctx, desk, request, error, record)
-            verdict = discreet_verdict(verdict, issuer.spec)
-            log = ctx.log.debug if verdict.result is Result.PENDING else ctx.log.info
-            log("sign did not succeed", error=verdict.text, attempt=request.attempt)
-            return verdict
+            return SignResult(status=SignStatus.ISSUED, bundle=normal, remark=remark)
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the author's code
+            result = self._classified(ctx, kind, request, error, record)
+            result = redact_result(result, issuer.spec)
+            log = ctx.log.debug if result.status is SignStatus.PENDING else ctx.log.info
+            log("sign did not succeed", error=result.text, attempt=request.attempt)
+            return result
 
     def _classified(
         self,
         ctx: Context,
-        desk: Desk,
+        kind: RequestKind,
         request: Request,
         error: BaseException,
         record: IssuerRecord,
-    ) -> Verdict:
+    ) -> SignResult:
         if isinstance(error, BadBundle) and self.settings.on_mismatch == "fail":
             error = Permanent(error)
-        annotations = (record.metadata.annotations, request.annotations)
         start, max_retry = request.created, self.settings.max_retry
-        if self.settings.compat == "v1":
+        if self.settings.compatibility.extends_window:
             start = window_start(start, request.conditions, record.ready)
-            max_retry = max_retry_of(max_retry, *annotations)
+            max_retry = max_retry_of(max_retry, record.metadata.annotations, request.annotations)
         return classify(
             error,
             is_window_open=is_window_open(start, max_retry, ctx.clock.now()),
-            forbidden_conditions=desk.forbidden,
+            forbidden_conditions=kind.forbidden_conditions,
             translate=self.author.classify_error,
         )
+
+
+def request_refusal(request: Request) -> SignResult | None:
+    """Return why a request must not be signed at all; None if nothing is wrong with it.
+
+    Reading a large one takes long enough to belong in a thread.
+    """
+    try:
+        request.template()
+    except TermsError as error:
+        return SignResult(status=SignStatus.FAILED, text=str(error), reason=error.reason)
+    except pki.PkiError as error:
+        return SignResult(status=SignStatus.FAILED, text=named(error))
+    return None
+
+
+def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, str]:
+    """Return a bundle in its normal form, and a remark if its validity is not the requested one.
+
+    Leaf first, no root, no repeats; the root becomes the authority where the bundle has none.
+    What ``request.sign_with`` made for this very request is taken as it is.
+
+    Raises:
+        BadBundle: it cannot be read, is no chain, or its leaf does not fit the request.
+    """
+    if bundle.made_for and bundle.made_for == request.uid:
+        return bundle, bundle.remark
+    try:
+        chain = pki.read_chain(bundle.chain)
+        ca = pki.write_certificates(*pki.read_bundle(bundle.ca)) if bundle.ca else b""
+        violations = pki.certificate_violations(chain.leaf, request.csr, request.terms, now)
+    except pki.PkiError as error:
+        raise BadBundle(named(error)) from error
+    wrong = [one for one in violations if one.name in _UNACCEPTABLE]
+    if wrong:
+        raise BadBundle("; ".join(f"{one.name}: {one.message}" for one in wrong))
+    remark = next((one.message for one in violations if one.name == "DurationMismatch"), "")
+    normal = Bundle.of_chain(chain)
+    return Bundle(normal.chain, ca or normal.ca), remark

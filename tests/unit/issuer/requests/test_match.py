@@ -4,14 +4,17 @@ import pytest
 from tests.support.issuer.issuer_rows import CLUSTER_ISSUER, ISSUER, KINDS
 
 from certwright.api.certmanager import IssuerRef
-from certwright.issuer.requests.match import IssuerAt, NotOurs, match_reference, match_signer
+from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.requests.certificaterequest import match_reference
+from certwright.issuer.requests.kind import NotOurs
+from certwright.issuer.requests.signingrequest import match_signer
 from certwright.kube import Key, Resource
 
 GROUP = "testing.cert-manager.io"
 SIGNER = f"testclusterissuers.{GROUP}"
 
-NAMESPACED = IssuerAt(ISSUER, Key("ns1", "issuer-1"))
-CLUSTER = IssuerAt(CLUSTER_ISSUER, Key("", "issuer-1"))
+NAMESPACED = IssuerKey(ISSUER, Key("ns1", "issuer-1"))
+CLUSTER = IssuerKey(CLUSTER_ISSUER, Key("", "issuer-1"))
 
 
 @pytest.mark.scenario("ISS-100")
@@ -83,11 +86,13 @@ def test_references(kinds, ref, expected):
         pytest.param(f"{SIGNER}/issuer-1", CLUSTER, id="match cluster issuer"),
         pytest.param(
             f"{SIGNER}/my.name",
-            IssuerAt(CLUSTER_ISSUER, Key("", "my.name")),
+            IssuerKey(CLUSTER_ISSUER, Key("", "my.name")),
             id="cluster issuer with dot in name",
         ),
         pytest.param(
-            f"{SIGNER}/", IssuerAt(CLUSTER_ISSUER, Key("", "")), id="cluster issuer with empty name"
+            f"{SIGNER}/",
+            IssuerKey(CLUSTER_ISSUER, Key("", "")),
+            id="cluster issuer with empty name",
         ),
     ],
 )
@@ -98,7 +103,7 @@ def test_signer_names(name, expected):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        (f"testissuers.{GROUP}/ns1.my.issuer", IssuerAt(ISSUER, Key("ns1", "my.issuer"))),
+        (f"testissuers.{GROUP}/ns1.my.issuer", IssuerKey(ISSUER, Key("ns1", "my.issuer"))),
         (f"testissuers.{GROUP}/issuer-1", f'no issuer found for signer name: "testissuers.{GROUP}/issuer-1"'),
         (f"testissuers.{GROUP}/.issuer", f'no issuer found for signer name: "testissuers.{GROUP}/.issuer"'),
         (f"{SIGNER}/a/b", f'invalid signer name, should have format <issuer-type-id>/<issuer-id>: "{SIGNER}/a/b"'),

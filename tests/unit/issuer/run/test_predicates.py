@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from certwright.issuer.run import predicates
-from certwright.issuer.run.predicates import Seen
+from certwright.issuer.run.predicates import Outline
 from certwright.kube import Key
 from certwright.runtime import Entry
 from certwright.runtime.cache.entry import Meta
@@ -32,7 +32,7 @@ def obj(*conditions: Condition, annotations=None, labels=None, generation=0) -> 
 
 def wakes(changed, old, new) -> bool:
     def read(side):
-        return None if side is None else msgspec.convert(side, Seen)
+        return None if side is None else msgspec.convert(side, Outline)
 
     return changed(read(old), read(new))
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 from msgspec import Struct
 
-from certwright.issuer.secrets import SecretData, SecretKey
-from certwright.issuer.sign.redaction import discreet
+from certwright.issuer.sign.redaction import redact_spec
+from certwright.issuer.spec import SecretData, SecretKey
 
 
 class Inner(Struct):
@@ -37,19 +37,19 @@ SECRET = SecretKey("swordfish")
 )
 def test_values_of_secrets_are_hidden_wherever_they_are(spec):
     said = "https://ca.example.com refused b'swordfish'"
-    assert discreet(said, spec) == "https://ca.example.com refused b'[redacted]'"
+    assert redact_spec(said, spec) == "https://ca.example.com refused b'[redacted]'"
 
 
 def test_the_longer_value_goes_first():
     spec = Spec(token=SECRET, more={"a": [SecretKey("swordfish-and-chips")]})
-    assert discreet("swordfish-and-chips", spec) == "[redacted]"
+    assert redact_spec("swordfish-and-chips", spec) == "[redacted]"
 
 
 def test_one_line_of_a_key_is_hidden_too():
     lines = ["-----BEGIN X-----", "MHcCAQEEIBsomethinglong", "short"]
     spec = Spec(whole=SecretData("s", {"key": "\n".join(lines).encode()}))
-    assert discreet(f"at {lines[1]}: {lines[2]}", spec) == "at [redacted]: short"
+    assert redact_spec(f"at {lines[1]}: {lines[2]}", spec) == "at [redacted]: short"
 
 
 def test_short_values_do_not_spoil_words():
-    assert discreet("it is on", Spec(token=SecretKey("on"))) == "it is on"
+    assert redact_spec("it is on", Spec(token=SecretKey("on"))) == "it is on"

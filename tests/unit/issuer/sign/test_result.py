@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from certwright import pki
-from certwright.issuer.secrets import NoSuchKey
 from certwright.issuer.sign.httperrors import http_verb
-from certwright.issuer.sign.verdicts import Result, check_failure, classify, text_of
+from certwright.issuer.sign.result import SignStatus, check_failure, classify, text_of
+from certwright.issuer.spec import NoSuchKey
 from certwright.issuer.verbs import (
     IssuerUnavailable,
     Pending,
@@ -24,25 +24,25 @@ def raised(outer: BaseException, cause: BaseException) -> BaseException:
     return outer
 
 
-def result_of(error: BaseException, *, is_window_open: bool = True) -> Result:
-    return classify(error, is_window_open=is_window_open).result
+def result_of(error: BaseException, *, is_window_open: bool = True) -> SignStatus:
+    return classify(error, is_window_open=is_window_open).status
 
 
 @pytest.mark.parametrize(
     ("error", "inside", "past"),
     [
-        (ValueError("x"), Result.RETRY, Result.FAILED),
-        (Retry("x", after=5), Result.RETRY, Result.FAILED),
-        (Permanent("x"), Result.FAILED, Result.FAILED),
-        (Pending("x"), Result.PENDING, Result.PENDING),
-        (IssuerUnavailable("x"), Result.ISSUER_ERROR, Result.ISSUER_ERROR),
+        (ValueError("x"), SignStatus.RETRY, SignStatus.FAILED),
+        (Retry("x", after=5), SignStatus.RETRY, SignStatus.FAILED),
+        (Permanent("x"), SignStatus.FAILED, SignStatus.FAILED),
+        (Pending("x"), SignStatus.PENDING, SignStatus.PENDING),
+        (IssuerUnavailable("x"), SignStatus.ISSUER_ERROR, SignStatus.ISSUER_ERROR),
         (
             ExceptionGroup("several", [ValueError("x"), Permanent("y")]),
-            Result.FAILED,
-            Result.FAILED,
+            SignStatus.FAILED,
+            SignStatus.FAILED,
         ),
-        (raised(ValueError("x"), Permanent("y")), Result.FAILED, Result.FAILED),
-        (TimeoutError(), Result.RETRY, Result.FAILED),
+        (raised(ValueError("x"), Permanent("y")), SignStatus.FAILED, SignStatus.FAILED),
+        (TimeoutError(), SignStatus.RETRY, SignStatus.FAILED),
     ],
     ids=lambda value: repr(value)[:40],
 )
@@ -53,8 +53,8 @@ def test_each_verb_inside_and_past_the_window(error, inside, past):
 
 @pytest.mark.scenario("ISS-45")
 def test_pending_beats_permanent_whichever_is_outside():
-    assert result_of(raised(Pending("x"), Permanent("y"))) is Result.PENDING
-    assert result_of(raised(Permanent("x"), Pending("y"))) is Result.PENDING
+    assert result_of(raised(Pending("x"), Permanent("y"))) is SignStatus.PENDING
+    assert result_of(raised(Permanent("x"), Pending("y"))) is SignStatus.PENDING
 
 
 def test_an_unavailable_issuer_beats_everything():
@@ -63,10 +63,10 @@ def test_an_unavailable_issuer_beats_everything():
         WithCondition("A", "True", "B", IssuerUnavailable("y")),
         raised(Pending("x"), IssuerUnavailable("y")),
     ):
-        verdict = classify(error, is_window_open=True)
-        assert verdict.result is Result.ISSUER_ERROR
-        assert verdict.condition is None
-        assert verdict.text == "y"
+        result = classify(error, is_window_open=True)
+        assert result.status is SignStatus.ISSUER_ERROR
+        assert result.condition is None
+        assert result.text == "y"
 
 
 def test_an_issuer_is_beyond_help_only_if_its_own_trouble_is_permanent():
@@ -80,19 +80,19 @@ def test_an_issuer_is_beyond_help_only_if_its_own_trouble_is_permanent():
 
 def test_conditions_are_taken_from_anywhere_in_the_chain():
     inner = WithCondition("QuotaOk", "False", "TooMany", Pending("later", after=9))
-    verdict = classify(raised(RuntimeError("outside"), inner), is_window_open=True)
-    assert verdict.result is Result.PENDING
-    assert verdict.after == timedelta(seconds=9)
-    assert verdict.condition.type == "QuotaOk"
-    assert verdict.condition.message == "later"
+    result = classify(raised(RuntimeError("outside"), inner), is_window_open=True)
+    assert result.status is SignStatus.PENDING
+    assert result.after == timedelta(seconds=9)
+    assert result.condition.type == "QuotaOk"
+    assert result.condition.message == "later"
 
 
 def test_a_forbidden_condition_is_the_authors_mistake():
     error = WithCondition("Ready", "True", "Mine", Permanent("x"))
-    verdict = classify(error, is_window_open=True, forbidden_conditions=frozenset({"Ready"}))
-    assert verdict.result is Result.RETRY
-    assert verdict.condition is None
-    assert "must not set the condition Ready" in verdict.text
+    result = classify(error, is_window_open=True, forbidden_conditions=frozenset({"Ready"}))
+    assert result.status is SignStatus.RETRY
+    assert result.condition is None
+    assert "must not set the condition Ready" in result.text
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,16 @@ def test_a_condition_that_no_server_takes_is_refused_at_once(type_, status, reas
     with pytest.raises(ValueError, match="WithCondition got") as refused:
         WithCondition(type_, status, reason, Permanent("over quota"))
     assert problem in str(refused.value)
-    verdict = classify(refused.value, is_window_open=True)
-    assert verdict.result is Result.FAILED, "the cause decides all the same"
-    assert verdict.condition is None
-    assert "over quota" in verdict.text
+    result = classify(refused.value, is_window_open=True)
+    assert result.status is SignStatus.FAILED, "the cause decides all the same"
+    assert result.condition is None
+    assert "over quota" in result.text
 
 
 def test_chains_that_bite_their_tail_end():
     one, two = ValueError("one"), ValueError("two")
     one.__cause__, two.__cause__ = two, one
-    assert result_of(one) is Result.RETRY
+    assert result_of(one) is SignStatus.RETRY
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_texts_hold_no_secrets_and_are_not_endless():
 
 def test_what_is_wrong_with_the_request_is_permanent():
     refused = pki.RequestRefused([pki.Violation("CaMismatch", "it is no authority")])
-    verdict = classify(refused, is_window_open=True)
-    assert verdict.result is Result.FAILED
-    assert verdict.text == "CaMismatch: it is no authority"
+    result = classify(refused, is_window_open=True)
+    assert result.status is SignStatus.FAILED
+    assert result.text == "CaMismatch: it is no authority"
 
 
 def test_only_permanent_is_special_in_a_check():
@@ -172,8 +172,8 @@ def answered(status, shape="httpx", **headers):
 @pytest.mark.parametrize("shape", ["httpx", "aiohttp"])
 @pytest.mark.parametrize(
     ("status", "result"),
-    [(400, Result.FAILED), (404, Result.FAILED), (422, Result.FAILED), (408, Result.RETRY),
-     (429, Result.RETRY), (500, Result.RETRY), (503, Result.RETRY)],
+    [(400, SignStatus.FAILED), (404, SignStatus.FAILED), (422, SignStatus.FAILED), (408, SignStatus.RETRY),
+     (429, SignStatus.RETRY), (500, SignStatus.RETRY), (503, SignStatus.RETRY)],
 )  # fmt: skip
 def test_http_errors(shape, status, result):
     assert result_of(answered(status, shape)) is result
@@ -207,6 +207,9 @@ def test_an_author_may_know_better():
     def translate(error: Exception) -> SignOutcome | None:
         return IssuerUnavailable("login") if "401" in str(error) else None
 
-    verdict = classify(answered(401), is_window_open=True, translate=translate)
-    assert verdict.result is Result.ISSUER_ERROR
-    assert classify(answered(403), is_window_open=True, translate=translate).result is Result.FAILED
+    result = classify(answered(401), is_window_open=True, translate=translate)
+    assert result.status is SignStatus.ISSUER_ERROR
+    assert (
+        classify(answered(403), is_window_open=True, translate=translate).status
+        is SignStatus.FAILED
+    )

@@ -1,4 +1,4 @@
-"""What an exception means: from whatever ``sign`` or ``check`` raised to one verdict. Pure.
+"""How an attempt to sign or a check ended, and what an exception means for it. Pure.
 
 Precedence where verbs are nested: `IssuerUnavailable`, then `Pending`, then `Permanent`, then
 the retry window. `WithCondition` adds its condition, unless the issuer is at fault.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from certwright import pki
 from certwright.issuer.bundle import Bundle
@@ -21,7 +21,7 @@ from certwright.issuer.verbs import (
     SignOutcome,
     WithCondition,
 )
-from certwright.kube import ConditionStatus
+from certwright.kube import Condition
 from certwright.runtime.serve.logs import redact_text
 
 E = TypeVar("E", bound=BaseException)
@@ -32,7 +32,7 @@ TEXT_LIMIT = 16_000
 """Characters of a message; the API accepts 32,768 bytes."""
 
 
-class Result(StrEnum):
+class SignStatus(StrEnum):
     """How an attempt to sign ended; also the label of the metric."""
 
     ISSUED = "issued"
@@ -42,38 +42,31 @@ class Result(StrEnum):
     ISSUER_ERROR = "issuer_error"
 
 
-@dataclass(frozen=True, slots=True)
-class CustomCondition:
-    """What `WithCondition` asks for."""
-
-    type: str
-    status: ConditionStatus
-    reason: str
-    message: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What became of one attempt to sign."""
+class SignResult:
+    """What came of one attempt to sign."""
 
-    result: Result
+    status: SignStatus
     text: str = ""
     after: timedelta = timedelta()
     """When to look again, of PENDING; when at the earliest, of RETRY."""
     state: dict[str, Any] | None = None
-    condition: CustomCondition | None = None
+    condition: Condition | None = None
+    """What `WithCondition` sets."""
     bundle: Bundle | None = field(default=None, repr=False)
     is_permanent: bool = False
-    """Of ISSUER_ERROR: whether the issuer is beyond help until its spec changes."""
+    """Of ISSUER_ERROR: whether only a change of the issuer can help."""
     reason: str = "Failed"
     """Of FAILED: the reason of the condition, where the kind of request has a choice."""
     remark: str = ""
-    """Of ISSUED: how its validity differs from what was asked for."""
+    """Of ISSUED: how its validity differs from what was requested."""
 
 
-def issued(bundle: Bundle) -> Verdict:
-    """Return the verdict on an attempt that succeeded."""
-    return Verdict(result=Result.ISSUED, bundle=bundle)
+class CheckFailure(NamedTuple):
+    """Why an issuer is not ready, and whether only a change of the issuer can help."""
+
+    text: str
+    is_permanent: bool = False
 
 
 def classify(
@@ -82,11 +75,11 @@ def classify(
     is_window_open: bool,
     forbidden_conditions: frozenset[str] = frozenset(),
     translate: Classifier | None = None,
-) -> Verdict:
-    """Decide what an exception raised by ``sign`` means.
+) -> SignResult:
+    """Return what an exception raised by ``sign`` means.
 
     *translate* turns exceptions of others into verbs first. A condition of a forbidden type is
-    a mistake of the author, said so in the message and retried like any other error.
+    a mistake of the author: the message names it, and it is retried like any other error.
     """
     error = _translated(error, translate)
     text = text_of(error)
@@ -94,37 +87,39 @@ def classify(
     if unavailable is not None:
         permanent = find(unavailable, Permanent) is not None
         reported = text_of(unavailable)
-        return Verdict(result=Result.ISSUER_ERROR, text=reported, is_permanent=permanent)
+        return SignResult(status=SignStatus.ISSUER_ERROR, text=reported, is_permanent=permanent)
     asked = find(error, WithCondition)
     condition = None
     if asked is not None and asked.type in forbidden_conditions:
         text = f"WithCondition must not set the condition {asked.type}: {text}"
         return _retry_or_fail(text, error, None, is_window_open=is_window_open)
     if asked is not None:
-        condition = CustomCondition(asked.type, asked.status, asked.reason, text_of(asked))
+        condition = Condition(
+            type=asked.type, status=asked.status, reason=asked.reason, message=text_of(asked)
+        )
     pending = find(error, Pending)
     if pending is not None:
-        return Verdict(
-            result=Result.PENDING,
+        return SignResult(
+            status=SignStatus.PENDING,
             text=text,
             after=pending.after,
             state=pending.state,
             condition=condition,
         )
     if find(error, Permanent) is not None:
-        return Verdict(result=Result.FAILED, text=text, condition=condition)
+        return SignResult(status=SignStatus.FAILED, text=text, condition=condition)
     return _retry_or_fail(text, error, condition, is_window_open=is_window_open)
 
 
-def check_failure(error: BaseException, translate: Classifier | None = None) -> tuple[str, bool]:
-    """Return what ``check`` complains about, and whether it is permanent.
+def check_failure(error: BaseException, translate: Classifier | None = None) -> CheckFailure:
+    """Return what an exception raised by ``check`` means.
 
-    Only its author calls an issuer hopeless: what a server answers may change without a change
-    of the issuer, and nobody would look again.
+    It is permanent only if the author says so: what a server answers may change without a
+    change of the issuer, and an issuer that failed for good is not checked again.
     """
     if isinstance(error, Exception) and translate is not None and find(error, SignOutcome) is None:
         error = translate(error) or error
-    return text_of(error), find(error, Permanent) is not None
+    return CheckFailure(text_of(error), find(error, Permanent) is not None)
 
 
 def find(error: BaseException, verb: type[E]) -> E | None:
@@ -149,13 +144,13 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def text_of(error: BaseException) -> str:
-    """Return an exception as text for a status: one that people can read, and no traceback.
+    """Return an exception as text for a status, without a traceback.
 
-    Secrets are replaced, unprintable characters too; what has no text is called by its name.
+    Secrets are replaced, unprintable characters too; without a text, the name of the type stands.
     """
     if isinstance(error, BaseExceptionGroup):
         said = f"{error.message}: " + "; ".join(text_of(one) for one in error.exceptions[:8])
-    elif type(error) is KeyError:  # its text is a name and no more
+    elif type(error) is KeyError:  # its text is only the key
         said = f"KeyError: {error}"
     elif isinstance(error, pki.PkiError):
         said = named(error)
@@ -166,7 +161,7 @@ def text_of(error: BaseException) -> str:
 
 
 def named(error: pki.PkiError) -> str:
-    """Return a refusal with its name, so that people and machines can look it up."""
+    """Return a refusal with its name, which the documentation lists."""
     if isinstance(error, pki.Refused):
         return "; ".join(map(str, error.violations))
     return f"{type(error).__name__}: {error}"
@@ -185,17 +180,17 @@ def _translated(error: BaseException, translate: Classifier | None) -> BaseExcep
 
 
 def _pki_verb(error: Exception) -> SignOutcome | None:
-    """Refuse for good what no repetition makes better: the request itself is at fault."""
+    """Return the verb for requests that are at fault themselves: repeating cannot help."""
     if isinstance(error, pki.RequestRefused | pki.MalformedRequest | pki.UnknownUsage):
         return Permanent(named(error))
     return None
 
 
 def _retry_or_fail(
-    text: str, error: BaseException, condition: CustomCondition | None, *, is_window_open: bool
-) -> Verdict:
+    text: str, error: BaseException, condition: Condition | None, *, is_window_open: bool
+) -> SignResult:
     if not is_window_open:
-        return Verdict(result=Result.FAILED, text=text, condition=condition)
+        return SignResult(status=SignStatus.FAILED, text=text, condition=condition)
     retry = find(error, Retry)
     after = retry.after if retry is not None else timedelta()
-    return Verdict(result=Result.RETRY, text=text, after=after, condition=condition)
+    return SignResult(status=SignStatus.RETRY, text=text, after=after, condition=condition)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from tests.support.issuer.issuer_rows import T1
 
-from certwright.issuer.requests.window import (
+from certwright.issuer.sign.window import (
     MAX_RETRY_ANNOTATION,
     is_window_open,
     max_retry_of,

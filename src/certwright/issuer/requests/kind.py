@@ -1,0 +1,337 @@
+"""What both kinds of requests have in common: how they are stored, read and shown to authors.
+
+Each version of a request is decoded once, when the watch delivers it: whether it enters the
+store, whether it wakes its controller and what the controller does are decided on one value.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+import orjson
+from msgspec.structs import replace as replace_struct
+
+from certwright import pki
+from certwright.api.certificates import SigningCondition
+from certwright.client import Client
+from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.request import KindName, Offload, Request
+from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.result import SignResult, SignStatus
+from certwright.issuer.spec import SecretData
+from certwright.issuer.status import (
+    STATE,
+    Phase,
+    StatusUpdate,
+    WaitReason,
+    has_transition,
+    put_condition,
+)
+from certwright.kube import Condition, JsonObject, Key, ObjectMeta, Resource, find_condition
+from certwright.runtime import Entry
+
+C = TypeVar("C", Condition, SigningCondition)
+
+RECENT = 128
+"""How many decoded requests are kept for the steps that follow."""
+LARGE = 65_536
+"""Bytes; requests that are larger are not kept decoded."""
+_PRESENT = b"\0"
+"""Stands for a certificate that a reduced request has."""
+
+
+class NotOurs(LookupError):
+    """A request is not for an issuer of these kinds; the message says why."""
+
+
+class TermsError(ValueError):
+    """What is requested cannot be granted; *reason* is that of the condition."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    """One request, decoded."""
+
+    typed: Any
+    """The object in the type of its kind."""
+    conditions: tuple[Condition, ...]
+    own: frozenset[str] = frozenset()
+    """The types of the conditions that our field manager wrote."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """The metadata of the object."""
+        metadata: ObjectMeta = self.typed.metadata
+        return metadata
+
+    @property
+    def key(self) -> Key:
+        """Namespace, empty for Kubernetes' signing requests, and name."""
+        return Key(self.metadata.namespace, self.metadata.name)
+
+    @property
+    def created(self) -> datetime:
+        """When it was created."""
+        assert self.metadata.creation_timestamp is not None
+        return self.metadata.creation_timestamp
+
+
+class RequestKind(ABC):
+    """One kind of requests: reads them, decides their phase, and writes their status.
+
+    *issuers* are the kinds of issuers that they may refer to; of several that fit, the first
+    one counts.
+    """
+
+    name: ClassVar[KindName]
+    object_type: ClassVar[type[Any]]
+    condition_type: ClassVar[type[Any]]
+    forbidden_conditions: ClassVar[frozenset[str]]
+    """Condition types that authors must not set: they belong to others, or to this library."""
+
+    def __init__(self, issuers: Sequence[Resource], settings: IssuerSettings) -> None:
+        self.issuers = issuers
+        self.settings = settings
+        self.compatibility = settings.compatibility
+        self.resource: Resource = self.object_type.resource
+        self._recent: dict[bytes, StoredRequest] = {}
+
+    # What each kind does in its own way
+
+    @abstractmethod
+    def match(self, request: StoredRequest) -> IssuerKey:
+        """Return the issuer it refers to.
+
+        Raises:
+            NotOurs: it refers to something else.
+        """
+
+    @abstractmethod
+    def is_of_group(self, request: StoredRequest) -> bool:
+        """Return whether it refers to an issuer of our group, of whichever kind."""
+
+    @abstractmethod
+    def is_final(self, request: StoredRequest) -> bool:
+        """Return whether it is issued, failed or denied."""
+
+    @abstractmethod
+    def phase(self, request: StoredRequest) -> Phase:
+        """Return where it stands."""
+
+    @abstractmethod
+    def terms(self, request: StoredRequest) -> pki.RequestTerms:
+        """Return what is requested beside the signing request.
+
+        Raises:
+            TermsError: its lifetime cannot be granted.
+            pki.UnknownUsage: there is no such usage.
+        """
+
+    @abstractmethod
+    async def reference_refusal(
+        self, client: Client, request: StoredRequest, issuer: IssuerKey
+    ) -> SignResult | None:
+        """Return why the requester may not use this issuer; None if they may."""
+
+    @abstractmethod
+    def initialize(self, request: StoredRequest, now: datetime) -> StatusUpdate:
+        """Return the update that shows that work on it has begun."""
+
+    @abstractmethod
+    def deny(self, request: StoredRequest, now: datetime) -> StatusUpdate:
+        """Return the update of a request that is denied."""
+
+    @abstractmethod
+    def wait(self, request: StoredRequest, reason: WaitReason, now: datetime) -> StatusUpdate:
+        """Return the update of a request that waits for its issuer."""
+
+    @abstractmethod
+    def settle(self, request: StoredRequest, result: SignResult, now: datetime) -> StatusUpdate:
+        """Return the update after an attempt to sign."""
+
+    # Stores
+
+    def decode(self, raw: bytes) -> StoredRequest:
+        """Decode an object, or return what an earlier step decoded.
+
+        Raises:
+            msgspec.ValidationError: it does not have the shape of its kind.
+        """
+        known = self._recent.get(raw)
+        if known is None:
+            typed = msgspec.json.decode(raw, type=self.object_type)
+            known = StoredRequest(typed, tuple(map(_plain, typed.status.conditions)))
+            self._remember(raw, known)
+        return known
+
+    def read(self, entry: Entry) -> StoredRequest:
+        """Return a request of a store, with the conditions that are ours.
+
+        Raises:
+            BadObject: it does not have the shape of its kind.
+        """
+        try:
+            request = self.decode(entry.raw)
+        except msgspec.ValidationError:
+            entry.as_(self.object_type)  # raises what names the object and the field
+            raise
+        if not entry.own_fields:
+            return request
+        return replace(request, own=_own_conditions(entry, self.settings.field_manager))
+
+    def reduce(self, raw: bytes) -> bytes:
+        """Return an object without its PEM texts, unless it may have to be signed by us.
+
+        Of those that others sign and those that are final there are a thousand times as many.
+        """
+        try:
+            request = self.decode(raw)
+        except msgspec.ValidationError:
+            return raw
+        if self._is_open(request):
+            return raw
+        self._recent.pop(raw, None)
+        reduced = replace(request, typed=_without_texts(request.typed))
+        encoded = msgspec.json.encode(reduced.typed)
+        self._remember(encoded, reduced)
+        return encoded
+
+    def is_wanted(self, entry: Entry) -> bool:
+        """Return whether a store should hold an object: it may have to be signed by us."""
+        try:
+            return self._is_open(self.decode(entry.raw))
+        except msgspec.ValidationError:
+            return True  # the controller reports what is wrong with it
+
+    def _is_open(self, request: StoredRequest) -> bool:
+        return self.is_of_group(request) and not self.is_final(request)
+
+    def _remember(self, raw: bytes, request: StoredRequest) -> None:
+        if len(raw) > LARGE:
+            return
+        if len(self._recent) >= RECENT:
+            del self._recent[next(iter(self._recent))]
+        self._recent[raw] = request
+
+    # Authors
+
+    def for_author(
+        self,
+        request: StoredRequest,
+        issuer: IssuerKey,
+        *,
+        attempt: int,
+        now: datetime,
+        read_secret: Callable[[str], Awaitable[SecretData]],
+        offload: Offload,
+    ) -> Request:
+        """Return a request as authors get it, whichever of the two kinds it is."""
+        metadata, spec = request.metadata, request.typed.spec
+        state = find_condition(request.conditions, STATE)
+        return Request(
+            kind=self.name,
+            name=metadata.name,
+            namespace=metadata.namespace,
+            uid=metadata.uid,
+            created=request.created,
+            labels=metadata.labels,
+            annotations=metadata.annotations,
+            conditions=request.conditions,
+            issuer_kind=issuer.kind.kind,
+            issuer_name=issuer.key.name,
+            issuer_namespace=issuer.key.namespace,
+            username=spec.username,
+            user_uid=spec.uid,
+            groups=tuple(spec.groups),
+            extra={name: tuple(values) for name, values in spec.extra.items()},
+            csr_pem=spec.request.decode("latin-1"),
+            attempt=attempt,
+            state=_read_state(state.message) if state is not None else {},
+            now=now,
+            read_terms=lambda: self.terms(request),
+            read_secret=read_secret,
+            offload=offload,
+        )
+
+    # Conditions
+
+    def kept_conditions(
+        self, conditions: Sequence[C], own: frozenset[str], *, is_final: bool = False
+    ) -> list[C]:
+        """Return the conditions of ours that stay; the state goes when the request is final."""
+        if not self.compatibility.keeps_conditions:
+            return []
+        gone = {STATE} if is_final else set()
+        return [one for one in conditions if one.type in own - gone]
+
+    def with_author_conditions(
+        self, existing: Sequence[C], patch: list[C], result: SignResult, now: datetime
+    ) -> tuple[list[C], bool]:
+        """Add what the author set: the state, and a condition.
+
+        The second part is whether that condition is new or changed its status: writing it
+        wakes the request by itself.
+        """
+        make: Any = self.condition_type
+        if result.state is not None and result.status is SignStatus.PENDING:
+            text = orjson.dumps(result.state, option=orjson.OPT_SORT_KEYS).decode()
+            if not any(one.type == STATE and one.message == text for one in patch):
+                state = make(type=STATE, status="True", reason="Carried", message=text)
+                patch = put_condition(existing, patch, state, now)
+        asked = result.condition
+        if asked is None:
+            return patch, False
+        custom = make(
+            type=asked.type, status=asked.status, reason=asked.reason, message=asked.message
+        )
+        return put_condition(existing, patch, custom, now), has_transition(existing, custom)
+
+
+def _plain(condition: Any) -> Condition:
+    """Return a condition of either kind in the type that authors know."""
+    if isinstance(condition, Condition):
+        return condition
+    return Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        last_transition_time=condition.last_transition_time,
+    )
+
+
+def _without_texts(typed: Any) -> Any:
+    """Return an object that tells whether it has a certificate, and not which."""
+    spec = replace_struct(typed.spec, request=b"", groups=[], extra={})
+    present = {name: _PRESENT for name in ("certificate", "ca") if getattr(typed.status, name, b"")}
+    return replace_struct(typed, spec=spec, status=replace_struct(typed.status, **present))
+
+
+def _own_conditions(entry: Entry, field_manager: str) -> frozenset[str]:
+    """Return the types of the conditions that our field manager wrote."""
+    found: set[str] = set()
+    for managed in entry.managed_fields:
+        if managed.get("manager") != field_manager or managed.get("subresource") != "status":
+            continue
+        fields: Mapping[str, Any] = managed.get("fieldsV1") or {}
+        held: JsonObject = (fields.get("f:status") or {}).get("f:conditions") or {}
+        for element in held:
+            if element.startswith("k:"):
+                found.add(orjson.loads(element[2:]).get("type", ""))
+    return frozenset(found)
+
+
+def _read_state(text: str) -> JsonObject:
+    """Return the state that a condition holds; empty if something else was written there."""
+    try:
+        state = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    return state if isinstance(state, dict) else {}
