@@ -110,7 +110,7 @@ def reasons_in(tree):
         name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
         said = (
             node.args
-            if name in {"Claim", "ConditionUpdate", "Notice", "Waiting", "event", "_event"}
+            if name in {"ConditionUpdate", "StatusEvent", "WaitReason", "event", "_event"}
             else []
         )
         said = [*said, *(word.value for word in node.keywords if word.arg == "reason")]
