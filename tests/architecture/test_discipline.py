@@ -9,7 +9,7 @@ RANDOM_MODULES = {"certwright.runtime.queue.backoff"}
 BROAD_EXCEPT = {
     # the boundaries at which somebody else's code must not end the process
     "certwright.runtime.queue.workers",
-    "certwright.runtime.cache.indexes",
+    "certwright.runtime.cache.entries",
     "certwright.runtime.cache.decode",
     "certwright.cli.main",
 }

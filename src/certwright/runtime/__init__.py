@@ -12,23 +12,26 @@ function that `workers` calls, and becomes a call to the API server in `writes`.
 """
 
 from certwright.runtime.cache.cache import Cache, StoreHandle
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.store import Store
 from certwright.runtime.cache.transforms import DropFields, KeepFields
 from certwright.runtime.context import Context
 from certwright.runtime.controller import Controller, Reconcile
-from certwright.runtime.errors import (
-    BadObject,
-    DeadlineExceeded,
-    ReconcileError,
-    RequeueAfter,
-    TerminalError,
-)
 from certwright.runtime.leader import LeaderElection
 from certwright.runtime.manager import Manager
 from certwright.runtime.operator import Declared, Operator, OperatorHost, Part, Runnable
-from certwright.runtime.outcome import DONE, WAIT, Outcome, again
+from certwright.runtime.outcome import (
+    DONE,
+    WAIT,
+    BadObject,
+    DeadlineExceeded,
+    Outcome,
+    ReconcileError,
+    RequeueAfter,
+    TerminalError,
+    again,
+)
 from certwright.runtime.process.eventloop import new_event_loop
 from certwright.runtime.process.memory import MemoryTrimmer
 from certwright.runtime.process.signals import on_signals

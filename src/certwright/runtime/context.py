@@ -25,7 +25,7 @@ from certwright.kube import (
     key_of,
     resource_of,
 )
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.store import THIS_PROCESS, Store
 from certwright.runtime.process.eventloop import CpuPool
 from certwright.runtime.queue.backoff import Rng

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from certwright.kube import Key, Object, Resource, resource_of
 from certwright.runtime.cache.decode import Transform
-from certwright.runtime.cache.entry import Entry
-from certwright.runtime.cache.indexes import IndexFunction
+from certwright.runtime.cache.entries import Entry, IndexFunction
 from certwright.runtime.cache.store import Interest
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from certwright.issuer.sign.window import is_window_open
 from certwright.issuer.status import Phase, Requeue, StatusUpdate, issuer_outdated
 from certwright.kube import JsonObject, Key, Resource, format_time
 from certwright.runtime import Entry
-from certwright.runtime.cache.entry import Meta
+from certwright.runtime.cache.entries import Meta
 
 # A random second of the last decade: whatever asks the machine's clock instead is found out.
 T1 = datetime.fromtimestamp(random.SystemRandom().randrange(1_500_000_000, 1_800_000_000), UTC)

@@ -10,7 +10,7 @@ from certwright.runtime import (
     labelled,
     labels_changed,
 )
-from certwright.runtime.cache.entry import Meta
+from certwright.runtime.cache.entries import Meta
 
 
 def entry(generation=1, labels=None, annotations="{}"):

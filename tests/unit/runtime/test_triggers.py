@@ -1,7 +1,7 @@
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import ConfigMap, Namespace, Secret
 from certwright.runtime import Entry, mapped, select
-from certwright.runtime.cache.entry import CachedOwner, Meta
+from certwright.runtime.cache.entries import CachedOwner, Meta
 from certwright.runtime.triggers import own, owned
 
 Greeting = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")

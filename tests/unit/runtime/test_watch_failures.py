@@ -11,7 +11,7 @@ import pytest
 from certwright.client import Client, ConnectFailed, ConnectionLost, Selection
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime.cache.decode import EntryDecoder
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.store import Store
 from certwright.runtime.cache.watch import Watch

@@ -15,8 +15,7 @@ from certwright.kube.identity import Key, Resource
 from certwright.kube.objects import Object, resource_of
 from certwright.kube.selectors import FieldSelector, LabelSelector
 from certwright.runtime.cache.decode import EntryDecoder, Transform
-from certwright.runtime.cache.entry import Entry
-from certwright.runtime.cache.indexes import IndexFunction
+from certwright.runtime.cache.entries import Entry, IndexFunction
 from certwright.runtime.cache.store import THIS_PROCESS, Interest, Listener, Store
 from certwright.runtime.cache.watch import Watch
 from certwright.runtime.queue.backoff import Backoff, Rng, new_rng

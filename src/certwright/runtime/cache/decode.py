@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from certwright.kube.errors import ApiError
 from certwright.kube.identity import Key, Resource
-from certwright.runtime.cache.entry import CachedOwner, Entry, Meta
+from certwright.runtime.cache.entries import CachedOwner, Entry, Meta
 from certwright.runtime.cache.transforms import find, own_entries, rebuild
 
 Transform: TypeAlias = Callable[[bytes], bytes]

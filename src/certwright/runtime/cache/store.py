@@ -13,15 +13,18 @@ from msgspec.structs import force_setattr
 
 from certwright.kube.identity import Key, Resource
 from certwright.runtime.cache.decode import BrokenJson, EntryDecoder, UnnamedObject
-from certwright.runtime.cache.entry import Entry, is_newer, is_older, version_number
-from certwright.runtime.cache.indexes import (
+from certwright.runtime.cache.entries import (
+    Entry,
     Index,
     IndexFunction,
     LabelValue,
     RefusedEntries,
     Table,
+    is_newer,
+    is_older,
     namespace_of,
     owners_of,
+    version_number,
 )
 
 Listener: TypeAlias = Callable[[Entry | None, Entry | None], None]

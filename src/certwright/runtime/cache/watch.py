@@ -27,8 +27,7 @@ from certwright.runtime.cache.decode import (
     UnnamedObject,
     read_event,
 )
-from certwright.runtime.cache.entry import Entry, version_number
-from certwright.runtime.cache.indexes import Table
+from certwright.runtime.cache.entries import Entry, Table, version_number
 from certwright.runtime.cache.state import (
     FAILURES,
     ListCutShort,

@@ -14,24 +14,24 @@ from typing import Any
 import structlog
 
 from certwright.kube import Key
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.store import Listener
 from certwright.runtime.context import Context, Environment
 from certwright.runtime.controller import Controller
-from certwright.runtime.errors import DeadlineExceeded
-from certwright.runtime.outcome import Outcome
-from certwright.runtime.process import eventloop
-from certwright.runtime.process.eventloop import StallMonitor
-from certwright.runtime.queue.backoff import Backoff
-from certwright.runtime.queue.queue import Priority, Queue, QueueShutDown
-from certwright.runtime.queue.settlement import (
+from certwright.runtime.outcome import (
+    DeadlineExceeded,
     Fault,
+    Outcome,
     Requeue,
     Settlement,
     describe,
     foreign_traceback,
     settle,
 )
+from certwright.runtime.process import eventloop
+from certwright.runtime.process.eventloop import StallMonitor
+from certwright.runtime.queue.backoff import Backoff
+from certwright.runtime.queue.queue import Priority, Queue, QueueShutDown
 from certwright.runtime.serve.metrics import ControllerMetrics
 from certwright.runtime.triggers import Source, Trigger
 

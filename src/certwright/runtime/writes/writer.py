@@ -33,7 +33,7 @@ from certwright.kube import (
 from certwright.kube.comparison import is_applied, own_fields
 from certwright.kube.ownership import projection_hash
 from certwright.runtime.cache.cache import Cache
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.store import Listener, Store
 
 STALE_SECONDS = 5.0

@@ -5,7 +5,7 @@ from certwright.cli.up.feed import changes, describe
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Event, Namespace, Secret
 from certwright.runtime import Entry
-from certwright.runtime.cache.entry import Meta
+from certwright.runtime.cache.entries import Meta
 
 
 def entry(name="a", namespace="default", meta=None, **body):

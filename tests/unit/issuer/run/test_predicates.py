@@ -10,7 +10,7 @@ from certwright.issuer.run import predicates
 from certwright.issuer.run.predicates import Outline
 from certwright.kube import Key
 from certwright.runtime import Entry
-from certwright.runtime.cache.entry import Meta
+from certwright.runtime.cache.entries import Meta
 
 pytestmark = pytest.mark.scenario("ISS-100")
 

@@ -13,7 +13,7 @@ from certwright.kube import Forbidden, NotFound
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime.cache.cache import Cache
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.transforms import KeepFields
 from certwright.runtime.queue.backoff import new_rng

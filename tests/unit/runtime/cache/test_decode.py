@@ -11,8 +11,8 @@ from certwright.kube.identity import Key, Resource
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.objects import Object
 from certwright.runtime.cache.decode import BrokenJson, EntryDecoder, UnnamedObject
-from certwright.runtime.cache.entry import Entry
-from certwright.runtime.errors import BadObject
+from certwright.runtime.cache.entries import Entry
+from certwright.runtime.outcome import BadObject
 
 WIDGETS = Resource("demo.example.com", "v1", "Widget", "widgets")
 

@@ -10,7 +10,7 @@ from certwright.kube import Conflict, Key
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime.cache.cache import Cache
 from certwright.runtime.cache.decode import EntryDecoder
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.store import THIS_PROCESS, Store
 from certwright.testkit.time.virtual import VirtualLoop
 

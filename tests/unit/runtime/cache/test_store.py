@@ -9,7 +9,7 @@ import pytest
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime.cache.decode import EntryDecoder
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.store import Store
 
 INTAKE = EntryDecoder(ConfigMap)

@@ -1,8 +1,7 @@
 """Refused objects are kept for a while, within a bound."""
 
 from certwright.kube.identity import Key
-from certwright.runtime.cache.entry import Entry, Meta
-from certwright.runtime.cache.indexes import RefusedEntries
+from certwright.runtime.cache.entries import Entry, Meta, RefusedEntries
 
 
 def entry(name: str, size: int, version: str = "1") -> Entry:

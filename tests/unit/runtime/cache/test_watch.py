@@ -12,7 +12,7 @@ from certwright.client import Client, Selection
 from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime.cache.decode import EntryDecoder
-from certwright.runtime.cache.entry import Entry
+from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.store import Store
 from certwright.runtime.cache.watch import Watch

@@ -18,7 +18,7 @@ from certwright.runtime import (
     TerminalError,
     again,
 )
-from certwright.runtime.queue.settlement import Fault, Requeue, settle
+from certwright.runtime.outcome import Fault, Requeue, settle
 
 CASES = {
     "done": (DONE, "success", Requeue.NONE, 0, None),
