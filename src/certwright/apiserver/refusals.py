@@ -16,7 +16,7 @@ from certwright.kube.errors import (
     ServerTimeout,
     UnsupportedMediaType,
 )
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 
 OPTIMISTIC_LOCK = (
     "the object has been modified; please apply your changes to the latest version and try again"

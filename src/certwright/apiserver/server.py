@@ -42,9 +42,8 @@ from certwright.client.request import Selection, WriteOptions, apply
 from certwright.client.transport import RefusedStream, Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock
 from certwright.kube.errors import ApiError
-from certwright.kube.identity import Resource
 from certwright.kube.kinds import CustomResourceDefinition
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, Resource
 
 
 class ApiServer:

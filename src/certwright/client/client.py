@@ -13,12 +13,11 @@ from typing import Final, Self
 from certwright.client.config.context import load_config
 from certwright.client.discovery import Discovery
 from certwright.client.httptransport import HttpTransport
-from certwright.client.reader import Reader
+from certwright.client.reader import LINE_LIMIT, Reader
 from certwright.client.responses import Decoders
 from certwright.client.retry import PATIENT, Policy
 from certwright.client.sender import Observer, Sender, log_warning
 from certwright.client.transport import Request, Response, Transport
-from certwright.client.watchlines import LINE_LIMIT
 from certwright.client.writer import Writer
 from certwright.clock import SYSTEM, Clock
 from certwright.kube import JsonObject, NotFound, Resource

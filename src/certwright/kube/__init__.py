@@ -5,9 +5,8 @@ Everything is a value or a pure function: no ``await``, no input or output, no c
 package exports what controllers and issuers need; the rest is imported from its module.
 
 ==================  =============================================================
-`identity`          keys, kinds, resources and their paths
 `kinds`             the built-in kinds, as `Resource` values
-`objects`           typed objects and their metadata
+`objects`           keys, kinds, resources and their paths; typed objects and metadata
 `schemas`           kinds of your own, and the CRDs generated from them
 `selectors`         label and field selectors
 `conditions`        conditions in a status, and how they are merged
@@ -46,13 +45,15 @@ from certwright.kube.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from certwright.kube.identity import GroupVersionKind, Key, Resource
 from certwright.kube.names import hashed_name
 from certwright.kube.objects import (
+    GroupVersionKind,
     JsonObject,
+    Key,
     Object,
     ObjectMeta,
     OwnerReference,
+    Resource,
     key_of,
     resource_of,
 )

@@ -1,6 +1,6 @@
 """The built-in kinds, as `Resource` values: named once, so nobody has to discover them."""
 
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 
 ConfigMap = Resource("", "v1", "ConfigMap", "configmaps")
 Secret = Resource("", "v1", "Secret", "secrets")

@@ -1,16 +1,133 @@
-"""Objects as typed values: metadata, owner references, and the base of typed kinds.
+"""Objects and their names: keys, kinds, resources, metadata, and the base of typed kinds.
 
 Typed objects are views for reading and for building what we own. They drop fields
 they do not know, so they are never sent back whole: writes are patches and applies.
 """
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
-from certwright.kube.identity import Key, Resource
 from certwright.kube.schemas.definition import Definition
+
+_UNSAFE_IN_PATHS = re.compile(r"\.{1,2}|.*[/%?#\x00-\x20\x7f].*", re.DOTALL)
+
+
+class Key(NamedTuple):
+    """Where an object lives: its namespace (empty for cluster scope) and its name."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @classmethod
+    def parse(cls, text: str) -> "Key":
+        """Read ``name`` or ``namespace/name``."""
+        namespace, _, name = text.rpartition("/")
+        if not name or "/" in namespace:
+            raise ValueError(f"{text!r} is not of the form name or namespace/name")
+        return cls(namespace, name)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupVersionKind:
+    """A kind as manifests spell it."""
+
+    group: str
+    version: str
+    kind: str
+
+    @classmethod
+    def parse(cls, api_version: str, kind: str) -> "GroupVersionKind":
+        """Read the two fields every object carries."""
+        group, _, version = api_version.rpartition("/")
+        if not version or not kind or "/" in group:
+            raise ValueError(f"apiVersion {api_version!r}, kind {kind!r}: not a kind")
+        return cls(group, version, kind)
+
+    @property
+    def api_version(self) -> str:
+        """``group/version``, or ``version`` alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.version}.{self.group}" if self.group else self.kind
+
+
+class GroupVersionResource(NamedTuple):
+    """A kind as URLs spell it."""
+
+    group: str
+    version: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Resource:
+    """A kind together with how the API server serves it.
+
+    Hashable and comparable by all of its fields, so it serves as the key of caches,
+    metrics and call counts.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """``group/version``, or ``version`` alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind as manifests spell it."""
+        return GroupVersionKind(self.group, self.version, self.kind)
+
+    @property
+    def gvr(self) -> GroupVersionResource:
+        """The kind as URLs spell it."""
+        return GroupVersionResource(self.group, self.version, self.plural)
+
+    @property
+    def qualified(self) -> str:
+        """``plural.group``, the form kubectl and CRD names use."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Return the URL path of the collection, an object, or a subresource of it.
+
+        Raises:
+            ValueError: the namespace does not fit the kind's scope, or a part is nothing the
+                API has and would lead to another place than it says (``..``, ``a/b``).
+        """
+        for part in (namespace, name, subresource):
+            if _UNSAFE_IN_PATHS.fullmatch(part):
+                raise ValueError(f"{self.kind}: {part!r} cannot be part of a path")
+        parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
+        if namespace:
+            if not self.namespaced:
+                raise ValueError(f"{self.kind} is cluster-scoped; got namespace {namespace!r}")
+            parts += ["namespaces", namespace]
+        elif name and self.namespaced:
+            raise ValueError(f"{self.kind} {name!r} needs a namespace")
+        parts.append(self.plural)
+        if name:
+            parts.append(name)
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+    def __str__(self) -> str:
+        return str(self.gvk)
+
 
 JsonObject: TypeAlias = dict[str, Any]
 

@@ -9,9 +9,8 @@ import pytest
 
 from certwright.client import Client, ConnectionLost, Request, Response
 from certwright.client.transport import Stream, Transport
-from certwright.kube.identity import Key, Resource
 from certwright.kube.kinds import ConfigMap
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, Key, Resource
 from certwright.runtime import Cache, Store
 from certwright.testkit.cluster import Cluster
 from certwright.testkit.embedded import EmbeddedCluster

@@ -14,8 +14,8 @@ from certwright.apiserver.server import ApiServer
 from certwright.client import Client, ConnectFailed, ConnectionLost, Selection, WatchOptions
 from certwright.client.retry import Policy
 from certwright.kube.errors import ApiError, Conflict, NotFound, TooManyRequests
-from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
+from certwright.kube.objects import Key
 from certwright.testkit.builders import config_map
 from certwright.testkit.faults import faults
 from certwright.testkit.faults.faults import At, EventFault, RequestFault

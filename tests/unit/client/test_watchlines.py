@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.client.errors import LineTooLong
-from certwright.client.watchlines import LineSplitter
+from certwright.client.reader import LineSplitter
 
 LINES = st.lists(st.binary(min_size=1, max_size=40).filter(lambda line: b"\n" not in line))
 

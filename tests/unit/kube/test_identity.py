@@ -1,7 +1,7 @@
 import pytest
 
 from certwright.kube import GroupVersionKind, Key, Resource
-from certwright.kube.identity import GroupVersionResource
+from certwright.kube.objects import GroupVersionResource
 
 WIDGET = Resource("example.com", "v1", "Widget", "widgets")
 NODE = Resource("", "v1", "Node", "nodes", namespaced=False)

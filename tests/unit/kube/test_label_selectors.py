@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.kube import LabelSelector
-from certwright.kube.requirements import Requirement, SelectorOperator
+from certwright.kube.selectors import Requirement, SelectorOperator
 
 KEYS = st.sampled_from(["app", "in", "notin", "example.com/tier", "x", "a.b_c-d"])
 VALUES = st.from_regex(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,5}[A-Za-z0-9])?)?", fullmatch=True)

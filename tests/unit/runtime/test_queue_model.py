@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from certwright.kube.identity import Key
+from certwright.kube.objects import Key
 from certwright.runtime.queue.backoff import Backoff
 from certwright.runtime.queue.queue import Priority, Queue
 from certwright.testkit.time.virtual import VirtualLoop

@@ -2,8 +2,8 @@
 
 from certwright.client import request
 from certwright.client.request import DeleteOptions, Selection, WriteOptions
-from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap, Secret, TokenReview
+from certwright.kube.objects import Key
 from certwright.testkit.calls import CallLog, Calls
 
 KEY = Key("n", "a")

@@ -8,8 +8,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.refusals import PathForbidden, details_of
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.kube.errors import Forbidden
-from certwright.kube.identity import Resource
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, Resource
 
 RBAC = "rbac.authorization.k8s.io"
 EVERYTHING: tuple[JsonObject, ...] = (

@@ -12,7 +12,7 @@ from certwright.apiserver.builtins.rules.services import ServiceAllocator
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
 from certwright.kube import kinds
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 
 _REPLICAS: Final = ("spec.replicas", "status.replicas", "spec.selector")
 _EVENT_OBJECT: Final = (

@@ -19,8 +19,7 @@ from certwright.apiserver.schema.constraints import validate
 from certwright.apiserver.schema.schema import Schema
 from certwright.apiserver.schema.structural import prune
 from certwright.kube.errors import BadRequest, Cause
-from certwright.kube.identity import Resource
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, Resource
 
 _NAME: Final = PrinterColumn("Name", ".metadata.name", format="name")
 _BLOCKING: Final = frozenset({

@@ -4,7 +4,7 @@ from typing import Final
 
 from certwright.apiserver.builtins import definition_name
 from certwright.kube import kinds
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 
 FIELDS: Final = {
     "apiVersion": "The group and version of the API the object is written for.",

@@ -17,8 +17,7 @@ import orjson
 from certwright.apiserver.builtins import definition_name, definitions
 from certwright.apiserver.schema.schema import Schema
 from certwright.kube.errors import BadRequest
-from certwright.kube.identity import GroupVersionKind, Resource
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import GroupVersionKind, JsonObject, Resource
 from certwright.kube.timestamps import format_micro_time, format_time
 
 MEDIA_TYPE: Final = "application/vnd.kubernetes.protobuf"

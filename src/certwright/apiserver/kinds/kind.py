@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from certwright.apiserver.schema.schema import Schema
 from certwright.apiserver.schema.structural import default
 from certwright.kube.errors import Cause
-from certwright.kube.identity import Resource
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, Resource
 
 
 @dataclass(frozen=True, slots=True)

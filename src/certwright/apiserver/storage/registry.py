@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.storage.storage import Collection, Storage, StoredRecord
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 
 _STORED_AS = {("events.k8s.io", "events"): ("", "events")}
 """Resources of two groups that are the same objects."""

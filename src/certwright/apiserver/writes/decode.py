@@ -8,9 +8,8 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import invalid
 from certwright.apiserver.schema.nulls import drop_nulls
 from certwright.kube.errors import BadRequest
-from certwright.kube.identity import GroupVersionKind, Resource
 from certwright.kube.kinds import BUILT_IN
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import GroupVersionKind, JsonObject, Resource
 
 
 def check_type(obj: JsonObject, kind: ServedKind, body: bytes | None = None) -> None:

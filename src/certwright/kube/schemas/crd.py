@@ -26,9 +26,8 @@ so a comparison with the live one shows real differences only.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from certwright.kube.identity import Resource
 from certwright.kube.names import dns1035_label_problems, dns_subdomain_problems
-from certwright.kube.objects import JsonObject, Object
+from certwright.kube.objects import JsonObject, Object, Resource
 from certwright.kube.schemas.columns import printer_columns, scale_paths, selectable_fields
 from certwright.kube.schemas.definition import Column, Definition, Scale, Scope
 from certwright.kube.schemas.structural import structural_schema

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from certwright.client import Client, Selection, request
 from certwright.kube.errors import Conflict, NotFound
-from certwright.kube.identity import Key, Resource
-from certwright.kube.objects import Object, resource_of
+from certwright.kube.objects import Key, Object, Resource, resource_of
 from certwright.kube.selectors import FieldSelector, LabelSelector
 from certwright.runtime.cache.decode import EntryDecoder, Transform
 from certwright.runtime.cache.entries import Entry, IndexFunction

@@ -15,7 +15,7 @@ import structlog
 from msgspec import Struct, field
 
 from certwright.kube.errors import ApiError
-from certwright.kube.identity import Key, Resource
+from certwright.kube.objects import Key, Resource
 from certwright.runtime.cache.entries import CachedOwner, Entry, Meta
 from certwright.runtime.cache.transforms import find, own_entries, rebuild
 

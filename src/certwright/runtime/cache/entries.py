@@ -17,8 +17,7 @@ import orjson
 import structlog
 from msgspec import Struct
 
-from certwright.kube.identity import Key
-from certwright.kube.objects import JsonObject, Object
+from certwright.kube.objects import JsonObject, Key, Object
 from certwright.runtime.outcome import BadObject
 
 T = TypeVar("T", bound=Object)

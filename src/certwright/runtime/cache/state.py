@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from certwright.client import ConnectFailed, TransportError
 from certwright.kube.errors import ApiError, BadRequest, Forbidden, Gone, Invalid, NotFound
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 from certwright.runtime.cache.decode import BrokenJson
 from certwright.runtime.queue.backoff import LONGEST_WAIT_SECONDS
 

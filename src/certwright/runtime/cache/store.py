@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import structlog
 from msgspec.structs import force_setattr
 
-from certwright.kube.identity import Key, Resource
+from certwright.kube.objects import Key, Resource
 from certwright.runtime.cache.decode import BrokenJson, EntryDecoder, UnnamedObject
 from certwright.runtime.cache.entries import (
     Entry,

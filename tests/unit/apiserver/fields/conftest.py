@@ -4,7 +4,7 @@ import pytest
 
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import ListType, Schema
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 
 STRING = Schema("string")
 INTEGER = Schema("integer")

@@ -6,7 +6,7 @@ from certwright.apiserver.fields.endpoints import blank, ignored_fields
 from certwright.apiserver.fields.fieldset import paths
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
-from certwright.kube.identity import Resource
+from certwright.kube.objects import Resource
 
 
 def built_in(kind: str) -> ServedKind:

@@ -10,8 +10,8 @@ import pytest
 
 from certwright.client import Client, ConnectFailed
 from certwright.kube import Forbidden, NotFound
-from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap, Secret
+from certwright.kube.objects import Key
 from certwright.runtime.cache.cache import Cache
 from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.state import WatchState

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct
 
-from certwright.kube.identity import Key, Resource
 from certwright.kube.kinds import ConfigMap
-from certwright.kube.objects import Object
+from certwright.kube.objects import Key, Object, Resource
 from certwright.runtime.cache.decode import BrokenJson, EntryDecoder, UnnamedObject
 from certwright.runtime.cache.entries import Entry
 from certwright.runtime.outcome import BadObject

@@ -1,6 +1,6 @@
 """Refused objects are kept for a while, within a bound."""
 
-from certwright.kube.identity import Key
+from certwright.kube.objects import Key
 from certwright.runtime.cache.entries import Entry, Meta, RefusedEntries
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from certwright.client import Client, Selection
-from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
+from certwright.kube.objects import Key
 from certwright.runtime.cache.decode import EntryDecoder
 from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.state import WatchState

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 import uvloop
 
-from certwright.kube.identity import Key
+from certwright.kube.objects import Key
 from certwright.runtime.queue.backoff import Backoff
 from certwright.runtime.queue.queue import TURN_LIMIT, Priority, Queue, QueueShutDown
 from certwright.testkit.time.virtual import VirtualLoop

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from certwright.client import request
 from certwright.client.request import Selection
-from certwright.kube.identity import Key
 from certwright.kube.kinds import ConfigMap
+from certwright.kube.objects import Key
 from certwright.testkit.faults.faults import CALM, At, Crash, DropEvent, Refuse, Storm
 
 WRITE = request.delete(ConfigMap, Key("n", "a"))

@@ -22,8 +22,7 @@ from certwright.apiserver.builtins.rules.services import ServiceAllocator
 from certwright.apiserver.crds import rules as crd_rules
 from certwright.apiserver.crds import status as crd_status
 from certwright.kube.errors import Cause
-from certwright.kube.identity import Resource
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, Resource
 
 Complete = Callable[[JsonObject], None]
 Prepare = Callable[[JsonObject, JsonObject | None], None]

@@ -1,4 +1,12 @@
-"""JSON Patch, RFC 6902: a list of operations on places named by JSON pointers."""
+"""JSON patch and merge patch, and the media types that patches travel under.
+
+``create_*`` computes the patch that turns one document into another, ``apply_*`` performs
+it. Documents are JSON values as Python spells them; none is ever changed in place. Strategic
+merge and server-side apply need a kind's schema, so only their media types are here.
+
+Documents come from the network: one that is nested thousands of levels deep must end in an
+error that names the cause, not in a stack overflow.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +14,103 @@ from typing import Any
 
 import orjson
 
-from certwright.kube.patches.documents import PatchError, check_depth, copy, equal
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+MAX_DEPTH = 200
+"""Deeper than any object a server accepts, shallower than Python's stack."""
+
+
+class PatchError(ValueError):
+    """A patch is malformed, or does not fit the document; the message says where."""
+
+
+def check_depth(depth: int) -> None:
+    """Refuse to go deeper than `MAX_DEPTH`."""
+    if depth > MAX_DEPTH:
+        raise PatchError(f"the document is nested more than {MAX_DEPTH} levels deep")
+
+
+def equal(left: Any, right: Any, depth: int = 0) -> bool:
+    """Say whether two JSON values are the same. Unlike in Python, ``true`` is not ``1``."""
+    check_depth(depth)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(
+            equal(value, right[key], depth + 1) for key, value in left.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(
+            equal(value, other, depth + 1) for value, other in zip(left, right, strict=True)
+        )
+    return isinstance(left, bool) is isinstance(right, bool) and bool(left == right)
+
+
+def copy(value: Any, depth: int = 0) -> Any:
+    """Return a copy that shares no object or list with the original."""
+    check_depth(depth)
+    if isinstance(value, dict):
+        return {key: copy(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copy(item, depth + 1) for item in value]
+    return value
+
+
+def create_merge_patch(old: Any, new: Any) -> Any:
+    """Return the merge patch that turns *old* into *new*; ``{}`` if they are equal objects.
+
+    Raises:
+        PatchError: an object in *new* holds a null that *old* does not. A merge patch says
+            null to delete, so it cannot say that.
+    """
+    if not isinstance(new, dict):
+        return copy(new)
+    return _difference(old if isinstance(old, dict) else {}, new, "", 0)
+
+
+def apply_merge_patch(document: Any, patch: Any) -> Any:
+    """Return *document* merged with *patch*: objects merge, null deletes, the rest replaces.
+
+    Raises:
+        PatchError: document or patch are nested too deeply.
+    """
+    return _merge(document, patch, 0)
+
+
+def _difference(old: dict[str, Any], new: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+    check_depth(depth)
+    patch: dict[str, Any] = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if key in old and equal(before, value, depth + 1):
+            continue
+        if value is None:
+            raise PatchError(f"{path}/{key} becomes null, which a merge patch cannot express")
+        if isinstance(value, dict):
+            base = before if isinstance(before, dict) else {}
+            patch[key] = _difference(base, value, f"{path}/{key}", depth + 1)
+        else:
+            patch[key] = copy(value, depth + 1)
+    return patch
+
+
+def _merge(document: Any, patch: Any, depth: int) -> Any:
+    check_depth(depth)
+    if not isinstance(patch, dict):
+        return copy(patch, depth)
+    # Everything the patch does not mention is copied, so that the result stands alone.
+    merged = (
+        {key: copy(value, depth + 1) for key, value in document.items() if key not in patch}
+        if isinstance(document, dict)
+        else {}
+    )
+    for key, value in patch.items():
+        if value is not None:
+            before = document.get(key) if isinstance(document, dict) else None
+            merged[key] = _merge(before, value, depth + 1)
+    return merged
+
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024

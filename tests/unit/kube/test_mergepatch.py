@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube.patches import PatchError, apply_merge_patch, create_merge_patch
-from certwright.kube.patches.documents import copy, equal
+from certwright.kube.patches import PatchError, apply_merge_patch, copy, create_merge_patch, equal
 
 KEYS = st.sampled_from(["a", "b", "c"])
 

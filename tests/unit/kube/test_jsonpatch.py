@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube.patches import PatchError, apply_json_patch, create_json_patch
-from certwright.kube.patches.documents import copy, equal
+from certwright.kube.patches import PatchError, apply_json_patch, copy, create_json_patch, equal
 
 KEYS = st.sampled_from(["a", "b", "a/b", "m~n", "", "0", "-", "~1"])
 DOCUMENTS = st.recursive(
