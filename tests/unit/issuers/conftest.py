@@ -2,7 +2,9 @@
 
 import contextlib
 import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -11,7 +13,7 @@ from certwright import pki
 
 
 @pytest.fixture(scope="session")
-def server_identity(tmp_path_factory):
+def server_identity(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, str]:
     """A server's TLS context, and the PEM that its clients trust."""
     folder = tmp_path_factory.mktemp("tls")
     now, day = datetime.now(UTC), timedelta(days=1)
@@ -29,16 +31,18 @@ def server_identity(tmp_path_factory):
 
 
 @pytest.fixture
-def trusted(server_identity):
+def trusted(server_identity: tuple[ssl.SSLContext, str]) -> str:
     return server_identity[1]
 
 
 @pytest.fixture
-async def serve(server_identity):
+async def serve(
+    server_identity: tuple[ssl.SSLContext, str],
+) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
     """``await serve(handler)``: answer every request with it; returns the URL."""
     async with contextlib.AsyncExitStack() as stack:
 
-        async def start(handler):
+        async def start(handler: Callable[..., Awaitable[Any]]) -> str:
             app = web.Application()
             app.router.add_route("*", "/{path:.*}", handler)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)

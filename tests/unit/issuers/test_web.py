@@ -1,7 +1,9 @@
 """Whatever a server does, there is an answer or a `WebError` that says what happened."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,8 +20,10 @@ class Thing(msgspec.Struct):
     name: str
 
 
-async def test_an_answer_comes_back_whatever_its_status(serve, trusted):
-    async def handler(request):
+async def test_an_answer_comes_back_whatever_its_status(
+    serve: Callable[..., Awaitable[Any]], trusted: str
+) -> None:
+    async def handler(request: MutableMapping) -> MutableMapping:
         assert (request.method, request.headers["x-token"]) == ("PUT", "t")
         return server.Response(status=418, body=await request.read(), headers={"X-Kind": "Pot"})
 
@@ -30,16 +34,18 @@ async def test_an_answer_comes_back_whatever_its_status(serve, trusted):
     assert not answer.is_success
 
 
-async def test_redirects_are_not_followed(serve, trusted):
-    async def handler(request):
+async def test_redirects_are_not_followed(
+    serve: Callable[..., Awaitable[Any]], trusted: str
+) -> None:
+    async def handler(request: MutableMapping) -> None:
         raise server.HTTPFound("https://elsewhere.example/")
 
     async with Web(trusted=trusted) as web:
         assert (await web.send("GET", await serve(handler))).status == 302
 
 
-async def test_a_flood_is_cut_off(serve, trusted):
-    async def handler(request):
+async def test_a_flood_is_cut_off(serve: Callable[..., Awaitable[Any]], trusted: str) -> None:
+    async def handler(request: MutableMapping) -> MutableMapping:
         return server.Response(body=b"x" * (ANSWER_LIMIT + 1))
 
     async with Web(trusted=trusted) as web:
@@ -47,8 +53,8 @@ async def test_a_flood_is_cut_off(serve, trusted):
             await web.send("GET", await serve(handler))
 
 
-async def test_silence_ends(serve, trusted):
-    async def handler(request):
+async def test_silence_ends(serve: Callable[..., Awaitable[Any]], trusted: str) -> None:
+    async def handler(request: MutableMapping) -> None:
         await asyncio.Event().wait()
 
     async with Web(trusted=trusted, patience=timedelta(seconds=0.05)) as web:
@@ -56,8 +62,10 @@ async def test_silence_ends(serve, trusted):
             await web.send("GET", await serve(handler))
 
 
-async def test_a_cut_connection_is_no_traceback(serve, trusted):
-    async def handler(request):
+async def test_a_cut_connection_is_no_traceback(
+    serve: Callable[..., Awaitable[Any]], trusted: str
+) -> None:
+    async def handler(request: MutableMapping) -> MutableMapping:
         request.transport.abort()
         return server.Response()
 
@@ -66,8 +74,8 @@ async def test_a_cut_connection_is_no_traceback(serve, trusted):
             await web.send("POST", await serve(handler), body=b"x")
 
 
-async def test_a_stranger_is_not_trusted(serve):
-    async def handler(request):
+async def test_a_stranger_is_not_trusted(serve: Callable[..., Awaitable[Any]]) -> None:
+    async def handler(request: MutableMapping) -> MutableMapping:
         return server.Response()
 
     async with Web() as web:
@@ -78,26 +86,26 @@ async def test_a_stranger_is_not_trusted(serve):
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "https://", "https://user:hunter2@[::1"])
-async def test_no_url_is_an_error_too(url):
+async def test_no_url_is_an_error_too(url: str) -> None:
     async with Web() as web:
         with pytest.raises(WebError) as refused:
             await web.send("GET", url)
     assert "hunter2" not in str(refused.value)
 
 
-async def test_a_bundle_that_is_none_is_named():
+async def test_a_bundle_that_is_none_is_named() -> None:
     with pytest.raises(WebError, match="the CA bundle holds no PEM certificate"):
         async with Web(trusted="no PEM"):
             pass
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"name": []}', b"\xff"])
-def test_other_bodies_are_refused_by_name(body):
+def test_other_bodies_are_refused_by_name(body: bytes) -> None:
     with pytest.raises(WebError, match="the server answered 200 with no Thing"):
         Answer(200, {}, body).json(Thing)
 
 
-def test_unknown_fields_are_ignored():
+def test_unknown_fields_are_ignored() -> None:
     assert Answer(200, {}, b'{"name": "a", "more": 1}').json(Thing) == Thing("a")
 
 
@@ -114,7 +122,7 @@ def test_unknown_fields_are_ignored():
         "http://[",
     ],
 )
-def test_secrets_go_where_nobody_listens(url):
+def test_secrets_go_where_nobody_listens(url: str) -> None:
     refuse_plain(url, "the token")
 
 
@@ -130,7 +138,7 @@ def test_secrets_go_where_nobody_listens(url):
         ("http://127.0.0.1@vault.example", "http://vault.example"),
     ],
 )
-def test_secrets_do_not_go_in_the_clear(url, shown):
+def test_secrets_do_not_go_in_the_clear(url: str, shown: str) -> None:
     with pytest.raises(ValueError, match="the token goes by https only") as refused:
         refuse_plain(url, "the token")
     assert f"; {shown} would" in str(refused.value)
@@ -147,11 +155,11 @@ PLAIN, SECRET = "http://elsewhere.example", SecretKey("c0ffee")
         lambda: Webhook(PLAIN, token=SECRET),
     ],
 )
-def test_no_issuer_sends_a_secret_in_the_clear(spec):
+def test_no_issuer_sends_a_secret_in_the_clear(spec: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="https only") as refused:
         spec()
     assert SECRET not in str(refused.value)
 
 
-def test_where_there_is_no_secret_nothing_is_refused():
+def test_where_there_is_no_secret_nothing_is_refused() -> None:
     assert CfsslSpec(PLAIN).url == Webhook(PLAIN).url == PLAIN

@@ -1,9 +1,12 @@
 """When a live object counts as being as somebody wants it."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certwright.kube import JsonObject
 from certwright.kube.comparison import contains, covers, is_applied, own_fields
 from certwright.kube.ownership import FieldSet
 
@@ -35,12 +38,12 @@ NOT_CONTAINED = {
 
 
 @pytest.mark.parametrize("case", CONTAINED.values(), ids=CONTAINED)
-def test_live_contains_desired(case):
+def test_live_contains_desired(case: tuple[JsonObject, JsonObject]) -> None:
     assert contains(*case)
 
 
 @pytest.mark.parametrize("case", NOT_CONTAINED.values(), ids=NOT_CONTAINED)
-def test_live_does_not_contain_desired(case):
+def test_live_does_not_contain_desired(case: tuple[JsonObject, JsonObject]) -> None:
     assert not contains(*case)
 
 
@@ -54,18 +57,18 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=2), JSON, max_size=4))
-def test_everything_contains_itself(obj):
+def test_everything_contains_itself(obj: JsonObject) -> None:
     assert contains(obj, obj)
     assert covers(obj, obj)
 
 
-def test_what_we_own_beyond_desired_is_noticed():
+def test_what_we_own_beyond_desired_is_noticed() -> None:
     owned = {"data": {"old": "1", "kept": "2"}}
     assert not covers({"data": {"kept": "other"}}, owned)
     assert covers({"data": {"kept": "other", "old": ""}}, owned)
 
 
-def test_only_our_apply_to_the_main_resource_counts_as_ours():
+def test_only_our_apply_to_the_main_resource_counts_as_ours() -> None:
     fields = {"f:data": {"f:a": {}}}
     update = {"manager": "me", "operation": "Update", "fieldsV1": fields}
     status = {"manager": "me", "operation": "Apply", "subresource": "status", "fieldsV1": fields}
@@ -75,11 +78,11 @@ def test_only_our_apply_to_the_main_resource_counts_as_ours():
     assert own_fields([update, mine], "me") is not None
 
 
-def managed(fields):
+def managed(fields: JsonObject) -> FieldSet:
     return FieldSet.parse(fields)
 
 
-def pod(**container):
+def pod(**container: Any) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -88,7 +91,7 @@ def pod(**container):
     }
 
 
-def owned(*names, **children):
+def owned(*names: str, **children: Any) -> FieldSet:
     """Return the ownership of fields of the container."""
     inner = {f"f:{name}": {} for name in names} | {f"f:{n}": c for n, c in children.items()}
     return managed(
@@ -99,7 +102,7 @@ def owned(*names, **children):
 REQUESTS = {"f:requests": {"f:cpu": {}, "f:memory": {}}}
 
 
-def test_amounts_are_compared_as_such_where_the_server_normalises_them():
+def test_amounts_are_compared_as_such_where_the_server_normalises_them() -> None:
     live = pod(resources={"requests": {"cpu": "1", "memory": "1Gi"}})
     fields = owned(resources=REQUESTS)
     assert is_applied(
@@ -114,7 +117,7 @@ def test_amounts_are_compared_as_such_where_the_server_normalises_them():
     )
 
 
-def test_nothing_else_that_looks_like_an_amount_is():
+def test_nothing_else_that_looks_like_an_amount_is() -> None:
     live = {**pod(), "metadata": {"name": "p", "namespace": "ns", "labels": {"x": "1"}}}
     fields = managed({"f:metadata": {"f:labels": {"f:x": {}}}})
     desired = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}}
@@ -132,7 +135,7 @@ def test_nothing_else_that_looks_like_an_amount_is():
     )
 
 
-def test_custom_resources_are_stored_as_written():
+def test_custom_resources_are_stored_as_written() -> None:
     custom = {
         "apiVersion": "example.com/v1",
         "kind": "X",
@@ -144,7 +147,7 @@ def test_custom_resources_are_stored_as_written():
     assert not is_applied(custom, fields, {**custom, "spec": {"limits": {"cpu": "1000m"}}})
 
 
-def test_instants_are_compared_as_such():
+def test_instants_are_compared_as_such() -> None:
     lease = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -156,30 +159,30 @@ def test_instants_are_compared_as_such():
     assert not is_applied(live, fields, {**lease, "spec": {"renewTime": "2026-01-01T00:00:01Z"}})
 
 
-def test_zero_values_we_set_need_not_be_stored():
+def test_zero_values_we_set_need_not_be_stored() -> None:
     fields = owned("stdin", "workingDir")
     assert is_applied(pod(), fields, pod(stdin=False, workingDir=""))
     assert not is_applied(pod(), fields, pod(stdin=True, workingDir=""))
 
 
-def test_zero_values_we_never_set_are_a_difference():
+def test_zero_values_we_never_set_are_a_difference() -> None:
     """Where absent and false are not the same, only having set it proves that it is false."""
     assert not is_applied(pod(), owned(), pod(stdin=False))
 
 
-def test_truth_is_no_number():
+def test_truth_is_no_number() -> None:
     assert not contains({"a": 1}, {"a": True})
     assert not contains({"a": False}, {"a": 0})
     assert contains({"a": 1}, {"a": 1.0})
 
 
-def test_the_order_of_named_items_counts():
+def test_the_order_of_named_items_counts() -> None:
     two = [{"name": "a"}, {"name": "b"}]
     assert contains({"c": [{"name": "x"}, *two]}, {"c": two})
     assert not contains({"c": two[::-1]}, {"c": two})
 
 
-def test_defaults_inside_what_we_own_whole_are_excused():
+def test_defaults_inside_what_we_own_whole_are_excused() -> None:
     reference = {"fieldRef": {"fieldPath": "metadata.name"}}
     stored = {"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v1"}}
     env = {'k:{"name":"E"}': {".": {}, "f:name": {}, "f:valueFrom": {"f:fieldRef": {}}}}

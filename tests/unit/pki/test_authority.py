@@ -1,6 +1,9 @@
 import shutil
 import subprocess
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -14,6 +17,7 @@ from certwright.pki import (
     RequestRefused,
     RequestTerms,
     Revocation,
+    Template,
     Validity,
     alternative_names,
     authority_template,
@@ -38,11 +42,11 @@ NAMES = AlternativeNames.of_hosts("a.example", "10.0.0.1")
 
 
 @pytest.fixture
-def leaf_template(key_of):
+def leaf_template(key_of: Any) -> Template:
     return server_template(parse_name("CN=a"), key_of(which="leaf").public_key(), DAY, NAMES)
 
 
-def test_a_root_is_self_signed_and_may_sign(root):
+def test_a_root_is_self_signed_and_may_sign(root: Authority) -> None:
     certificate = root.certificate
     assert is_self_signed(certificate)
     assert certificate.issuer == certificate.subject == parse_name("CN=Test Root,O=Test,C=DE")
@@ -50,7 +54,9 @@ def test_a_root_is_self_signed_and_may_sign(root):
     assert usages_of(certificate).key == {"digital signature", "cert sign", "crl sign"}
 
 
-def test_a_leaf_says_what_its_template_says(root, leaf_template, now):
+def test_a_leaf_says_what_its_template_says(
+    root: Authority, leaf_template: Template, now: datetime
+) -> None:
     leaf = root.issue(leaf_template, now)
     assert leaf.issuer == root.certificate.subject
     assert alternative_names(leaf) == NAMES
@@ -64,14 +70,18 @@ def test_a_leaf_says_what_its_template_says(root, leaf_template, now):
     ("lifetime", "backdated"),
     [(DAY, timedelta(minutes=5)), (timedelta(minutes=10), timedelta(minutes=1))],
 )
-def test_the_start_lies_a_little_in_the_past(root, key_of, now, lifetime, backdated):
+def test_the_start_lies_a_little_in_the_past(
+    root: Authority, key_of: Any, now: datetime, lifetime: timedelta, backdated: timedelta
+) -> None:
     template = client_template(parse_name("CN=a"), key_of().public_key(), lifetime)
     validity = Validity.of(root.issue(template, now))
     assert validity.not_before == now.replace(microsecond=0) - backdated
     assert validity.lifetime == lifetime
 
 
-def test_below_an_authority_of_a_moment_ago_a_certificate_lasts_as_long_as_asked(key_of, now):
+def test_below_an_authority_of_a_moment_ago_a_certificate_lasts_as_long_as_asked(
+    key_of: Any, now: datetime
+) -> None:
     """OpenSSL and others do not back-date: the authority may be younger than our back-dating."""
     young = create_root(parse_name("CN=young"), key_of(), 90 * DAY, now)
     made = Validity.of(young.certificate).not_before + timedelta(seconds=2)
@@ -80,7 +90,7 @@ def test_below_an_authority_of_a_moment_ago_a_certificate_lasts_as_long_as_asked
     assert Validity.of(leaf).lifetime == DAY
 
 
-def test_nothing_outlives_its_authority(root, key_of, now):
+def test_nothing_outlives_its_authority(root: Authority, key_of: Any, now: datetime) -> None:
     template = client_template(parse_name("CN=a"), key_of().public_key(), 5000 * DAY)
     leaf, own = Validity.of(root.issue(template, now)), Validity.of(root.certificate)
     assert leaf.not_after == own.not_after
@@ -89,14 +99,16 @@ def test_nothing_outlives_its_authority(root, key_of, now):
     assert Validity.of(early).not_before == Validity.of(fresh.certificate).not_before
 
 
-def test_an_expired_authority_signs_nothing(root, leaf_template, now):
+def test_an_expired_authority_signs_nothing(
+    root: Authority, leaf_template: Template, now: datetime
+) -> None:
     with pytest.raises(AuthorityUnfit, match="the certificate authority is valid from"):
         root.issue(leaf_template, now + 3650 * DAY)
     with pytest.raises(AuthorityUnfit, match="not at"):
         root.issue(leaf_template, now - 2 * DAY)
 
 
-def test_serials_are_large_and_differ():
+def test_serials_are_large_and_differ() -> None:
     serials = {new_serial() for _ in range(2_000)}
     assert len(serials) == 2_000
     assert all(0 < serial < 1 << 159 for serial in serials)
@@ -104,7 +116,7 @@ def test_serials_are_large_and_differ():
     assert max(serials).bit_length() == 159
 
 
-def test_path_lengths_count_down(key_of, now):
+def test_path_lengths_count_down(key_of: Any, now: datetime) -> None:
     top = create_root(parse_name("CN=top"), key_of(which=1), 10 * DAY, now, path_length=1)
     middle = create_intermediate(top, parse_name("CN=mid"), key_of(which=2), 5 * DAY, now)
     assert extension(middle.certificate, x509.BasicConstraints).path_length == 0
@@ -116,14 +128,18 @@ def test_path_lengths_count_down(key_of, now):
     assert given.path_length == 0
 
 
-def test_a_chain_is_written_leaf_first_without_the_root(root, intermediate, leaf_template, now):
+def test_a_chain_is_written_leaf_first_without_the_root(
+    root: Authority, intermediate: Authority, leaf_template: Template, now: datetime
+) -> None:
     leaf = intermediate.issue(leaf_template, now)
     assert read_certificates(intermediate.write_chain(leaf)) == [leaf, intermediate.certificate]
     direct = root.issue(leaf_template, now)
     assert read_certificates(root.write_chain(direct)) == [direct]
 
 
-def test_deeper_chains_hold_every_intermediate(intermediate, leaf_template, key_of, now):
+def test_deeper_chains_hold_every_intermediate(
+    intermediate: Authority, leaf_template: Template, key_of: Any, now: datetime
+) -> None:
     deep = create_intermediate(intermediate, parse_name("CN=deep"), key_of(which=4), DAY, now)
     leaf = deep.issue(leaf_template, now)
     assert read_certificates(deep.write_chain(leaf)) == [
@@ -131,14 +147,18 @@ def test_deeper_chains_hold_every_intermediate(intermediate, leaf_template, key_
     ]  # fmt: skip
 
 
-def test_the_top_is_the_root_where_the_chain_holds_it(root, intermediate):
+def test_the_top_is_the_root_where_the_chain_holds_it(
+    root: Authority, intermediate: Authority
+) -> None:
     assert root.top_pem == write_certificates(root.certificate)
     assert intermediate.top_pem == write_certificates(intermediate.certificate)
     whole = Authority(intermediate.certificate, intermediate.key, (root.certificate,))
     assert whole.top_pem == write_certificates(root.certificate)
 
 
-def test_only_an_authority_with_its_key_is_one(root, leaf_template, key_of, now):
+def test_only_an_authority_with_its_key_is_one(
+    root: Authority, leaf_template: Template, key_of: Any, now: datetime
+) -> None:
     leaf = root.issue(leaf_template, now)
     with pytest.raises(AuthorityUnfit, match="not allowed to sign certificates"):
         Authority(leaf, key_of(which="leaf"))
@@ -147,7 +167,9 @@ def test_only_an_authority_with_its_key_is_one(root, leaf_template, key_of, now)
     assert "PrivateKey" not in repr(root)
 
 
-def test_endpoints_are_written_into_every_certificate(root, leaf_template, now):
+def test_endpoints_are_written_into_every_certificate(
+    root: Authority, leaf_template: Template, now: datetime
+) -> None:
     endpoints = Endpoints(("http://x/crl",), ("http://x/ocsp",), ("http://x/ca",))
     leaf = Authority(root.certificate, root.key, endpoints=endpoints).issue(leaf_template, now)
     access = {
@@ -162,7 +184,9 @@ def test_endpoints_are_written_into_every_certificate(root, leaf_template, now):
     assert [name.value for name in point.full_name] == ["http://x/crl"]
 
 
-def test_name_constraints_of_the_authority_hold(root, key_of, leaf_template, now):
+def test_name_constraints_of_the_authority_hold(
+    root: Authority, key_of: Any, leaf_template: Template, now: datetime
+) -> None:
     constraints = x509.NameConstraints([x509.DNSName("example.org")], None)
     template = authority_template(parse_name("CN=narrow"), key_of(which=5).public_key(), DAY)
     template = type(template)(
@@ -174,7 +198,9 @@ def test_name_constraints_of_the_authority_hold(root, key_of, leaf_template, now
         narrow.issue(leaf_template, now)
 
 
-def test_a_request_is_checked_and_signed(root, request_for, now):
+def test_a_request_is_checked_and_signed(
+    root: Authority, request_for: Callable[..., Any], now: datetime
+) -> None:
     leaf = root.issue_request(request_for("a.example"), RequestTerms(), now)
     assert alternative_names(leaf).dns == ("a.example",)
     assert Validity.of(leaf).lifetime == 90 * DAY
@@ -183,7 +209,9 @@ def test_a_request_is_checked_and_signed(root, request_for, now):
         root.issue_request(request_for("a.example", is_ca=True), RequestTerms(), now)
 
 
-def test_names_of_a_request_survive_byte_for_byte(root, request_for, now):
+def test_names_of_a_request_survive_byte_for_byte(
+    root: Authority, request_for: Callable[..., Any], now: datetime
+) -> None:
     upn = x509.OtherName(x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3"), b"\x0c\x03a@b")
     names = AlternativeNames(dns=("a.example",), emails=("c@d.example",), others=(upn,))
     request = request_for("a.example", names=names)
@@ -196,20 +224,24 @@ def test_names_of_a_request_survive_byte_for_byte(root, request_for, now):
     assert bare.extensions.get_extension_for_class(x509.SubjectAlternativeName).critical
 
 
-def test_the_subject_of_a_request_survives_byte_for_byte(root, request_for, now):
+def test_the_subject_of_a_request_survives_byte_for_byte(
+    root: Authority, request_for: Callable[..., Any], now: datetime
+) -> None:
     subject = parse_name("CN=*.example,OU=b,OU=a+UID=7,O=x")
     request = request_for("a.example", subject=subject)
     leaf = root.issue_request(request, RequestTerms(), now)
     assert leaf.subject.public_bytes() == request.csr.subject.public_bytes()
 
 
-def test_self_signing_needs_the_key_of_the_template(leaf_template, key_of, now):
+def test_self_signing_needs_the_key_of_the_template(
+    leaf_template: Template, key_of: Any, now: datetime
+) -> None:
     assert is_self_signed(self_sign(leaf_template, key_of(which="leaf"), now))
     with pytest.raises(AuthorityUnfit, match="another key"):
         self_sign(leaf_template, key_of(which="other"), now)
 
 
-def test_a_revocation_list_names_the_revoked(root, now):
+def test_a_revocation_list_names_the_revoked(root: Authority, now: datetime) -> None:
     revoked = [Revocation(7, now - DAY, x509.ReasonFlags.superseded), Revocation(8, now)]
     listed = root.revocation_list(revoked, number=3, now=now, lifetime=7 * DAY)
     assert listed.is_signature_valid(root.key.public_key())
@@ -221,7 +253,9 @@ def test_a_revocation_list_names_the_revoked(root, now):
     assert write_revocation_list(listed).startswith(b"-----BEGIN X509 CRL-----")
 
 
-def test_only_who_may_signs_a_revocation_list(root, request_for, key_of, now):
+def test_only_who_may_signs_a_revocation_list(
+    root: Authority, request_for: Callable[..., Any], key_of: Any, now: datetime
+) -> None:
     terms = RequestTerms(is_ca=True, usages=parse_usages(["cert sign"]))
     certificate = root.issue_request(request_for("ca.example", is_ca=True), terms, now)
     with pytest.raises(AuthorityUnfit, match="revocation lists"):
@@ -241,7 +275,9 @@ def test_only_who_may_signs_a_revocation_list(root, request_for, key_of, now):
         ("RSA", "Ed25519"),
     ],
 )
-def test_openssl_believes_it(key_of, now, tmp_path, signer, holder):
+def test_openssl_believes_it(
+    key_of: Any, now: datetime, tmp_path: Path, signer: str, holder: str
+) -> None:
     size = {"RSA": 2048}
     top = create_root(
         parse_name("CN=Top"), key_of(signer, size.get(signer, 0), "top"), 9 * DAY, now

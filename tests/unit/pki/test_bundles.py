@@ -1,8 +1,11 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from cryptography.x509 import Certificate
 
 from certwright.pki import (
+    Authority,
     AuthorityUnfit,
     MalformedCertificate,
     MalformedPem,
@@ -25,7 +28,7 @@ ROTATION = Rotation(propagation=HOUR, longest_leaf=10 * DAY)
 
 
 @pytest.fixture(scope="module")
-def generations(key_of, now):
+def generations(key_of: Any, now: datetime) -> list[Authority]:
     """Three roots, made thirty days apart, each valid for a hundred."""
     return [
         create_root(
@@ -36,17 +39,17 @@ def generations(key_of, now):
 
 
 @pytest.fixture(scope="module")
-def certificates(generations):
+def certificates(generations: list[Authority]) -> list[Certificate]:
     return [one.certificate for one in generations]
 
 
-def test_a_bundle_is_the_same_bytes_for_the_same_set(certificates):
+def test_a_bundle_is_the_same_bytes_for_the_same_set(certificates: list[Certificate]) -> None:
     text = write_bundle(certificates)
     assert text == write_bundle([*reversed(certificates), certificates[0]])
     assert read_bundle(b"# roots\n" + text + text) == [*reversed(certificates)]
 
 
-def test_a_bundle_is_bounded(certificates):
+def test_a_bundle_is_bounded(certificates: list[Certificate]) -> None:
     with pytest.raises(TooLarge, match="larger than the maximum of 330000"):
         read_bundle(b"#" * 330_001)
     blocks = b"".join(write_block("CERTIFICATE", str(number).encode()) for number in range(1_001))
@@ -58,15 +61,17 @@ def test_a_bundle_is_bounded(certificates):
         read_bundle("")
 
 
-def test_the_first_authority_signs_at_once(certificates, now):
+def test_the_first_authority_signs_at_once(certificates: list[Certificate], now: datetime) -> None:
     assert ROTATION.signer(certificates[:1], now) == certificates[0]
 
 
-def test_a_new_authority_is_trusted_before_it_signs_and_the_old_one_after(certificates, now):
+def test_a_new_authority_is_trusted_before_it_signs_and_the_old_one_after(
+    certificates: list[Certificate], now: datetime
+) -> None:
     old, new, _ = certificates
     made = now.replace(microsecond=0) + 30 * DAY
 
-    def at(moment):
+    def at(moment: datetime) -> tuple[Certificate, list[Certificate]]:
         return ROTATION.signer([old, new], moment), ROTATION.trusted([old, new], moment)
 
     assert at(made) == (old, [new, old])  # prepared
@@ -76,14 +81,18 @@ def test_a_new_authority_is_trusted_before_it_signs_and_the_old_one_after(certif
     assert at(made + HOUR + 10 * DAY + timedelta(seconds=1)) == (new, [new])  # retired
 
 
-def test_expired_authorities_are_not_trusted(certificates, now):
+def test_expired_authorities_are_not_trusted(
+    certificates: list[Certificate], now: datetime
+) -> None:
     assert ROTATION.trusted(certificates, now + 125 * DAY) == [certificates[2]]
     assert ROTATION.trusted(certificates, now + 200 * DAY) == []
     with pytest.raises(AuthorityUnfit, match="no certificate authority is valid now"):
         ROTATION.signer(certificates, now + 200 * DAY)
 
 
-def test_no_leaf_is_ever_without_its_root(generations, certificates, key_of, now):
+def test_no_leaf_is_ever_without_its_root(
+    generations: list[Authority], certificates: list[Certificate], key_of: Any, now: datetime
+) -> None:
     """Step through two rotations: whatever was signed is verified by every bundle of its lifetime."""
     by_certificate = {one.certificate: one for one in generations}
     signed = []
@@ -100,6 +109,6 @@ def test_no_leaf_is_ever_without_its_root(generations, certificates, key_of, now
     assert len({leaf.issuer for leaf in signed}) == 3
 
 
-def test_fingerprints_are_sha256(certificates):
+def test_fingerprints_are_sha256(certificates: list[Certificate]) -> None:
     assert len(fingerprint(certificates[0])) == 64
     assert fingerprint(certificates[0]) != fingerprint(certificates[1])

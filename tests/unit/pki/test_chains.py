@@ -1,7 +1,9 @@
 import itertools
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from cryptography.x509 import Certificate
 
 from certwright.pki import (
     BrokenChain,
@@ -22,7 +24,7 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
-def ladder(key_of, now):
+def ladder(key_of: Any, now: datetime) -> list[Certificate]:
     """Leaf, two intermediates, root."""
     top = create_root(parse_name("CN=top"), key_of(which="top"), 99 * DAY, now)
     upper = create_intermediate(top, parse_name("CN=upper"), key_of(which="upper"), 50 * DAY, now)
@@ -32,11 +34,11 @@ def ladder(key_of, now):
 
 
 @pytest.fixture(scope="module")
-def stranger(key_of, now):
+def stranger(key_of: Any, now: datetime) -> Certificate:
     return create_root(parse_name("CN=stranger"), key_of(which="stranger"), DAY, now).certificate
 
 
-def test_every_order_gives_the_same_chain(ladder):
+def test_every_order_gives_the_same_chain(ladder: list[Certificate]) -> None:
     for shuffled in itertools.permutations(ladder):
         chain = order_chain(shuffled)
         assert chain.certificates == tuple(ladder[:3])
@@ -44,30 +46,30 @@ def test_every_order_gives_the_same_chain(ladder):
         assert chain.leaf == ladder[0]
 
 
-def test_repeats_are_dropped(ladder):
+def test_repeats_are_dropped(ladder: list[Certificate]) -> None:
     assert order_chain([*ladder, *reversed(ladder)]).certificates == tuple(ladder[:3])
 
 
-def test_without_root_the_topmost_is_the_authority(ladder):
+def test_without_root_the_topmost_is_the_authority(ladder: list[Certificate]) -> None:
     chain = order_chain(ladder[:3])
     assert chain.certificates == tuple(ladder[:3])
     assert chain.authority == ladder[2]
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_single_certificate_has_no_authority(ladder, place):
+def test_a_single_certificate_has_no_authority(ladder: list[Certificate], place: int) -> None:
     chain = order_chain([ladder[place]])
     assert chain.certificates == (ladder[place],)
     assert chain.authority is None
 
 
-def test_a_single_root_is_both(ladder):
+def test_a_single_root_is_both(ladder: list[Certificate]) -> None:
     chain = order_chain([ladder[3]])
     assert chain.certificates == (ladder[3],)
     assert chain.authority == ladder[3]
 
 
-def test_two_certificates_with_the_same_name(key_of, now):
+def test_two_certificates_with_the_same_name(key_of: Any, now: datetime) -> None:
     """The name alone joins nothing: the signature decides."""
     top = create_root(parse_name("CN=same"), key_of(which="top"), 9 * DAY, now)
     lower = create_intermediate(top, parse_name("CN=same"), key_of(which="lower"), 5 * DAY, now)
@@ -77,7 +79,9 @@ def test_two_certificates_with_the_same_name(key_of, now):
     assert chain.authority == top.certificate
 
 
-def test_gap_stranger_branch_and_nothing_are_refused(ladder, stranger, key_of, now):
+def test_gap_stranger_branch_and_nothing_are_refused(
+    ladder: list[Certificate], stranger: Certificate, key_of: Any, now: datetime
+) -> None:
     top = create_root(parse_name("CN=top"), key_of(which="top"), 99 * DAY, now)
     sibling = top.issue(client_template(parse_name("CN=x"), key_of().public_key(), DAY), now)
     for broken in (
@@ -90,7 +94,9 @@ def test_gap_stranger_branch_and_nothing_are_refused(ladder, stranger, key_of, n
             order_chain(broken)
 
 
-def test_authorities_that_signed_each_other_are_no_chain(ladder, key_of, now):
+def test_authorities_that_signed_each_other_are_no_chain(
+    ladder: list[Certificate], key_of: Any, now: datetime
+) -> None:
     one = create_root(parse_name("CN=one"), key_of(which="one"), 9 * DAY, now)
     two = create_root(parse_name("CN=two"), key_of(which="two"), 9 * DAY, now)
     crossed = [
@@ -102,12 +108,12 @@ def test_authorities_that_signed_each_other_are_no_chain(ladder, key_of, now):
             order_chain(broken)
 
 
-def test_a_chain_is_read_with_comments_and_written_without_root(ladder):
+def test_a_chain_is_read_with_comments_and_written_without_root(ladder: list[Certificate]) -> None:
     text = b"# chain\r\n" + b"noise\n".join(write_certificates(one) for one in reversed(ladder))
     assert read_chain(text).to_pem() == write_certificates(*ladder[:3])
 
 
-def test_a_hundred_certificates_only_when_asked(key_of, now):
+def test_a_hundred_certificates_only_when_asked(key_of: Any, now: datetime) -> None:
     key = key_of()
     authority = create_root(parse_name("CN=0"), key, 999 * DAY, now)
     certificates = [authority.certificate]
@@ -122,19 +128,21 @@ def test_a_hundred_certificates_only_when_asked(key_of, now):
         read_chain(text * 2, at_most=500)
 
 
-def test_no_certificate_is_an_error():
+def test_no_certificate_is_an_error() -> None:
     with pytest.raises(MalformedPem, match="no certificate found"):
         read_chain("hello")
 
 
-def test_self_signed_means_name_and_signature(ladder):
+def test_self_signed_means_name_and_signature(ladder: list[Certificate]) -> None:
     assert [is_self_signed(one) for one in ladder] == [False, False, False, True]
 
 
-def test_what_is_wrong_with_a_delivered_chain_has_a_name(ladder, stranger):
+def test_what_is_wrong_with_a_delivered_chain_has_a_name(
+    ladder: list[Certificate], stranger: Certificate
+) -> None:
     leaf, lower, upper, top = ladder
 
-    def names(*certificates):
+    def names(*certificates: Certificate) -> list[str]:
         return [one.name for one in chain_violations(certificates)]
 
     assert names(leaf, lower, upper) == []

@@ -1,11 +1,16 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives._serialization import BestAvailableEncryption
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, rsa
 
 from certwright.pki import (
     KeyAlgorithm,
     KeyEncoding,
     KeySpec,
+    MalformedInput,
     MalformedKey,
     MalformedPem,
     TooLarge,
@@ -22,7 +27,7 @@ from certwright.pki.keys import signature_hash
 KINDS = [("RSA", 2048), ("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("Ed25519", 256)]
 
 
-def pkcs8(key, encryption=None):
+def pkcs8(key: Any, encryption: BestAvailableEncryption | None = None) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -32,7 +37,9 @@ def pkcs8(key, encryption=None):
 
 @pytest.mark.parametrize(("algorithm", "size"), KINDS)
 @pytest.mark.parametrize("encoding", list(KeyEncoding))
-def test_keys_survive_writing_and_reading(key_of, algorithm, size, encoding):
+def test_keys_survive_writing_and_reading(
+    key_of: Any, algorithm: str, size: int, encoding: KeyEncoding
+) -> None:
     key = key_of(algorithm, size)
     allowed = {"RSA": {"PKCS1", "PKCS8"}, "ECDSA": {"SEC1", "PKCS8"}, "Ed25519": {"PKCS8"}}
     if encoding not in allowed[algorithm]:
@@ -52,7 +59,9 @@ def test_keys_survive_writing_and_reading(key_of, algorithm, size, encoding):
         ("PKCS8", "Ed25519", b"-----BEGIN PRIVATE KEY-----"),
     ],
 )
-def test_the_encoding_is_the_one_asked_for(key_of, encoding, algorithm, marker):
+def test_the_encoding_is_the_one_asked_for(
+    key_of: Any, encoding: str, algorithm: str, marker: bytes
+) -> None:
     key = key_of(algorithm, 2048 if algorithm == "RSA" else 0)
     assert write_key(key, KeyEncoding(encoding)).startswith(marker)
 
@@ -61,12 +70,12 @@ def test_the_encoding_is_the_one_asked_for(key_of, encoding, algorithm, marker):
     ("algorithm", "size"),
     [("RSA", 1024), ("RSA", 2047), ("RSA", 8193), ("ECDSA", 224), ("Ed25519", 448), ("RSA", -1)],
 )
-def test_other_sizes_are_refused(algorithm, size):
+def test_other_sizes_are_refused(algorithm: str, size: int) -> None:
     with pytest.raises(UnsupportedKey, match="is not accepted"):
         KeySpec(KeyAlgorithm(algorithm), size)
 
 
-def test_the_usual_sizes():
+def test_the_usual_sizes() -> None:
     assert [KeySpec(algorithm).size for algorithm in KeyAlgorithm] == [2048, 256, 256]
     assert [str(KeySpec(algorithm)) for algorithm in KeyAlgorithm] == [
         "RSA 2048",
@@ -75,7 +84,7 @@ def test_the_usual_sizes():
     ]
 
 
-def test_only_rsa_is_slow():
+def test_only_rsa_is_slow() -> None:
     assert [KeySpec(algorithm).is_slow for algorithm in KeyAlgorithm] == [True, False, False]
 
 
@@ -90,21 +99,21 @@ def test_only_rsa_is_slow():
     ],
     ids=["curve", "short", "exponent", "ed448", "dsa"],
 )
-def test_other_keys_are_refused_by_name(make, message):
+def test_other_keys_are_refused_by_name(make: Callable[..., Any], message: str) -> None:
     with pytest.raises(UnsupportedKey, match=message):
         read_key(pkcs8(make()))
 
 
-def test_an_encrypted_key_is_refused(key_of):
+def test_an_encrypted_key_is_refused(key_of: Any) -> None:
     text = pkcs8(key_of(), serialization.BestAvailableEncryption(b"pass"))
     with pytest.raises(MalformedKey, match="use unencrypted"):
         read_key(text)
 
 
-def pkcs1(*numbers):
+def pkcs1(*numbers: int) -> bytes:
     """An RSA key as its bare numbers, whatever they are."""
 
-    def encoded(tag, body):
+    def encoded(tag: int, body: bytes) -> bytes:
         length = len(body)
         octets = length.to_bytes((length.bit_length() + 7) // 8)
         prefix = octets if length < 128 else bytes([128 + len(octets)]) + octets
@@ -114,8 +123,8 @@ def pkcs1(*numbers):
     return write_block("RSA PRIVATE KEY", encoded(0x30, b"".join(integers)))
 
 
-def test_parts_that_do_not_belong_together_are_refused(key_of):
-    def parts(key):
+def test_parts_that_do_not_belong_together_are_refused(key_of: Any) -> None:
+    def parts(key: rsa.RSAPrivateKey) -> list[int]:
         numbers = key.private_numbers()
         return [
             0, numbers.public_numbers.n, numbers.public_numbers.e, numbers.d, numbers.p,
@@ -130,7 +139,7 @@ def test_parts_that_do_not_belong_together_are_refused(key_of):
             read_key(pkcs1(*mixed))
 
 
-def test_factors_that_are_not_prime_are_found_on_demand(key_of):
+def test_factors_that_are_not_prime_are_found_on_demand(key_of: Any) -> None:
     check_primes(key_of("RSA", 2048))
     check_primes(key_of())
     p, q, e = 2**1024 - 105, 2**1023 + 1, 65_537
@@ -158,12 +167,12 @@ def test_factors_that_are_not_prime_are_found_on_demand(key_of):
         (b" " * 13_001, TooLarge, "maximum of 13000"),
     ],
 )
-def test_what_is_no_key_is_refused(text, error, message):
+def test_what_is_no_key_is_refused(text: bytes, error: type[MalformedInput], message: str) -> None:
     with pytest.raises(error, match=message):
         read_key(text)
 
 
-def test_no_message_quotes_the_key():
+def test_no_message_quotes_the_key() -> None:
     body = b"0\x10\x02\x01\x00\x04\x0bTOP-SECRET!"
     with pytest.raises(MalformedKey) as caught:
         read_key(write_block("PRIVATE KEY", body))
@@ -180,9 +189,11 @@ def test_no_message_quotes_the_key():
         ("ECDSA", 521, "sha512"),
     ],
 )
-def test_the_hash_is_as_strong_as_the_key(key_of, algorithm, size, expected):
+def test_the_hash_is_as_strong_as_the_key(
+    key_of: Any, algorithm: str, size: int, expected: str
+) -> None:
     assert signature_hash(key_of(algorithm, size)).name == expected
 
 
-def test_ed25519_brings_its_own_hash(key_of):
+def test_ed25519_brings_its_own_hash(key_of: Any) -> None:
     assert signature_hash(key_of("Ed25519")) is None

@@ -1,11 +1,16 @@
 """Every kind of certificate with every kind of key, judged by pkilint."""
 
 import ipaddress
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from certwright.pki import (
@@ -47,7 +52,7 @@ SUBJECT = parse_name("CN=a.example.com,O=Test,C=DE")
 
 
 @pytest.fixture(scope="module")
-def lint():
+def lint() -> Callable[..., Any]:
     from pkilint import loader, pkix  # noqa: PLC0415
     from pkilint.pkix import certificate, crl, extension, name  # noqa: PLC0415
     from pkilint.validation import ValidationFindingSeverity  # noqa: PLC0415
@@ -72,7 +77,7 @@ def lint():
         ],
     )
 
-    def findings(document):
+    def findings(document: x509.Certificate | x509.CertificateRevocationList) -> list[str]:
         der = document.public_bytes(Encoding.DER)
         if isinstance(document, x509.Certificate):
             loaded, validator = loader.RFC5280CertificateDocumentLoader(), for_certificates
@@ -92,7 +97,7 @@ def lint():
 
 
 @pytest.fixture(scope="module")
-def signer(root):
+def signer(root: Authority) -> Authority:
     return Authority(
         root.certificate,
         root.key,
@@ -104,7 +109,14 @@ def signer(root):
     )
 
 
-def request_certificate(signer, key, now, names, terms, subject=SUBJECT):
+def request_certificate(
+    signer: Authority,
+    key: EllipticCurvePrivateKey | Ed25519PrivateKey | RSAPrivateKey,
+    now: datetime,
+    names: AlternativeNames,
+    terms: RequestTerms,
+    subject: x509.Name = SUBJECT,
+) -> x509.Certificate:
     csr = build_request(key, subject, names, is_ca=terms.is_ca, usages=terms.usages)
     return signer.issue_request(read_request(write_request(csr)), terms, now)
 
@@ -157,13 +169,23 @@ TEMPLATES = {
 
 @pytest.mark.parametrize("template", TEMPLATES)
 @pytest.mark.parametrize(("algorithm", "size"), KEYS)
-def test_nothing_is_found(lint, signer, key_of, now, template, algorithm, size):
+def test_nothing_is_found(
+    lint: Callable[..., Any],
+    signer: Authority,
+    key_of: Any,
+    now: datetime,
+    template: str,
+    algorithm: str,
+    size: int,
+) -> None:
     certificate = TEMPLATES[template](signer, key_of(algorithm, size), now)
     assert lint(certificate) == []
 
 
 @pytest.mark.parametrize(("algorithm", "size"), KEYS)
-def test_nothing_is_found_in_a_revocation_list(lint, key_of, now, algorithm, size):
+def test_nothing_is_found_in_a_revocation_list(
+    lint: Callable[..., Any], key_of: Any, now: datetime, algorithm: str, size: int
+) -> None:
     authority = create_root(SUBJECT, key_of(algorithm, size), DAY, now)
     revoked = [
         Revocation(17, now, x509.ReasonFlags.key_compromise),
@@ -173,14 +195,18 @@ def test_nothing_is_found_in_a_revocation_list(lint, key_of, now, algorithm, siz
     assert lint(listed) == []
 
 
-def test_two_findings_are_about_names_that_people_ask_for(lint, signer, key_of, now):
+def test_two_findings_are_about_names_that_people_ask_for(
+    lint: Callable[..., Any], signer: Authority, key_of: Any, now: datetime
+) -> None:
     """RFC 5280 leaves wildcards to others (RFC 9525); the linter knows no SPIFFE (a URI all the same)."""
     names = AlternativeNames(dns=("*.example.com",), uris=("spiffe://example.com/ns/a",))
     certificate = signer.issue(server_template(SUBJECT, key_of().public_key(), DAY, names), now)
     assert lint(certificate) == ["pkix.invalid_domain_name_syntax", "pkix.invalid_uri_syntax"]
 
 
-def test_the_linter_finds_what_we_avoid(lint, signer, key_of, now):
+def test_the_linter_finds_what_we_avoid(
+    lint: Callable[..., Any], signer: Authority, key_of: Any, now: datetime
+) -> None:
     """Key encipherment for an elliptic key is what cert-manager asks for by default."""
     usage = parse_usages(["digital signature", "key encipherment"]).key_usage()
     builder = (

@@ -1,5 +1,7 @@
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -7,8 +9,10 @@ from cryptography.hazmat.primitives import hashes
 
 from certwright.pki import (
     AlternativeNames,
+    Authority,
     CertificateRefused,
     RequestTerms,
+    SigningRequest,
     certificate_violations,
     check_certificate,
     check_key_pair,
@@ -22,26 +26,30 @@ TLS = RequestTerms(DAY, usages=parse_usages(["signing", "key encipherment", "ser
 
 
 @pytest.fixture
-def request_read(request_for):
+def request_read(request_for: Callable[..., Any]) -> SigningRequest:
     return request_for("a.example", "10.0.0.1", subject=parse_name("CN=a.example,O=x"))
 
 
 @pytest.fixture
-def issued(root, request_read, now):
+def issued(root: Authority, request_read: SigningRequest, now: datetime) -> Callable[..., Any]:
     """Issue what was asked for, with these differences."""
 
-    def issue(terms=TLS, at=None, **changes):
+    def issue(terms: RequestTerms = TLS, at: Any = None, **changes: Any) -> x509.Certificate:
         template = replace(request_template(request_read, terms), **changes)
         return root.issue(template, at or now)
 
     return issue
 
 
-def names(certificate, request, terms, now):
+def names(
+    certificate: x509.Certificate, request: SigningRequest, terms: RequestTerms, now: datetime
+) -> list[str]:
     return [one.name for one in certificate_violations(certificate, request, terms, now)]
 
 
-def test_what_was_asked_for_fits(issued, request_read, now):
+def test_what_was_asked_for_fits(
+    issued: Callable[..., Any], request_read: SigningRequest, now: datetime
+) -> None:
     assert names(issued(), request_read, TLS, now) == []
     check_certificate(issued(), request_read, TLS, now)
 
@@ -61,7 +69,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("expected", CHANGES)
-def test_every_difference_has_its_name(issued, request_read, key_of, now, expected):
+def test_every_difference_has_its_name(
+    issued: Callable[..., Any],
+    request_read: SigningRequest,
+    key_of: Any,
+    now: datetime,
+    expected: str,
+) -> None:
     certificate = issued(**CHANGES[expected](key_of))
     assert names(certificate, request_read, TLS, now) == [expected]
     with pytest.raises(CertificateRefused) as caught:
@@ -69,12 +83,16 @@ def test_every_difference_has_its_name(issued, request_read, key_of, now, expect
     assert [one.name for one in caught.value.violations] == [expected]
 
 
-def test_time_is_looked_at(issued, request_read, now):
+def test_time_is_looked_at(
+    issued: Callable[..., Any], request_read: SigningRequest, now: datetime
+) -> None:
     assert names(issued(), request_read, TLS, now + 2 * DAY) == ["Expired"]
     assert names(issued(), request_read, TLS, now - DAY) == ["NotYetValid"]
 
 
-def test_a_weak_signature_is_named(request_read, key_of, now):
+def test_a_weak_signature_is_named(
+    request_read: SigningRequest, key_of: Any, now: datetime
+) -> None:
     """Made by hand: no builder signs with SHA-1 for us."""
     vectors = pytest.importorskip("cryptography_vectors")
     with vectors.open_vector_file("x509/custom/post2000utctime.pem", "rb") as file:
@@ -83,7 +101,9 @@ def test_a_weak_signature_is_named(request_read, key_of, now):
     assert "WeakSignature" in names(old, request_read, TLS, now)
 
 
-def test_messages_name_the_facts(issued, request_read, now):
+def test_messages_name_the_facts(
+    issued: Callable[..., Any], request_read: SigningRequest, now: datetime
+) -> None:
     certificate = issued(
         lifetime=2 * DAY, names=AlternativeNames.of_hosts("a.example", "b.example").to_extension()
     )
@@ -95,14 +115,18 @@ def test_messages_name_the_facts(issued, request_read, now):
     ]
 
 
-def test_the_common_name_may_be_repeated_among_the_names(root, request_for, now):
+def test_the_common_name_may_be_repeated_among_the_names(
+    root: Authority, request_for: Callable[..., Any], now: datetime
+) -> None:
     request = request_for("b.example", subject=parse_name("CN=a.example"))
     template = request_template(request, TLS)
     both = AlternativeNames.of_hosts("a.example", "b.example").to_extension()
     assert names(root.issue(replace(template, names=both), now), request, TLS, now) == []
 
 
-def test_a_missing_common_name_may_be_one_of_the_names(root, request_for, now):
+def test_a_missing_common_name_may_be_one_of_the_names(
+    root: Authority, request_for: Callable[..., Any], now: datetime
+) -> None:
     request = request_for("a.example", subject=parse_name(""))
     template = request_template(request, TLS)
     given = root.issue(replace(template, subject=parse_name("CN=a.example")), now)
@@ -115,12 +139,18 @@ def test_a_missing_common_name_may_be_one_of_the_names(root, request_for, now):
     ("seconds", "expected"),
     [(-31, ["DurationMismatch"]), (-30, []), (330, []), (331, ["DurationMismatch"])],
 )
-def test_the_lifetime_may_differ_a_little(issued, request_read, now, seconds, expected):
+def test_the_lifetime_may_differ_a_little(
+    issued: Callable[..., Any],
+    request_read: SigningRequest,
+    now: datetime,
+    seconds: int,
+    expected: list[str],
+) -> None:
     certificate = issued(lifetime=DAY + timedelta(seconds=seconds))
     assert names(certificate, request_read, TLS, now) == expected
 
 
-def test_a_key_pair_belongs_together(issued, key_of):
+def test_a_key_pair_belongs_together(issued: Callable[..., Any], key_of: Any) -> None:
     check_key_pair(issued(), key_of(which="leaf"))
     with pytest.raises(CertificateRefused, match="made for another key"):
         check_key_pair(issued(), key_of(which="other"))

@@ -20,7 +20,7 @@ from certwright.pki.constraints import normal_name
 from certwright.pki.names import control_characters
 
 
-def pairs(name):
+def pairs(name: x509.Name) -> list[list[tuple[str, str]]]:
     return [
         [(attribute.rfc4514_attribute_name, attribute.value) for attribute in rdn]
         for rdn in name.rdns
@@ -44,11 +44,11 @@ def pairs(name):
         ("  ", []),
     ],
 )
-def test_text_is_read_from_the_end(text, expected):
+def test_text_is_read_from_the_end(text: str, expected: list[list[tuple[str, str]]]) -> None:
     assert pairs(parse_name(text)) == expected
 
 
-def test_attributes_joined_by_plus_form_one_set():
+def test_attributes_joined_by_plus_form_one_set() -> None:
     (rdn,) = parse_name("CN=web+UID=7").rdns
     assert {attribute.value for attribute in rdn} == {"web", "7"}
 
@@ -71,12 +71,12 @@ def test_attributes_joined_by_plus_form_one_set():
         ("CN=a+CN=a", "duplicate"),
     ],
 )
-def test_other_text_is_refused(text, message):
+def test_other_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(MalformedName, match=message):
         parse_name(text)
 
 
-def test_giant_text_is_refused_unread():
+def test_giant_text_is_refused_unread() -> None:
     with pytest.raises(TooLarge):
         parse_name("CN=" + "a" * 16_384)
 
@@ -97,39 +97,39 @@ attributes = st.one_of(
         st.lists(attributes, min_size=1, max_size=3, unique_by=lambda one: one.oid), max_size=4
     )
 )
-def test_every_name_survives_as_text(rdns):
+def test_every_name_survives_as_text(rdns: list[list[x509.NameAttribute]]) -> None:
     name = x509.Name([x509.RelativeDistinguishedName(rdn) for rdn in rdns])
     again = parse_name(format_name(name))
     assert again == name
     assert normal_name(again) == normal_name(name)
 
 
-def test_a_bit_string_survives_as_text():
+def test_a_bit_string_survives_as_text() -> None:
     kind = x509.name._ASN1Type.BitString
     name = x509.Name([x509.NameAttribute(NameOID.X500_UNIQUE_IDENTIFIER, b"\0\7", kind)])
     assert format_name(name) == "2.5.4.45=#03020007"
     assert parse_name("2.5.4.45=#03020007") == name
 
 
-def test_the_usual_name():
+def test_the_usual_name() -> None:
     assert format_name(distinguished_name("web", ["a", "b"])) == "CN=web,O=b,O=a"
     assert not distinguished_name().rdns
     with pytest.raises(MalformedName):
         distinguished_name("a" * 65)
 
 
-def test_the_last_common_name_counts():
+def test_the_last_common_name_counts() -> None:
     assert common_name(parse_name("CN=last,CN=first,O=x")) == "last"
     assert common_name(parse_name("O=x")) == ""
 
 
-def test_hosts_are_sorted_into_addresses_and_names():
+def test_hosts_are_sorted_into_addresses_and_names() -> None:
     names = AlternativeNames.of_hosts("a.example", "10.0.0.1", "::1")
     assert names.dns == ("a.example",)
     assert names.ips == (ipaddress.ip_address("10.0.0.1"), ipaddress.ip_address("::1"))
 
 
-def test_alternative_names_survive_as_extension():
+def test_alternative_names_survive_as_extension() -> None:
     names = AlternativeNames(
         dns=("a.example", "*.b.example"),
         ips=(ipaddress.ip_address("fd00::1"),),
@@ -142,7 +142,7 @@ def test_alternative_names_survive_as_extension():
     assert not AlternativeNames()
 
 
-def test_other_names_hold_a_text_under_their_oid():
+def test_other_names_hold_a_text_under_their_oid() -> None:
     made = other_name("1.3.6.1.4.1.311.20.2.3", "me@example.com")
     assert isinstance(made, x509.OtherName)
     assert made.value == b"\x0c\x0eme@example.com"
@@ -151,12 +151,12 @@ def test_other_names_hold_a_text_under_their_oid():
             other_name(oid, text)
 
 
-def test_names_that_certificates_cannot_carry_are_refused():
+def test_names_that_certificates_cannot_carry_are_refused() -> None:
     with pytest.raises(MalformedName, match="no alternative names can hold"):
         AlternativeNames(dns=("bücher.example",)).to_extension()
 
 
-def test_dns_names_are_compared_without_case():
+def test_dns_names_are_compared_without_case() -> None:
     assert (
         AlternativeNames(dns=("A.Example",)).as_set()
         == AlternativeNames(dns=("a.example",)).as_set()
@@ -164,7 +164,7 @@ def test_dns_names_are_compared_without_case():
     assert AlternativeNames(uris=("x:A",)).as_set() != AlternativeNames(uris=("x:a",)).as_set()
 
 
-def test_control_characters_are_found_in_every_kind_of_name():
+def test_control_characters_are_found_in_every_kind_of_name() -> None:
     names = AlternativeNames(
         dns=("good.example\0.evil.example",), uris=("x:\x7f",), emails=("a@b",)
     )

@@ -1,11 +1,13 @@
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from certwright.kube import JsonObject
 from certwright.pki import (
     Authority,
     PathRefused,
@@ -22,19 +24,21 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
-def leaf(intermediate, key_of, now):
+def leaf(intermediate: Authority, key_of: Any, now: datetime) -> x509.Certificate:
     return intermediate.issue(
         client_template(parse_name("CN=leaf"), key_of().public_key(), DAY), now
     )
 
 
-def refusals(leaf, **arguments):
+def refusals(leaf: x509.Certificate, **arguments: Any) -> list[str]:
     with pytest.raises(PathRefused) as caught:
         verify_path(leaf, **arguments)
     return [one.name for one in caught.value.violations]
 
 
-def test_the_path_is_found_among_strangers(root, intermediate, leaf, key_of, now):
+def test_the_path_is_found_among_strangers(
+    root: Authority, intermediate: Authority, leaf: x509.Certificate, key_of: Any, now: datetime
+) -> None:
     stranger = create_root(
         parse_name("CN=stranger"), key_of(which="stranger"), DAY, now
     ).certificate
@@ -48,11 +52,13 @@ def test_the_path_is_found_among_strangers(root, intermediate, leaf, key_of, now
     assert path == (leaf, intermediate.certificate, root.certificate)
 
 
-def test_a_trusted_leaf_is_its_own_path(leaf, now):
+def test_a_trusted_leaf_is_its_own_path(leaf: x509.Certificate, now: datetime) -> None:
     assert verify_path(leaf, roots=[leaf], now=now) == (leaf,)
 
 
-def test_what_is_wrong_has_a_name(root, intermediate, leaf, now):
+def test_what_is_wrong_has_a_name(
+    root: Authority, intermediate: Authority, leaf: x509.Certificate, now: datetime
+) -> None:
     good = {"roots": [root.certificate], "intermediates": [intermediate.certificate]}
     assert refusals(leaf, roots=[root.certificate], now=now) == ["NoPath"]
     assert refusals(leaf, **good, now=now + 2 * DAY) == ["Expired"]
@@ -62,7 +68,9 @@ def test_what_is_wrong_has_a_name(root, intermediate, leaf, now):
     ]
 
 
-def test_a_root_of_the_same_name_is_not_enough(root, leaf, intermediate, key_of, now):
+def test_a_root_of_the_same_name_is_not_enough(
+    root: Authority, leaf: x509.Certificate, intermediate: Authority, key_of: Any, now: datetime
+) -> None:
     impostor = create_root(root.certificate.subject, key_of(which="impostor"), DAY, now)
     found = refusals(
         leaf, roots=[impostor.certificate], intermediates=[intermediate.certificate], now=now
@@ -70,7 +78,9 @@ def test_a_root_of_the_same_name_is_not_enough(root, leaf, intermediate, key_of,
     assert found == ["BadSignature"]
 
 
-def test_the_names_that_an_authority_may_sign_for_hold(root, key_of, now):
+def test_the_names_that_an_authority_may_sign_for_hold(
+    root: Authority, key_of: Any, now: datetime
+) -> None:
     """The authority refuses to sign; here somebody else did."""
     value = x509.NameConstraints(None, [x509.DNSName("example")])
     template = authority_template(parse_name("CN=narrow"), key_of(which=5).public_key(), DAY)
@@ -99,7 +109,7 @@ def test_the_names_that_an_authority_may_sign_for_hold(root, key_of, now):
     assert refusals(outside, **given) == ["NameForbidden"]
 
 
-def test_the_search_is_bounded(key_of, now):
+def test_the_search_is_bounded(key_of: Any, now: datetime) -> None:
     """Authorities that all sign each other offer more ways than anybody can try."""
     key = key_of(which="mesh")
     mesh = [create_root(parse_name("CN=mesh"), key, (9 + step) * DAY, now) for step in range(12)]
@@ -109,7 +119,7 @@ def test_the_search_is_bounded(key_of, now):
     assert found == ["BadSignature"]
 
 
-def test_ten_certificates_are_the_longest_path(key_of, now):
+def test_ten_certificates_are_the_longest_path(key_of: Any, now: datetime) -> None:
     key = key_of()
     authorities = [create_root(parse_name("CN=0"), key, 99 * DAY, now)]
     for number in range(1, 9):
@@ -125,7 +135,7 @@ def test_ten_certificates_are_the_longest_path(key_of, now):
     assert found == ["NoPath"]
 
 
-def test_weak_signatures_count_below_the_root_only():
+def test_weak_signatures_count_below_the_root_only() -> None:
     """The SHA-1 leaf of a real chain is named; a SHA-1 root is trusted for itself."""
     vectors = pytest.importorskip("cryptography_vectors")
     with vectors.open_vector_file("x509/custom/post2000utctime.pem", "rb") as file:
@@ -146,7 +156,7 @@ NEEDS_DSA = re.compile(r"DSA")
 
 
 @pytest.fixture(scope="module")
-def pkits():
+def pkits() -> JsonObject:
     vectors = pytest.importorskip("cryptography_vectors")
     from importlib.resources import files  # noqa: PLC0415
 
@@ -159,7 +169,7 @@ def pkits():
 
 
 @pytest.mark.filterwarnings("ignore::cryptography.utils.CryptographyDeprecationWarning")
-def test_the_nist_suite_agrees(pkits):
+def test_the_nist_suite_agrees(pkits: dict[str, x509.Certificate]) -> None:
     anchor = pkits["TrustAnchorRootCertificate"]
     subjects = {name: one for name, one in pkits.items() if re.search(r"Test\d+EE$", name)}
     between = [one for name, one in pkits.items() if name not in subjects]

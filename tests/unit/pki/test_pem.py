@@ -7,12 +7,12 @@ from certwright.pki import Block, MalformedPem, TooLarge, read_blocks, write_blo
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["CERTIFICATE", "X", "RSA PRIVATE KEY"]), st.binary())))
-def test_what_was_written_is_read_back(blocks):
+def test_what_was_written_is_read_back(blocks: list[tuple[str, bytes]]) -> None:
     text = b"".join(write_block(label, der) for label, der in blocks)
     assert read_blocks(text, limit=1 << 20) == [Block(label, der) for label, der in blocks]
 
 
-def test_it_is_written_in_lines_of_64():
+def test_it_is_written_in_lines_of_64() -> None:
     lines = write_block("X", b"\0" * 100).decode().split("\n")
     assert lines[0] == "-----BEGIN X-----"
     assert [len(line) for line in lines[1:-2]] == [64, 64, 8]
@@ -42,7 +42,7 @@ def test_it_is_written_in_lines_of_64():
         "quoted marker",
     ],
 )
-def test_what_people_paste_is_read(text):
+def test_what_people_paste_is_read(text: str) -> None:
     assert read_blocks(text, limit=1_000) == [Block("X", b"\0\1\2")]
 
 
@@ -68,18 +68,18 @@ def test_what_people_paste_is_read(text):
         ("\ud800", "text holds lone surrogates"),
     ],
 )
-def test_damage_is_not_skipped(text, message):
+def test_damage_is_not_skipped(text: str, message: str) -> None:
     with pytest.raises(MalformedPem) as caught:
         read_blocks(text, limit=1_000)
     assert str(caught.value) == message
 
 
-def test_size_is_checked_first():
+def test_size_is_checked_first() -> None:
     with pytest.raises(TooLarge, match="input of 11 bytes is larger than the maximum of 10"):
         read_blocks(b"-----BEGIN ", limit=10)
     with pytest.raises(TooLarge, match="input of 12 bytes"):
         read_blocks("é" * 6, limit=10)
 
 
-def test_bytes_are_not_in_the_repr():
+def test_bytes_are_not_in_the_repr() -> None:
     assert repr(Block("RSA PRIVATE KEY", b"secret")) == "Block(label='RSA PRIVATE KEY')"

@@ -10,11 +10,11 @@ from certwright import pki
 
 
 @pytest.fixture(scope="module")
-def page():
+def page() -> str:
     return (Path(__file__).parents[3] / "docs/reference/pki.md").read_text("utf-8")
 
 
-def test_the_example_runs(page):
+def test_the_example_runs(page: str) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names = {}
     exec(code, names)  # noqa: S102 - the example is ours
@@ -23,16 +23,16 @@ def test_the_example_runs(page):
     assert names["due"] == start + timedelta(days=20)
 
 
-def test_every_name_in_the_overview_exists(page):
-    overview = page.split("## What is there")[1].split("##")[0]
+def test_every_name_in_the_overview_exists(page: str) -> None:
+    overview = page.split("## What is there")[1].split("##", maxsplit=1)[0]
     names = re.findall(r"`([A-Za-z_]+)`", overview)
     assert len(names) > 40
     missing = [name for name in names if not hasattr(pki, name) and name != "literalSubject"]
     assert not missing
 
 
-def test_every_error_is_on_the_page(page):
-    errors = page.split("## Errors")[1].split("## Slow work")[0]
+def test_every_error_is_on_the_page(page: str) -> None:
+    errors = page.split("## Errors")[1].split("## Slow work", maxsplit=1)[0]
     tree = [
         name
         for name in pki.__all__
@@ -44,7 +44,7 @@ def test_every_error_is_on_the_page(page):
     assert len(tree) == 17
 
 
-def test_every_violation_is_on_the_page(page):
+def test_every_violation_is_on_the_page(page: str) -> None:
     source = Path(pki.__file__).parent
     named = {
         name

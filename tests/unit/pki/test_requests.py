@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -6,12 +8,14 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from certwright.kube import JsonObject
 from certwright.pki import (
     AlternativeNames,
     MalformedPem,
     MalformedRequest,
     RequestRefused,
     RequestTerms,
+    SigningRequest,
     TooLarge,
     UnsupportedKey,
     build_request,
@@ -28,12 +32,12 @@ from certwright.pki import (
 TLS = parse_usages(["digital signature", "key encipherment", "server auth", "client auth"])
 
 
-def violations(request, **terms):
+def violations(request: SigningRequest, **terms: Any) -> JsonObject:
     return {one.name: one.message for one in request_violations(request, RequestTerms(**terms))}
 
 
 @pytest.mark.parametrize("algorithm", ["RSA", "ECDSA", "Ed25519"])
-def test_a_request_says_what_it_was_built_with(key_of, algorithm):
+def test_a_request_says_what_it_was_built_with(key_of: Any, algorithm: str) -> None:
     key = key_of(algorithm, 2048 if algorithm == "RSA" else 0)
     names = AlternativeNames(dns=("a.example",), uris=("spiffe://x/y",))
     csr = build_request(key, parse_name("CN=a,O=b"), names, is_ca=True, usages=TLS)
@@ -45,7 +49,7 @@ def test_a_request_says_what_it_was_built_with(key_of, algorithm):
     assert request.public_key == key.public_key()
 
 
-def test_a_bare_request_leaves_everything_else_open(request_for):
+def test_a_bare_request_leaves_everything_else_open(request_for: Callable[..., Any]) -> None:
     request = request_for("a.example")
     assert (request.is_ca, request.usages, request.name_constraints) == (None, None, None)
     assert violations(request) == {}
@@ -53,13 +57,15 @@ def test_a_bare_request_leaves_everything_else_open(request_for):
 
 
 @pytest.mark.parametrize(("subject", "critical"), [("", True), ("CN=a", False)])
-def test_names_are_critical_where_there_is_no_subject(request_for, subject, critical):
+def test_names_are_critical_where_there_is_no_subject(
+    request_for: Callable[..., Any], subject: str, *, critical: bool
+) -> None:
     request = request_for("a.example", subject=parse_name(subject))
     found = request.csr.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     assert found.critical is critical
 
 
-def test_ca_must_agree(request_for):
+def test_ca_must_agree(request_for: Callable[..., Any]) -> None:
     request = request_for("a.example", is_ca=True)
     assert violations(request) == {
         "CaMismatch": "encoded CSR error: IsCA true does not match expected value false"
@@ -67,7 +73,7 @@ def test_ca_must_agree(request_for):
     assert violations(request, is_ca=True) == {}
 
 
-def test_usages_must_agree_in_order(request_for):
+def test_usages_must_agree_in_order(request_for: Callable[..., Any]) -> None:
     request = request_for("a.example", usages=TLS)
     assert violations(request, usages=TLS) == {}
     swapped = parse_usages(["digital signature", "key encipherment", "client auth", "server auth"])
@@ -82,7 +88,7 @@ def test_usages_must_agree_in_order(request_for):
     }
 
 
-def test_somebody_must_be_named(request_for):
+def test_somebody_must_be_named(request_for: Callable[..., Any]) -> None:
     assert set(violations(request_for(subject=parse_name("")))) == {"NothingNamed"}
 
 
@@ -103,7 +109,7 @@ def test_somebody_must_be_named(request_for):
         ".".join(["x" * 50] * 6),
     ],
 )
-def test_dns_names_must_be_dns_names(request_for, name):
+def test_dns_names_must_be_dns_names(request_for: Callable[..., Any], name: str) -> None:
     request = request_for("a.example", names=AlternativeNames(dns=("good.example", name)))
     assert set(violations(request)) == {"DnsNameMalformed"}
     assert "good" not in violations(request)["DnsNameMalformed"]
@@ -113,18 +119,18 @@ def test_dns_names_must_be_dns_names(request_for, name):
     "name",
     ["a", "A.b-c.example", "*.example", "_srv.example", "x" * 63 + ".b", "xn--bcher-kva.example"],
 )
-def test_dns_names_of_every_good_kind(request_for, name):
+def test_dns_names_of_every_good_kind(request_for: Callable[..., Any], name: str) -> None:
     assert violations(request_for("a.example", names=AlternativeNames(dns=(name,)))) == {}
 
 
-def test_nul_in_names_is_found(request_for):
+def test_nul_in_names_is_found(request_for: Callable[..., Any]) -> None:
     request = request_for(subject=distinguished_name("bank.example\0.evil.example"))
     assert violations(request) == {
         "ControlCharacter": r"names hold control characters: 'bank.example\x00.evil.example'"
     }
 
 
-def test_a_violation_refuses_the_request(request_for):
+def test_a_violation_refuses_the_request(request_for: Callable[..., Any]) -> None:
     check_request(request_for("a.example"), RequestTerms())
     with pytest.raises(RequestRefused) as caught:
         check_request(request_for("a..b", is_ca=True), RequestTerms())
@@ -133,7 +139,7 @@ def test_a_violation_refuses_the_request(request_for):
     assert caught.value.reason == "RequestRefused"
 
 
-def test_terms_default_to_what_cert_manager_means():
+def test_terms_default_to_what_cert_manager_means() -> None:
     assert RequestTerms() == RequestTerms(
         timedelta(hours=2160),
         is_ca=False,
@@ -141,7 +147,11 @@ def test_terms_default_to_what_cert_manager_means():
     )
 
 
-def signed(key, digest=None, names=("a.example",)):
+def signed(
+    key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey,
+    digest: Any = None,
+    names: list[str] | tuple[str] = ("a.example",),
+) -> x509.CertificateSigningRequest:
     builder = x509.CertificateSigningRequestBuilder().subject_name(parse_name("CN=a"))
     builder = builder.add_extension(
         x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False
@@ -149,7 +159,7 @@ def signed(key, digest=None, names=("a.example",)):
     return builder.sign(key, digest or hashes.SHA256())
 
 
-def test_a_forged_signature_is_refused(key_of):
+def test_a_forged_signature_is_refused(key_of: Any) -> None:
     der = bytearray(signed(key_of()).public_bytes(Encoding.DER))
     place = der.index(b"a.example")
     der[place] = ord("b")
@@ -158,7 +168,7 @@ def test_a_forged_signature_is_refused(key_of):
     assert [one.name for one in caught.value.violations] == ["BadSignature"]
 
 
-def test_weak_hashes_are_refused(key_of):
+def test_weak_hashes_are_refused(key_of: Any) -> None:
     vectors = pytest.importorskip("cryptography_vectors")
     with vectors.open_vector_file("x509/requests/rsa_sha1.pem", "rb") as file:
         text = file.read()
@@ -174,24 +184,24 @@ def test_weak_hashes_are_refused(key_of):
         (lambda: rsa.generate_private_key(65_537, 1024), "RSA 1024"),  # noqa: S505
     ],
 )
-def test_keys_that_are_not_accepted_are_refused(make, message):
+def test_keys_that_are_not_accepted_are_refused(make: Callable[..., Any], message: str) -> None:
     with pytest.raises(UnsupportedKey, match=message):
         read_request(write_request(signed(make())))
 
 
-def test_a_thousand_names_and_no_more(key_of):
+def test_a_thousand_names_and_no_more(key_of: Any) -> None:
     names = [f"{number}.example" for number in range(1_000)]
     assert len(read_request(write_request(signed(key_of(), names=names))).names) == 1_000
     with pytest.raises(TooLarge, match="1001 alternative names are more than 1000"):
         read_request(write_request(signed(key_of(), names=[*names, "x.example"])))
 
 
-def test_size_is_checked_first():
+def test_size_is_checked_first() -> None:
     with pytest.raises(TooLarge, match="maximum of 65536"):
         read_request(b"-" * 65_537)
 
 
-def test_exactly_one_request(key_of):
+def test_exactly_one_request(key_of: Any) -> None:
     text = write_request(signed(key_of()))
     assert read_request(b"comment\n" + text.replace(b"\n", b"\r\n")).names.dns == ("a.example",)
     for bad, message in ((b"", "found 0"), (text + text, "found 2")):
@@ -201,38 +211,38 @@ def test_exactly_one_request(key_of):
             read_request(bad)
 
 
-def test_the_old_label_is_read(key_of):
+def test_the_old_label_is_read(key_of: Any) -> None:
     text = write_request(signed(key_of())).replace(
         b"CERTIFICATE REQUEST", b"NEW CERTIFICATE REQUEST"
     )
     assert read_request(text).names.dns == ("a.example",)
 
 
-def test_truncation_is_named(key_of):
+def test_truncation_is_named(key_of: Any) -> None:
     der = signed(key_of()).public_bytes(Encoding.DER)
     for length in range(0, len(der), 7):
         with pytest.raises(MalformedRequest, match="does not parse"):
             read_request(write_block("CERTIFICATE REQUEST", der[:length]))
 
 
-def rewritten(csr, change):
+def rewritten(csr: x509.CertificateSigningRequest, change: Callable[..., Any]) -> bytes:
     """The signing request with other bytes; the signature no longer matters."""
     return write_block("CERTIFICATE REQUEST", change(csr.public_bytes(Encoding.DER)))
 
 
-def test_indefinite_lengths_are_refused(key_of):
+def test_indefinite_lengths_are_refused(key_of: Any) -> None:
     """BER is no DER: two encodings of one request would be two requests."""
     text = rewritten(signed(key_of()), lambda der: b"\x30\x80" + der[4:] + b"\0\0")
     with pytest.raises(MalformedRequest, match="does not parse"):
         read_request(text)
 
 
-def test_trailing_bytes_are_refused(key_of):
+def test_trailing_bytes_are_refused(key_of: Any) -> None:
     with pytest.raises(MalformedRequest, match="does not parse"):
         read_request(rewritten(signed(key_of()), lambda der: der + b"\0"))
 
 
-def test_repeated_extensions_are_refused(key_of):
+def test_repeated_extensions_are_refused(key_of: Any) -> None:
     """Subject alternative names twice: one for the check, one for the certificate."""
     builder = x509.CertificateSigningRequestBuilder().subject_name(parse_name("CN=a"))
     names = x509.SubjectAlternativeName([x509.DNSName("a.example")])

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
@@ -18,7 +20,7 @@ EXTENDED = {
 }  # fmt: skip
 
 
-def test_every_word_becomes_its_bit_or_number():
+def test_every_word_becomes_its_bit_or_number() -> None:
     usages = parse_usages([*KEY, *EXTENDED])
     assert usages.key == set(KEY)
     assert [oid.dotted_string for oid in usages.extended] == list(EXTENDED.values())
@@ -27,24 +29,24 @@ def test_every_word_becomes_its_bit_or_number():
     assert Usages.of_extensions(usages.key_usage(), usages.extended_key_usage()) == usages
 
 
-def test_synonyms_and_repeats():
+def test_synonyms_and_repeats() -> None:
     assert parse_usages(["signing", "s/mime", "signing", "email protection"]) == parse_usages(
         ["digital signature", "email protection"]
     )
 
 
-def test_extended_usages_keep_their_order():
+def test_extended_usages_keep_their_order() -> None:
     assert parse_usages(["client auth", "server auth"]) != parse_usages(
         ["server auth", "client auth"]
     )
 
 
-def test_unknown_words_are_all_named():
+def test_unknown_words_are_all_named() -> None:
     with pytest.raises(UnknownUsage, match=r"^unknown key usages: \['fly', 'swim'\]$"):
         parse_usages(["signing", "fly", "server auth", "swim"])
 
 
-def test_missing_extensions_are_empty():
+def test_missing_extensions_are_empty() -> None:
     assert Usages.of_extensions(None, None) == Usages()
 
 
@@ -65,7 +67,9 @@ def test_missing_extensions_are_empty():
         ("Ed25519", {"digital signature"}),
     ],
 )
-def test_only_what_the_key_can_serve_remains(key_of, algorithm, expected):
+def test_only_what_the_key_can_serve_remains(
+    key_of: Any, algorithm: str, expected: set[str]
+) -> None:
     asked = parse_usages(
         ["signing", "key encipherment", "data encipherment", "key agreement", "encipher only"]
     )
@@ -73,13 +77,13 @@ def test_only_what_the_key_can_serve_remains(key_of, algorithm, expected):
     assert asked.fitting(key).key == expected
 
 
-def test_encipher_only_means_nothing_alone(key_of):
+def test_encipher_only_means_nothing_alone(key_of: Any) -> None:
     usages = parse_usages(["signing", "decipher only"]).fitting(key_of("RSA", 2048).public_key())
     assert isinstance(usages.key_usage(), x509.KeyUsage)
     assert usages.key == {"digital signature"}
 
 
-def test_unknown_numbers_are_shown_as_they_are():
+def test_unknown_numbers_are_shown_as_they_are() -> None:
     oid = x509.ObjectIdentifier("1.2.3.4")
     assert Usages(extended=(ExtendedKeyUsageOID.SERVER_AUTH, oid)).extended_words() == [
         "server auth",

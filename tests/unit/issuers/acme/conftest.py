@@ -6,26 +6,38 @@ the signatures: Pebble does that. ``refuse`` holds answers to be given instead, 
 
 import json
 from base64 import urlsafe_b64decode
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from datetime import timedelta
 from itertools import count
+from typing import Any
 
 import pytest
 from aiohttp import web
 
 from certwright import pki
 from certwright.clock import SYSTEM
-from certwright.issuers.acme import AccountKey, AcmeClient, Identifier, Login, Ordering, Ticket
+from certwright.issuers.acme import (
+    AccountKey,
+    AcmeClient,
+    Identifier,
+    Issued,
+    Login,
+    Ordering,
+    Proof,
+    Ticket,
+    Waiting,
+)
 from certwright.issuers.web import Web
 
 PROBLEM = "urn:ietf:params:acme:error:"
 
 
-def decoded(text):
+def decoded(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 class FakeAcme:
-    def __init__(self, names=("a.example",)):
+    def __init__(self, names: tuple[str] = ("a.example",)) -> None:
         self.url = ""
         self.names = names
         self.order_status = "pending"
@@ -41,7 +53,13 @@ class FakeAcme:
         self._count = count(1)
 
     @staticmethod
-    def problem(kind, status=400, detail="because", headers=None, **more):
+    def problem(
+        kind: str,
+        status: int = 400,
+        detail: str = "because",
+        headers: dict[str, str] | None = None,
+        **more: Any,
+    ) -> MutableMapping:
         body = {"type": PROBLEM + kind, "detail": detail, "status": status, **more}
         return web.Response(
             status=status,
@@ -50,10 +68,10 @@ class FakeAcme:
             headers=headers,
         )
 
-    def paths(self):
+    def paths(self) -> list[str]:
         return [path for path, _, _ in self.seen]
 
-    async def answer(self, request):
+    async def answer(self, request: MutableMapping) -> MutableMapping:
         path = request.path
         if path == "/dir":
             kinds = {"newNonce": "nonce", "newAccount": "account", "newOrder": "orders"}
@@ -68,12 +86,12 @@ class FakeAcme:
             response.headers["Replay-Nonce"] = self._nonce()
         return response
 
-    def _nonce(self):
+    def _nonce(self) -> str:
         nonce = f"nonce-{next(self._count)}"
         self._nonces.add(nonce)
         return nonce
 
-    def _signed(self, path, message):
+    def _signed(self, path: str, message: dict[str, str]) -> MutableMapping:
         head = json.loads(decoded(message["protected"]))
         payload = decoded(message["payload"])
         self.seen.append((path, json.loads(payload) if payload else None, head))
@@ -87,14 +105,14 @@ class FakeAcme:
         answer = getattr(self, "_" + path.split("/")[1])
         return answer()
 
-    def _account(self):
+    def _account(self) -> MutableMapping:
         location = {"Location": f"{self.url}/account/1"}
         return web.json_response({"status": self.account_status}, status=201, headers=location)
 
-    def _orders(self):
+    def _orders(self) -> MutableMapping:
         return self._order(status=201)
 
-    def _order(self, status=200):
+    def _order(self, status: int = 200) -> MutableMapping:
         body = {
             "status": self.order_status,
             "authorizations": [f"{self.url}/authz/{number}" for number in range(len(self.names))],
@@ -108,7 +126,7 @@ class FakeAcme:
             headers["Retry-After"] = self.retry_after
         return web.json_response(body, status=status, headers=headers)
 
-    def _authz(self):
+    def _authz(self) -> MutableMapping:
         challenge = {
             "type": "http-01", "url": f"{self.url}/challenge/1", "token": "tok",
             "status": self.challenge_status,
@@ -120,15 +138,15 @@ class FakeAcme:
             {"identifier": name, "status": self.authz_status, "challenges": [challenge]}
         )
 
-    def _challenge(self):
+    def _challenge(self) -> MutableMapping:
         self.challenge_status = "processing"
         return web.json_response({"type": "http-01", "url": "x", "status": "processing"})
 
-    def _finalize(self):
+    def _finalize(self) -> MutableMapping:
         self.order_status = "processing"
         return self._order()
 
-    def _certificate(self):
+    def _certificate(self) -> MutableMapping:
         return web.Response(text="PEM", content_type="application/pem-certificate-chain")
 
 
@@ -137,48 +155,50 @@ class Shown:
 
     challenge = "http-01"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.settling = timedelta(0)
         self.calls = []
         self.broken = None
 
-    async def present(self, proof):
+    async def present(self, proof: Proof) -> None:
         self.calls.append(("present", proof.path))
 
-    async def withdraw(self, proof):
+    async def withdraw(self, proof: Proof) -> None:
         self.calls.append(("withdraw", proof.path))
         if self.broken:
             raise self.broken
 
 
 @pytest.fixture
-def solver():
+def solver() -> Shown:
     return Shown()
 
 
 @pytest.fixture(scope="session")
-def key():
+def key() -> AccountKey:
     return AccountKey(pki.generate_key(pki.KeySpec()))
 
 
 @pytest.fixture
-async def acme(serve):
+async def acme(serve: Callable[..., Awaitable[Any]]) -> FakeAcme:
     fake = FakeAcme()
     fake.url = await serve(fake.answer)
     return fake
 
 
 @pytest.fixture
-async def client(acme, trusted, key):
+async def client(acme: FakeAcme, trusted: str, key: AccountKey) -> AsyncIterator[AcmeClient]:
     async with Web(trusted=trusted) as connections:
         yield AcmeClient(connections, Login(f"{acme.url}/dir", key), SYSTEM.now())
 
 
 @pytest.fixture
-def advance(acme, client, key, solver):
+def advance(
+    acme: FakeAcme, client: AcmeClient, key: AccountKey, solver: Shown
+) -> Callable[..., Awaitable[Any]]:
     """One step of an order for ``a.example``; the first one places it and takes the second."""
 
-    async def step(ticket=None):
+    async def step(ticket: Ticket | None = None) -> Issued | Waiting:
         if ticket is None:
             placed = await step(Ticket("none", "none", "none", "none"))
             assert placed.message == "the order was placed"

@@ -12,18 +12,18 @@ from certwright import pki
 from certwright.issuers.acme import AccountKey, ExternalAccount, MalformedBinding
 
 
-def decoded(text):
+def decoded(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 @pytest.fixture
-def rfc8037():
+def rfc8037() -> AccountKey:
     """The key of RFC 8037, appendix A."""
     secret = decoded("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A")
     return AccountKey(ed25519.Ed25519PrivateKey.from_private_bytes(secret))
 
 
-def test_the_public_half_and_its_name_are_as_in_rfc_8037(rfc8037):
+def test_the_public_half_and_its_name_are_as_in_rfc_8037(rfc8037: AccountKey) -> None:
     assert rfc8037.jwk == {
         "crv": "Ed25519", "kty": "OKP", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
     }  # fmt: skip
@@ -31,7 +31,7 @@ def test_the_public_half_and_its_name_are_as_in_rfc_8037(rfc8037):
     assert rfc8037.authorization("t") == f"t.{rfc8037.thumbprint}"
 
 
-def test_the_name_of_an_rsa_key_is_as_in_rfc_7638(rfc8037):
+def test_the_name_of_an_rsa_key_is_as_in_rfc_7638(rfc8037: AccountKey) -> None:
     rfc8037.jwk = {
         "kty": "RSA", "e": "AQAB",
         "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
@@ -56,7 +56,7 @@ CURVES = {
         ("Ed25519", 0, "EdDSA"),
     ],
 )
-def test_signatures_verify(algorithm, size, name):
+def test_signatures_verify(algorithm: str, size: int, name: str) -> None:
     key = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm(algorithm), size))
     message = json.loads(AccountKey(key).sign("https://a/b", "n1", b'{"x":1}', account=None))
     head = json.loads(decoded(message["protected"]))
@@ -75,7 +75,7 @@ def test_signatures_verify(algorithm, size, name):
         key.public_key().verify(encode_dss_signature(*pair), signed, ec.ECDSA(CURVES[size][1]))
 
 
-def test_an_account_signs_by_its_name(rfc8037):
+def test_an_account_signs_by_its_name(rfc8037: AccountKey) -> None:
     message = json.loads(rfc8037.sign("https://a/b", "n", b"", account="https://a/acct/1"))
     assert json.loads(decoded(message["protected"]))["kid"] == "https://a/acct/1"
     assert "jwk" not in json.loads(decoded(message["protected"]))
@@ -83,12 +83,12 @@ def test_an_account_signs_by_its_name(rfc8037):
 
 
 @pytest.mark.parametrize("text", ["YWJj", "YWJj\n", "-_-_", "+/+/", "YWI="])
-def test_the_key_of_an_external_account_comes_in_any_base64(text):
+def test_the_key_of_an_external_account_comes_in_any_base64(text: str) -> None:
     assert ExternalAccount.of("kid", text).mac_key
     assert text.strip() not in repr(ExternalAccount.of("kid", text))
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a", "ä"])
-def test_other_texts_are_no_key(text):
+def test_other_texts_are_no_key(text: str) -> None:
     with pytest.raises(MalformedBinding, match="key of the external account"):
         ExternalAccount.of("kid", text)

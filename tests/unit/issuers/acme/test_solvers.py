@@ -1,11 +1,14 @@
 """Who proves what, and how others are told."""
 
+from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from aiohttp import web as server
 
 from certwright.issuers.acme import (
+    AccountKey,
     AcmeError,
     Identifier,
     OrderFailed,
@@ -21,10 +24,12 @@ HTTP = Proof("http-01", "a.example", "tok", "tok.key")
 DNS = Proof("dns-01", "a.example", "tok", "tok.key")
 
 
-async def test_a_webhook_is_told_what_to_publish_where(serve, trusted):
+async def test_a_webhook_is_told_what_to_publish_where(
+    serve: Callable[..., Awaitable[Any]], trusted: str
+) -> None:
     told = []
 
-    async def handler(request):
+    async def handler(request: MutableMapping) -> MutableMapping:
         assert request.headers["authorization"] == "Bearer hunter2"
         told.append(await request.json())
         return server.Response(status=204)
@@ -45,8 +50,10 @@ async def test_a_webhook_is_told_what_to_publish_where(serve, trusted):
     ]  # fmt: skip
 
 
-async def test_a_webhook_that_refuses_is_an_error(serve, trusted):
-    async def handler(request):
+async def test_a_webhook_that_refuses_is_an_error(
+    serve: Callable[..., Awaitable[Any]], trusted: str
+) -> None:
+    async def handler(request: MutableMapping) -> MutableMapping:
         return server.Response(status=500)
 
     url = await serve(handler)
@@ -57,7 +64,7 @@ async def test_a_webhook_that_refuses_is_an_error(serve, trusted):
             await WebhookSolver(web, url, "dns-01").present(DNS)
 
 
-async def test_the_responder_answers_for_what_was_presented_only():
+async def test_the_responder_answers_for_what_was_presented_only() -> None:
     responder = Responder(0, "127.0.0.1")
     await responder.start()
     async with Web() as web:
@@ -75,7 +82,13 @@ async def test_the_responder_answers_for_what_was_presented_only():
             await web.send("GET", base + HTTP.path)
 
 
-def offered(value="a.example", kind="dns", *, wildcard=False, types=("http-01", "dns-01")):
+def offered(
+    value: str = "a.example",
+    kind: str = "dns",
+    *,
+    wildcard: bool = False,
+    types: tuple[str, ...] = ("http-01", "dns-01"),
+) -> Authorization:
     challenges = tuple(Challenge(one, "https://x", token="tok") for one in types)
     return Authorization(Identifier(kind, value), "pending", challenges, wildcard)
 
@@ -83,7 +96,7 @@ def offered(value="a.example", kind="dns", *, wildcard=False, types=("http-01", 
 class Can:
     settling = timedelta(0)
 
-    def __init__(self, challenge):
+    def __init__(self, challenge: str) -> None:
         self.challenge = challenge
 
 
@@ -97,7 +110,9 @@ class Can:
         (offered("10.0.0.1", "ip"), ["dns-01", "http-01"], "http-01"),
     ],
 )
-def test_the_first_solver_that_server_and_name_allow_is_chosen(key, authorization, solvers, chosen):
+def test_the_first_solver_that_server_and_name_allow_is_chosen(
+    key: AccountKey, authorization: Authorization, solvers: list[str], chosen: str
+) -> None:
     solver, challenge, proof = choose(authorization, [Can(one) for one in solvers], key)
     assert solver.challenge == challenge.type == proof.challenge == chosen
     assert proof.authorization == key.authorization("tok")
@@ -113,6 +128,8 @@ def test_the_first_solver_that_server_and_name_allow_is_chosen(key, authorizatio
         (offered(types=()), ["http-01"], "can be proven by nothing"),
     ],
 )
-def test_a_name_that_nobody_proves_loses_the_order(key, authorization, solvers, shown):
+def test_a_name_that_nobody_proves_loses_the_order(
+    key: AccountKey, authorization: Authorization, solvers: list[str], shown: str
+) -> None:
     with pytest.raises(OrderFailed, match=shown):
         choose(authorization, [Can(one) for one in solvers], key)

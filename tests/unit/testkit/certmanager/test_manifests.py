@@ -2,15 +2,16 @@
 
 import base64
 
+from certwright.kube import JsonObject
 from certwright.testkit.certmanager.manifests import access_manifests, webhook_manifests
 
 
-def rules(name):
+def rules(name: str) -> list[JsonObject]:
     roles = [one for one in access_manifests() if one["kind"] == "ClusterRole"]
     return next(role["rules"] for role in roles if role["metadata"]["name"] == name)
 
 
-def test_the_controller_may_approve_for_its_own_kinds_only():
+def test_the_controller_may_approve_for_its_own_kinds_only() -> None:
     approving = [rule for rule in rules("cert-manager") if "approve" in rule["verbs"]]
     assert [rule["resourceNames"] for rule in approving] == [
         ["issuers.cert-manager.io/*", "clusterissuers.cert-manager.io/*"]
@@ -19,7 +20,7 @@ def test_the_controller_may_approve_for_its_own_kinds_only():
     assert not everything
 
 
-def test_the_webhook_is_reached_by_address_and_trusted_by_its_authority():
+def test_the_webhook_is_reached_by_address_and_trusted_by_its_authority() -> None:
     mutating, validating = webhook_manifests("https://127.0.0.1:1", b"PEM")
     bundle = base64.b64encode(b"PEM").decode()
     for made, path in ((mutating, "mutate"), (validating, "validate")):

@@ -11,7 +11,7 @@ from certwright.testkit.controlplane.build import cache_folder, kubernetes_versi
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 
 
-def put_binaries(folder: Path, names=NAMES) -> Path:
+def put_binaries(folder: Path, names: tuple[str, ...] = NAMES) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         (folder / name).write_text("#!/bin/sh\n")
@@ -19,7 +19,7 @@ def put_binaries(folder: Path, names=NAMES) -> Path:
     return folder
 
 
-def test_kubebuilder_assets_win_over_the_cache(tmp_path):
+def test_kubebuilder_assets_win_over_the_cache(tmp_path: Path) -> None:
     environ = {
         "KUBEBUILDER_ASSETS": str(put_binaries(tmp_path / "named")),
         "CERTWRIGHT_CACHE": str(tmp_path / "cache"),
@@ -30,7 +30,9 @@ def test_kubebuilder_assets_win_over_the_cache(tmp_path):
     assert (found.folder, found.source) == (tmp_path / "named", "KUBEBUILDER_ASSETS")
 
 
-def test_incomplete_kubebuilder_assets_are_an_error_that_names_what_is_missing(tmp_path):
+def test_incomplete_kubebuilder_assets_are_an_error_that_names_what_is_missing(
+    tmp_path: Path,
+) -> None:
     folder = put_binaries(tmp_path, ("etcd", "kubectl"))
     with pytest.raises(
         AssetsMissing, match="kube-apiserver, kube-controller-manager is not in it; unset it"
@@ -38,7 +40,7 @@ def test_incomplete_kubebuilder_assets_are_an_error_that_names_what_is_missing(t
         find_assets({"KUBEBUILDER_ASSETS": str(folder)})
 
 
-def test_the_cache_is_used_when_it_is_complete(tmp_path):
+def test_the_cache_is_used_when_it_is_complete(tmp_path: Path) -> None:
     environ = {"CERTWRIGHT_CACHE": str(tmp_path)}
     assert find_assets(environ) is None
     folder = put_binaries(cache_folder(environ) / "bin")
@@ -47,20 +49,22 @@ def test_the_cache_is_used_when_it_is_complete(tmp_path):
     assert (found.kubectl, found.source) == (folder / "kubectl", "cache")
 
 
-def test_the_cache_folder_names_the_version_and_follows_the_xdg_convention(tmp_path):
+def test_the_cache_folder_names_the_version_and_follows_the_xdg_convention(tmp_path: Path) -> None:
     folder = cache_folder({"XDG_CACHE_HOME": str(tmp_path)})
     assert folder.parent == tmp_path / "certwright" / "controlplane"
     assert folder.name.startswith(f"{kubernetes_version()}-")
 
 
-def test_without_go_the_error_says_what_to_install(tmp_path, monkeypatch):
+def test_without_go_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     environ = {"CERTWRIGHT_CACHE": str(tmp_path / "cache"), "PATH": str(tmp_path)}
     with pytest.raises(AssetsMissing, match=r"there is no Go: install Go 1\.26 or newer"):
         obtain_assets(environ, progress=lambda _line: None)
 
 
-def test_an_old_go_is_refused_before_it_fails_obscurely(tmp_path):
+def test_an_old_go_is_refused_before_it_fails_obscurely(tmp_path: Path) -> None:
     go = tmp_path / "go"
     go.write_text("#!/bin/sh\necho go1.19.8\n")
     go.chmod(0o755)
@@ -78,7 +82,7 @@ def fake_go(folder: Path, script: str) -> None:
     go.chmod(0o755)
 
 
-def test_an_interrupted_build_continues_with_what_is_missing(tmp_path):
+def test_an_interrupted_build_continues_with_what_is_missing(tmp_path: Path) -> None:
     environ = {"CERTWRIGHT_CACHE": str(tmp_path / "cache"), "PATH": f"{tmp_path}:{os.defpath}"}
     put_binaries(cache_folder(environ) / "bin", ("etcd", "kube-apiserver"))
     fake_go(tmp_path, 'mkdir -p "$(dirname "$2")"; echo made > "$2"; chmod +x "$2"')
@@ -93,7 +97,7 @@ def test_an_interrupted_build_continues_with_what_is_missing(tmp_path):
     ]
 
 
-def test_a_failed_build_names_its_log_and_leaves_no_binary(tmp_path):
+def test_a_failed_build_names_its_log_and_leaves_no_binary(tmp_path: Path) -> None:
     environ = {"CERTWRIGHT_CACHE": str(tmp_path / "cache"), "PATH": f"{tmp_path}:{os.defpath}"}
     fake_go(tmp_path, "echo no space left; exit 1")
     with pytest.raises(Exception, match="building etcd failed with exit code 1") as failure:

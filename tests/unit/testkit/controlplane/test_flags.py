@@ -17,7 +17,7 @@ LAYOUT = Layout(Path("run"))
 PORTS = Ports(etcd=1001, etcd_peer=1002, apiserver=1003)
 
 
-def test_everything_listens_on_loopback_only():
+def test_everything_listens_on_loopback_only() -> None:
     words = [
         *etcd_command(ASSETS, LAYOUT, PORTS),
         *apiserver_command(ASSETS, LAYOUT, PORTS),
@@ -31,7 +31,7 @@ def test_everything_listens_on_loopback_only():
     assert loopback == [word for word in listening if "kubernetes.default.svc" not in word]
 
 
-def test_nobody_gets_in_without_a_credential():
+def test_nobody_gets_in_without_a_credential() -> None:
     etcd = etcd_command(ASSETS, LAYOUT, PORTS)
     assert "--client-cert-auth=true" in etcd
     assert "--peer-client-cert-auth=true" in etcd
@@ -39,6 +39,6 @@ def test_nobody_gets_in_without_a_credential():
     assert "--secure-port=0" in controller_manager_command(ASSETS, LAYOUT)
 
 
-def test_the_callers_flags_come_last_and_win():
+def test_the_callers_flags_come_last_and_win() -> None:
     command = apiserver_command(ASSETS, LAYOUT, PORTS, ["--v=4"])
     assert command[-1] == "--v=4"
