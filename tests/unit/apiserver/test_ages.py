@@ -27,5 +27,5 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
         (timedelta(days=3650), "10y"),
     ],
 )
-def test_ages_are_shortened_as_kubectl_does(elapsed, shown):
+def test_ages_are_shortened_as_kubectl_does(elapsed: timedelta, shown: str) -> None:
     assert age(NOW - elapsed, NOW) == shown

@@ -4,11 +4,15 @@ import io
 import json
 import sys
 from base64 import b64encode
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
@@ -28,12 +32,12 @@ DAY = timedelta(days=1)
 NOW = datetime.now(UTC)
 
 
-def new_key():
+def new_key() -> EllipticCurvePrivateKey:
     return pki.generate_key(pki.KeySpec())
 
 
 @pytest.fixture(scope="module")
-def shop():
+def shop() -> SimpleNamespace:
     """A root, an intermediate, and a server below it, with their keys."""
     root = pki.create_root(
         pki.parse_name("CN=Shop Root"), new_key(), 1000 * DAY, NOW, path_length=1
@@ -53,8 +57,10 @@ def shop():
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    def inspect(*words, stdin=b""):
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., Any]:
+    def inspect(*words: bytes | str, stdin: bytes = b"") -> tuple[int, str, str]:
         files = [word if isinstance(word, str) else tmp_path / "file.pem" for word in words]
         for word in words:
             if isinstance(word, bytes):
@@ -69,11 +75,11 @@ def run(monkeypatch, capsys, tmp_path):
     return inspect
 
 
-def names_found(material, now=NOW, horizon=Horizon()):  # noqa: B008 - frozen
+def names_found(material: Material, now: datetime = NOW, horizon: Horizon = Horizon()) -> list[str]:  # noqa: B008 - frozen
     return [one.name for one in findings_in(material, now, horizon)]
 
 
-def test_a_chain_is_drawn_and_told(run, shop):
+def test_a_chain_is_drawn_and_told(run: Callable[..., Any], shop: SimpleNamespace) -> None:
     code, out, err = run(shop.chain + pki.write_key(shop.key))
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -93,7 +99,7 @@ def test_a_chain_is_drawn_and_told(run, shop):
     assert "PRIVATE KEY" not in out
 
 
-def test_everything_is_there_as_json(run, shop):
+def test_everything_is_there_as_json(run: Callable[..., Any], shop: SimpleNamespace) -> None:
     code, out, _ = run("-", "-o", "json", stdin=shop.chain + pki.write_key(shop.key))
     assert code == 0
     (report,) = json.loads(out)
@@ -108,21 +114,25 @@ def test_everything_is_there_as_json(run, shop):
     assert report["findings"] == []
 
 
-def test_another_key_is_an_error(run, shop):
+def test_another_key_is_an_error(run: Callable[..., Any], shop: SimpleNamespace) -> None:
     code, out, _ = run(shop.chain + pki.write_key(new_key()))
     assert code == 1
     assert "private key DOES NOT MATCH" in out
     assert "ERROR    KeyMismatch  certificate 1: " in out
 
 
-def test_an_expiry_that_was_asked_about_is_an_error(run, shop):
+def test_an_expiry_that_was_asked_about_is_an_error(
+    run: Callable[..., Any], shop: SimpleNamespace
+) -> None:
     assert run(shop.chain)[0] == 0
     code, out, _ = run(shop.chain, "--expires-within", "2400h")
     assert code == 1
     assert "ERROR    ExpiresSoon  certificate 1: " in out
 
 
-def test_the_linter_is_asked_on_demand(run, shop, recwarn):
+def test_the_linter_is_asked_on_demand(
+    run: Callable[..., Any], shop: SimpleNamespace, recwarn: pytest.WarningsRecorder
+) -> None:
     weak = pki.parse_usages(["digital signature", "server auth"])
     csr = pki.build_request(
         new_key(), pki.parse_name("CN=w"), pki.AlternativeNames(dns=("*.a.example",)), usages=weak
@@ -146,26 +156,28 @@ def test_the_linter_is_asked_on_demand(run, shop, recwarn):
         (["-", "--expires-within", "soon"], "--expires-within: "),
     ],
 )
-def test_what_cannot_be_read_is_one_line(run, words, complaint):
+def test_what_cannot_be_read_is_one_line(
+    run: Callable[..., Any], words: list[bytes | str], complaint: str
+) -> None:
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert complaint in err
     assert err.count("\n") == 1
 
 
-def test_help_ends_with_examples(run):
+def test_help_ends_with_examples(run: Callable[..., Any]) -> None:
     code, out, _ = run("--help")
     assert code == 0
     assert "certwright cert inspect secret/web-tls -n shop" in out.partition("Examples:")[2]
 
 
-def test_names_cannot_talk_to_the_terminal(shop):
+def test_names_cannot_talk_to_the_terminal(shop: SimpleNamespace) -> None:
     csr = pki.build_request(new_key(), pki.distinguished_name("a\x1b[2Jb"))
     request = pki.read_request(pki.write_request(csr))
     assert "\x1b" not in table(Material("x", request=request), [], NOW)
 
 
-def test_a_certificate_out_of_its_time_is_an_error(shop):
+def test_a_certificate_out_of_its_time_is_an_error(shop: SimpleNamespace) -> None:
     material = of_pem("x", shop.chain)
     assert "Expired" in names_found(material, NOW + 91 * DAY)
     assert "NotYetValid" in names_found(material, NOW - DAY)
@@ -174,7 +186,7 @@ def test_a_certificate_out_of_its_time_is_an_error(shop):
     assert finding.severity is Severity.WARNING
 
 
-def test_a_broken_chain_is_an_error_and_a_root_in_it_a_notice(shop):
+def test_a_broken_chain_is_an_error_and_a_root_in_it_a_notice(shop: SimpleNamespace) -> None:
     stranger = pki.create_root(pki.parse_name("CN=Stranger"), new_key(), DAY * 99, NOW)
     broken = shop.chain + pki.write_certificates(stranger.certificate)
     assert names_found(of_pem("x", broken)) == ["BrokenChain"]
@@ -183,14 +195,14 @@ def test_a_broken_chain_is_an_error_and_a_root_in_it_a_notice(shop):
     assert (finding.name, finding.severity) == ("RootInChain", Severity.NOTICE)
 
 
-def test_roots_side_by_side_are_a_bundle_and_no_chain(shop):
+def test_roots_side_by_side_are_a_bundle_and_no_chain(shop: SimpleNamespace) -> None:
     other = pki.create_root(pki.parse_name("CN=Other Root"), new_key(), 99 * DAY, NOW)
     bundle = of_pem("x", pki.write_bundle([shop.root.certificate, other.certificate]))
     assert names_found(bundle) == []
     assert "CN=Other Root" in table(bundle, [], NOW)
 
 
-def test_a_server_without_names_is_worth_a_warning(shop):
+def test_a_server_without_names_is_worth_a_warning(shop: SimpleNamespace) -> None:
     template = pki.server_template(
         pki.parse_name("CN=web"), new_key().public_key(), 60 * DAY, pki.AlternativeNames()
     )
@@ -201,7 +213,7 @@ def test_a_server_without_names_is_worth_a_warning(shop):
     assert names_found(of_pem("x", pki.write_certificates(leaf))) == ["NoAlternativeNames"]
 
 
-def test_a_secret_is_verified_against_its_own_root(shop):
+def test_a_secret_is_verified_against_its_own_root(shop: SimpleNamespace) -> None:
     good = {
         "tls.crt": shop.chain, "tls.key": pki.write_key(shop.key),
         "ca.crt": pki.write_certificates(shop.root.certificate),
@@ -216,7 +228,7 @@ def test_a_secret_is_verified_against_its_own_root(shop):
     assert names_found(of_secret("x", forged)) == ["NoPath"]
 
 
-def test_a_secret_with_other_keys_is_read_all_the_same(shop):
+def test_a_secret_with_other_keys_is_read_all_the_same(shop: SimpleNamespace) -> None:
     data = {"cert.pem": shop.chain, "key.pem": pki.write_key(shop.key), "readme": b"hello"}
     material = of_secret("x", data)
     assert (len(material.certificates), material.key is not None) == (2, True)
@@ -226,7 +238,7 @@ def test_a_secret_with_other_keys_is_read_all_the_same(shop):
         of_secret("x", {"password": b"hunter2"})
 
 
-def certificate_request(shop, **spec):
+def certificate_request(shop: SimpleNamespace, **spec: Any) -> CertificateRequest:
     csr = pki.build_request(
         shop.key,
         pki.parse_name("CN=web"),
@@ -248,11 +260,11 @@ def certificate_request(shop, **spec):
     )  # fmt: skip
 
 
-def encoded(data):
+def encoded(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def test_a_certificate_request_is_held_against_what_was_asked_for(shop):
+def test_a_certificate_request_is_held_against_what_was_asked_for(shop: SimpleNamespace) -> None:
     material = of_certificate_request("x", certificate_request(shop))
     assert names_found(material) == []
     assert "Ready=True Issued: done" in table(material, [], NOW)
@@ -261,7 +273,7 @@ def test_a_certificate_request_is_held_against_what_was_asked_for(shop):
     assert set(found) == {"DurationMismatch", "MissingUsage", "ExtraUsage"}
 
 
-def test_a_request_alone_is_shown(shop):
+def test_a_request_alone_is_shown(shop: SimpleNamespace) -> None:
     csr = pki.build_request(
         shop.key, pki.parse_name("CN=web"), is_ca=True, usages=pki.parse_usages(["cert sign"])
     )
@@ -273,7 +285,7 @@ def test_a_request_alone_is_shown(shop):
     assert names_found(mixed) == ["KeyMismatch"]
 
 
-def test_kubernetes_own_requests_are_read_too(shop):
+def test_kubernetes_own_requests_are_read_too(shop: SimpleNamespace) -> None:
     csr = pki.build_request(shop.key, pki.parse_name("CN=web"))
     request = msgspec.convert(
         {
@@ -288,7 +300,7 @@ def test_kubernetes_own_requests_are_read_too(shop):
     assert material.conditions == ("Approved=True R: M",)
 
 
-def test_a_key_alone_is_named_only(shop):
+def test_a_key_alone_is_named_only(shop: SimpleNamespace) -> None:
     pem = pki.write_key(shop.key)
     text = table(of_pem("x", pem), [], NOW)
     assert "private key    ECDSA 256" in text

@@ -1,4 +1,7 @@
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +23,7 @@ secrets = Controller(Secret, reconcile, name="secrets")
 
 
 @pytest.fixture(autouse=True)
-def imports(monkeypatch):
+def imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is loaded by a test is forgotten after it."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
@@ -30,10 +33,10 @@ def imports(monkeypatch):
 
 
 @pytest.fixture
-def write(tmp_path, monkeypatch):
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.chdir(tmp_path)
 
-    def write(name, text):
+    def write(name: str, text: str) -> str:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
@@ -42,36 +45,38 @@ def write(tmp_path, monkeypatch):
     return write
 
 
-def names(*targets):
+def names(*targets: str) -> list[str]:
     return [controller.name for controller in load_controllers(targets)]
 
 
-def test_all_controllers_of_a_file(write):
+def test_all_controllers_of_a_file(write: Callable[..., Any]) -> None:
     assert names(write("operator_a.py", TWO)) == ["maps", "secrets"]
 
 
-def test_one_controller_of_a_file(write):
+def test_one_controller_of_a_file(write: Callable[..., Any]) -> None:
     assert names(write("operator_a.py", TWO) + ":secrets") == ["secrets"]
 
 
-def test_a_file_named_twice_is_run_once(write):
+def test_a_file_named_twice_is_run_once(write: Callable[..., Any]) -> None:
     path = write("operator_a.py", TWO)
     assert names(f"{path}:maps", f"{path}:secrets", path) == ["maps", "secrets"]
 
 
-def test_a_file_may_import_its_neighbour(write):
+def test_a_file_may_import_its_neighbour(write: Callable[..., Any]) -> None:
     write("lib/neighbour_a.py", TWO)
     path = write("lib/operator_a.py", "from neighbour_a import maps\n")
     assert names(path) == ["maps"]
 
 
-def test_a_file_may_have_the_name_of_a_module_that_everybody_needs(write):
+def test_a_file_may_have_the_name_of_a_module_that_everybody_needs(
+    write: Callable[..., Any],
+) -> None:
     path = write("json.py", TWO)
     assert names(path) == ["maps", "secrets"]
     assert sys.modules["json"].__file__ != path
 
 
-def test_a_module_of_the_current_folder(write):
+def test_a_module_of_the_current_folder(write: Callable[..., Any]) -> None:
     write("package_a/__init__.py", "")
     write("package_a/main.py", TWO)
     assert names("package_a.main:maps") == ["maps"]
@@ -89,7 +94,9 @@ def test_a_module_of_the_current_folder(write):
         ("two_a.py:nothing", "two_a.py has no Controller called nothing; it has maps, secrets"),
     ],
 )  # fmt: skip
-def test_what_leads_nowhere_says_what_to_write(write, target, message):
+def test_what_leads_nowhere_says_what_to_write(
+    write: Callable[..., Any], target: str, message: str
+) -> None:
     write("folder/notes.txt", "")
     write("empty_a.py", "")
     write("two_a.py", TWO)
@@ -106,21 +113,23 @@ def test_what_leads_nowhere_says_what_to_write(write, target, message):
         ("\n\n1 / 0\n", "line 3: ZeroDivisionError: division by zero"),
     ],
 )  # fmt: skip
-def test_what_breaks_while_it_is_loaded_is_blamed_on_its_line(write, text, blame):
+def test_what_breaks_while_it_is_loaded_is_blamed_on_its_line(
+    write: Callable[..., Any], text: str, blame: str
+) -> None:
     path = write("broken_a.py", text)
     with pytest.raises(UsageError) as caught:
         load_controllers([path])
     assert str(caught.value) == f"{path} cannot be loaded: {path}, {blame}"
 
 
-def test_a_module_that_lacks_a_dependency_is_not_called_missing(write):
+def test_a_module_that_lacks_a_dependency_is_not_called_missing(write: Callable[..., Any]) -> None:
     path = write("lacking_a.py", "import nothing_like_it\n")
     with pytest.raises(UsageError, match="lacking_a cannot be loaded") as caught:
         load_controllers(["lacking_a"])
     assert f"{path}, line 1: ModuleNotFoundError" in str(caught.value)
 
 
-def test_operators_are_found_beside_controllers(tmp_path):
+def test_operators_are_found_beside_controllers(tmp_path: Path) -> None:
     (tmp_path / "both.py").write_text(
         "from certwright.kube.kinds import ConfigMap\n"
         "from certwright.runtime import Controller, Operator\n"
@@ -150,7 +159,7 @@ async def sign(request, issuer):
 """
 
 
-def test_an_issuer_is_loaded_where_that_makes_sense(write):
+def test_an_issuer_is_loaded_where_that_makes_sense(write: Callable[..., Any]) -> None:
     path = write("my_issuer.py", ISSUER)
     [operator] = load_controllers([path], issuers=True)
     assert isinstance(sys.modules["my_issuer"].app, IssuerApp)

@@ -7,10 +7,10 @@ import pytest
 from certwright.cli.loops import run_to_end
 
 
-def test_a_process_that_is_terminated_early_cleans_up():
+def test_a_process_that_is_terminated_early_cleans_up() -> None:
     cleaned = []
 
-    async def main():
+    async def main() -> None:
         try:
             os.kill(os.getpid(), signal.SIGTERM)
             await asyncio.sleep(30)
@@ -23,8 +23,8 @@ def test_a_process_that_is_terminated_early_cleans_up():
     assert cleaned == [True]
 
 
-def test_a_coroutine_runs_to_its_end():
-    async def main():
+def test_a_coroutine_runs_to_its_end() -> None:
+    async def main() -> int:
         return 7
 
     assert run_to_end(main()) == 7

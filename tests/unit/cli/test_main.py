@@ -1,6 +1,8 @@
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,12 +14,14 @@ GREETING = str(Path(__file__).parents[3] / "examples" / "greeting.py")
 
 
 @pytest.fixture
-def certwright(monkeypatch, capsys):
+def certwright(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., Any]]:
     """Run the command line in this process; return its exit code, output and complaints."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     modules = set(sys.modules)
 
-    def run(*words):
+    def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["certwright", *words])
         code = 0
         try:
@@ -32,7 +36,7 @@ def certwright(monkeypatch, capsys):
         sys.modules.pop(name, None)
 
 
-def test_the_version(certwright):
+def test_the_version(certwright: Callable[..., Any]) -> None:
     assert certwright("version") == (0, f"{__version__}\n", "")
 
 
@@ -43,7 +47,9 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_ends_with_examples_on_lines_of_their_own(certwright, command):
+def test_help_ends_with_examples_on_lines_of_their_own(
+    certwright: Callable[..., Any], command: str
+) -> None:
     code, out, _ = certwright(*command.split(), "--help")
     assert code == 0
     examples = out.partition("\n  Examples:\n")[2].splitlines()
@@ -53,14 +59,16 @@ def test_help_ends_with_examples_on_lines_of_their_own(certwright, command):
 
 
 @pytest.mark.parametrize("group", ["", "mr", "cert"])
-def test_no_command_is_explained_by_half_a_sentence(certwright, group):
+def test_no_command_is_explained_by_half_a_sentence(
+    certwright: Callable[..., Any], group: str
+) -> None:
     code, out, _ = certwright(*group.split(), "--help")
     commands = out.partition("\nCommands:\n")[2].splitlines()
     assert (code, commands != []) == (0, True)
     assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
 
 
-def test_the_resource_manager_explains_itself(certwright):
+def test_the_resource_manager_explains_itself(certwright: Callable[..., Any]) -> None:
     code, out, _ = certwright("resource-manager", "--help")
     assert code == 0
     assert "certwright resource-manager --config config.yaml" in out
@@ -68,20 +76,20 @@ def test_the_resource_manager_explains_itself(certwright):
     assert certwright("resource-manager", "--version") == (0, f"{__version__}\n", "")
 
 
-def test_nothing_typed_is_a_question(certwright):
+def test_nothing_typed_is_a_question(certwright: Callable[..., Any]) -> None:
     code, out, err = certwright()
     assert code == 2
     assert "Start an API server, controllers and samples" in out + err
 
 
-def test_crds_are_printed(certwright):
+def test_crds_are_printed(certwright: Callable[..., Any]) -> None:
     code, out, _ = certwright("crds", GREETING)
     assert code == 0
     (crd,) = yaml.safe_load_all(out)
     assert crd["metadata"]["name"] == "greetings.demo.certwright.dev"
 
 
-def test_roles_are_printed(certwright):
+def test_roles_are_printed(certwright: Callable[..., Any]) -> None:
     code, out, _ = certwright("rbac", GREETING, "--name", "greeting")
     assert code == 0
     role = yaml.safe_load(out)
@@ -101,11 +109,13 @@ def test_roles_are_printed(certwright):
         (["up", "--samples", "a.yaml", "--no-samples"], "error: --samples and --no-samples exclude each other; drop one of them\n"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line(certwright, words, complaint):
+def test_a_mistake_is_one_line(
+    certwright: Callable[..., Any], words: list[str], complaint: str
+) -> None:
     assert certwright(*words) == (2, "", complaint)
 
 
-def test_unknown_options_are_refused(certwright):
+def test_unknown_options_are_refused(certwright: Callable[..., Any]) -> None:
     code, _, err = certwright("up", "--reel")
     assert code == 2
     assert "No such option: --reel" in err
@@ -119,7 +129,9 @@ def test_unknown_options_are_refused(certwright):
         ("{current-context: x}", "context 'x'"),
     ],
 )
-def test_a_malformed_kubeconfig_is_named(certwright, tmp_path, content, complaint):
+def test_a_malformed_kubeconfig_is_named(
+    certwright: Callable[..., Any], tmp_path: Path, content: str, complaint: str
+) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(content + "\n", "utf-8")
     code, _, err = certwright("run", GREETING, "--kubeconfig", str(path))
@@ -129,13 +141,15 @@ def test_a_malformed_kubeconfig_is_named(certwright, tmp_path, content, complain
     assert err.count("\n") == 1
 
 
-def test_a_kubeconfig_that_is_not_there_is_named(certwright, tmp_path):
+def test_a_kubeconfig_that_is_not_there_is_named(
+    certwright: Callable[..., Any], tmp_path: Path
+) -> None:
     code, _, err = certwright("run", GREETING, "--kubeconfig", str(tmp_path / "none"))
     assert (code, err.count("\n")) == (2, 1)
     assert str(tmp_path / "none") in err
 
 
-def test_a_missing_dependency_says_what_to_install():
+def test_a_missing_dependency_says_what_to_install() -> None:
     code = "import sys; sys.modules['typer'] = None; import certwright.cli.main"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1

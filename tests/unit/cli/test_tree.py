@@ -5,12 +5,12 @@ from certwright.apply.health import Health, Verdict
 from certwright.cli.tree import Node, adopt, lines
 
 
-def node(kind, *children, health=Health.HEALTHY, message=""):
+def node(kind: str, *children: Node, health: Health = Health.HEALTHY, message: str = "") -> Node:
     ref = ObjectRef("v1", kind, "ns", kind.lower())
     return Node(Verdict(ref, health, "", message), list(children))
 
 
-def test_lines():
+def test_lines() -> None:
     tree = node(
         "Deployment",
         node("ReplicaSet", node("Pod", health=Health.UNHEALTHY, message="crashes")),
@@ -25,13 +25,13 @@ def test_lines():
     ]
 
 
-def live(kind, name, owner=""):
+def live(kind: str, name: str, owner: str = "") -> Live:
     references = [{"uid": owner}] if owner else []
     metadata = {"namespace": "ns", "name": name, "uid": name, "ownerReferences": references}
     return Live({"apiVersion": "v1", "kind": kind, "metadata": metadata})
 
 
-def test_children_are_found_through_each_other_and_strangers_are_not():
+def test_children_are_found_through_each_other_and_strangers_are_not() -> None:
     candidates = [
         live("Pod", "p2", "rs"), live("ReplicaSet", "rs", "web"),
         live("Pod", "p1", "rs"), live("Pod", "other", "elsewhere"),
@@ -41,5 +41,5 @@ def test_children_are_found_through_each_other_and_strangers_are_not():
     assert [child.verdict.ref.name for child in found.children] == ["p1", "p2"]
 
 
-def test_programs_get_a_tree_too():
+def test_programs_get_a_tree_too() -> None:
     assert node("A", node("B")).to_json()["owns"] == [node("B").to_json()]

@@ -4,11 +4,12 @@ from typing import Any
 import pytest
 
 from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube import JsonObject
 
 
 @pytest.fixture
-def cells(kinds: dict[str, ServedKind], admit: Callable) -> Callable[..., dict[str, Any]]:
-    def of(resource: str, status: dict | None = None, **content: Any) -> dict[str, Any]:
+def cells(kinds: dict[str, ServedKind], admit: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    def of(resource: str, status: JsonObject | None = None, **content: Any) -> dict[str, Any]:
         obj, _ = admit(resource, **content)
         if status is not None:
             obj["status"] = status
@@ -31,7 +32,7 @@ def test_every_row_has_a_name(kinds: dict[str, ServedKind]) -> None:
         assert len(named) == (1 if kind.columns else 0), kind.resource
 
 
-def test_deployments(cells: Callable) -> None:
+def test_deployments(cells: Callable[..., Any]) -> None:
     spec = {
         "replicas": 3,
         "selector": {"matchLabels": {"a": "b"}},
@@ -50,7 +51,7 @@ def test_deployments(cells: Callable) -> None:
     }
 
 
-def test_pods(cells: Callable) -> None:
+def test_pods(cells: Callable[..., Any]) -> None:
     status = {
         "phase": "Pending",
         "containerStatuses": [
@@ -85,13 +86,15 @@ def test_pods(cells: Callable) -> None:
         ),
     ],
 )
-def test_services(cells: Callable, spec: dict, status: dict, address: str, ports: str) -> None:
+def test_services(
+    cells: Callable[..., Any], spec: JsonObject, status: JsonObject, address: str, ports: str
+) -> None:
     row = cells("services", status, spec=spec)
 
     assert (row["External-IP"], row["Port(s)"]) == (address, ports)
 
 
-def test_jobs(cells: Callable) -> None:
+def test_jobs(cells: Callable[..., Any]) -> None:
     done = {
         "succeeded": 1,
         "startTime": "2026-01-01T00:00:00Z",
@@ -105,7 +108,7 @@ def test_jobs(cells: Callable) -> None:
     assert (row["Status"], row["Completions"], row["Duration"]) == ("Complete", "1/1", "3m20s")
 
 
-def test_events(cells: Callable) -> None:
+def test_events(cells: Callable[..., Any]) -> None:
     row = cells(
         "events",
         involvedObject={"kind": "Pod", "name": "web", "namespace": "n"},

@@ -1,6 +1,7 @@
 import pytest
 
 from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube import JsonObject
 from certwright.kube.errors import BadRequest
 
 PREFIX = 'Deployment in version "v1" cannot be handled as a Deployment: '
@@ -63,8 +64,8 @@ def test_quantities_are_made_canonical(kinds: dict[str, ServedKind]) -> None:
 
 
 def test_nulls_inside_maps_and_lists_are_zeros(kinds: dict[str, ServedKind]) -> None:
-    limits: dict = {"cpu": None}
-    selector: dict = {"a": None}
+    limits: JsonObject = {"cpu": None}
+    selector: JsonObject = {"a": None}
     pod = {
         "spec": {
             "nodeSelector": selector,
@@ -110,7 +111,7 @@ def test_data_must_be_base64(kinds: dict[str, ServedKind]) -> None:
 
 
 def test_nesting_is_bounded(kinds: dict[str, ServedKind]) -> None:
-    deep: dict = {}
+    deep: JsonObject = {}
     for _ in range(100_000):
         deep = {"not": deep}
 

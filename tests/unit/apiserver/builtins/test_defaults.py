@@ -1,8 +1,11 @@
 """What the server adds to objects, kind by kind."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+
+from certwright.kube import JsonObject
 
 SELECTOR = {"matchLabels": {"app": "web"}}
 TEMPLATE = {
@@ -11,7 +14,7 @@ TEMPLATE = {
 }
 
 
-def test_a_deployment_rolls_a_quarter_at_a_time(admit: Callable) -> None:
+def test_a_deployment_rolls_a_quarter_at_a_time(admit: Callable[..., Any]) -> None:
     obj, causes = admit("deployments.apps", spec={"selector": SELECTOR, "template": TEMPLATE})
 
     template = obj["spec"].pop("template")
@@ -45,7 +48,7 @@ def test_a_deployment_rolls_a_quarter_at_a_time(admit: Callable) -> None:
     }
 
 
-def test_recreating_needs_no_parameters(admit: Callable) -> None:
+def test_recreating_needs_no_parameters(admit: Callable[..., Any]) -> None:
     spec = {"selector": SELECTOR, "template": TEMPLATE, "strategy": {"type": "Recreate"}}
 
     obj, causes = admit("deployments.apps", spec=spec)
@@ -65,13 +68,15 @@ def test_recreating_needs_no_parameters(admit: Callable) -> None:
         ("nginx@sha256:abc", "IfNotPresent"),
     ],
 )
-def test_only_moving_tags_are_pulled_again(admit: Callable, image: str, policy: str) -> None:
+def test_only_moving_tags_are_pulled_again(
+    admit: Callable[..., Any], image: str, policy: str
+) -> None:
     obj, _ = admit("pods", spec={"containers": [{"name": "c", "image": image}]})
 
     assert obj["spec"]["containers"][0]["imagePullPolicy"] == policy
 
 
-def test_a_pod_tolerates_lost_nodes_for_five_minutes(admit: Callable) -> None:
+def test_a_pod_tolerates_lost_nodes_for_five_minutes(admit: Callable[..., Any]) -> None:
     obj, causes = admit("pods", spec={"containers": [{"name": "c", "image": "x"}]})
 
     assert not causes
@@ -94,7 +99,7 @@ def test_a_pod_tolerates_lost_nodes_for_five_minutes(admit: Callable) -> None:
     ],
 )
 def test_the_quality_of_a_pod_follows_from_its_resources(
-    admit: Callable, resources: dict, quality: str
+    admit: Callable[..., Any], resources: JsonObject, quality: str
 ) -> None:
     container = {"name": "c", "image": "x", "resources": resources}
 
@@ -103,7 +108,7 @@ def test_the_quality_of_a_pod_follows_from_its_resources(
     assert obj["status"]["qosClass"] == quality
 
 
-def test_limits_imply_requests_in_pods_but_not_in_templates(admit: Callable) -> None:
+def test_limits_imply_requests_in_pods_but_not_in_templates(admit: Callable[..., Any]) -> None:
     container = {"name": "c", "image": "x", "resources": {"limits": {"cpu": "1"}}}
     pod, _ = admit("pods", spec={"containers": [container]})
     template = {**TEMPLATE, "spec": {"containers": [container]}}
@@ -114,7 +119,7 @@ def test_limits_imply_requests_in_pods_but_not_in_templates(admit: Callable) -> 
     assert held["resources"] == {"limits": {"cpu": "1"}}
 
 
-def test_a_job_runs_once_and_selects_by_its_uid(admit: Callable) -> None:
+def test_a_job_runs_once_and_selects_by_its_uid(admit: Callable[..., Any]) -> None:
     template = {"spec": {"containers": [{"name": "c", "image": "x"}], "restartPolicy": "Never"}}
 
     obj, causes = admit("jobs.batch", spec={"template": template})
@@ -133,7 +138,7 @@ def test_a_job_runs_once_and_selects_by_its_uid(admit: Callable) -> None:
     assert obj["metadata"]["labels"]["job-name"] == "x"
 
 
-def test_a_secret_written_as_text_is_kept_as_data(admit: Callable) -> None:
+def test_a_secret_written_as_text_is_kept_as_data(admit: Callable[..., Any]) -> None:
     obj, _ = admit("secrets", data={"a": "eA=="}, stringData={"a": "y", "b": ""})
 
     assert obj["data"] == {"a": "eQ==", "b": ""}
@@ -141,7 +146,7 @@ def test_a_secret_written_as_text_is_kept_as_data(admit: Callable) -> None:
     assert "stringData" not in obj
 
 
-def test_a_namespace_is_labelled_and_held(admit: Callable) -> None:
+def test_a_namespace_is_labelled_and_held(admit: Callable[..., Any]) -> None:
     obj, _ = admit("namespaces", metadata={"name": "team"})
 
     assert obj["metadata"]["labels"] == {"kubernetes.io/metadata.name": "team"}
@@ -149,7 +154,7 @@ def test_a_namespace_is_labelled_and_held(admit: Callable) -> None:
     assert obj["status"] == {"phase": "Active"}
 
 
-def test_webhooks_fail_closed_within_ten_seconds(admit: Callable) -> None:
+def test_webhooks_fail_closed_within_ten_seconds(admit: Callable[..., Any]) -> None:
     hook = {
         "name": "a.b.c",
         "clientConfig": {"service": {"name": "s", "namespace": "n"}},
@@ -178,7 +183,7 @@ def test_webhooks_fail_closed_within_ten_seconds(admit: Callable) -> None:
     }
 
 
-def test_subjects_of_bindings_belong_to_groups(admit: Callable) -> None:
+def test_subjects_of_bindings_belong_to_groups(admit: Callable[..., Any]) -> None:
     subjects = [{"kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s"}]
 
     obj, causes = admit(
@@ -192,7 +197,7 @@ def test_subjects_of_bindings_belong_to_groups(admit: Callable) -> None:
     assert [s.get("apiGroup") for s in obj["subjects"]] == ["rbac.authorization.k8s.io", None]
 
 
-def test_a_custom_kind_derives_its_names(admit: Callable) -> None:
+def test_a_custom_kind_derives_its_names(admit: Callable[..., Any]) -> None:
     version = {
         "name": "v1",
         "served": True,
@@ -219,7 +224,7 @@ def test_a_custom_kind_derives_its_names(admit: Callable) -> None:
     assert obj["status"]["storedVersions"] == ["v1"]
 
 
-def test_template_generations_of_daemon_sets_are_counted(admit: Callable) -> None:
+def test_template_generations_of_daemon_sets_are_counted(admit: Callable[..., Any]) -> None:
     key = "deprecated.daemonset.template.generation"
     first, _ = admit("daemonsets.apps", spec={"selector": SELECTOR, "template": TEMPLATE})
     changed = {

@@ -56,7 +56,9 @@ def shaped(schema: Schema, random: Random, depth: int = 0) -> Any:
         "replicationcontrollers", "endpointslices.discovery.k8s.io", "leases.coordination.k8s.io",
     ],
 )  # fmt: skip
-def test_nothing_else_happens(kinds: dict[str, ServedKind], admit: Callable, resource: str) -> None:
+def test_nothing_else_happens(
+    kinds: dict[str, ServedKind], admit: Callable[..., Any], resource: str
+) -> None:
     for number in range(ROUNDS):
         content = shaped(kinds[resource].schema, Random(f"{resource} {number}"))  # noqa: S311  # repeatable
         content = {k: v for k, v in content.items() if k not in {"metadata", "status"}}

@@ -1,12 +1,15 @@
+from typing import Any
+
 import pytest
 
 from certwright.apiserver.builtins.notation import NotationError, definitions, read
 from certwright.apiserver.schema.schema import UNSET, ListType
+from certwright.kube import JsonObject
 
 CORE = "io.k8s.api.core.v1"
 
 
-def shape(*fields: str) -> dict:
+def shape(*fields: str) -> JsonObject:
     nodes = read(["== x.v1", "Other atomic", "  a string", "T", *(f"  {line}" for line in fields)])
     return nodes["x.v1.T"].properties
 
@@ -39,7 +42,13 @@ def test_required_fields_are_known_to_their_type() -> None:
     ],
 )
 def test_lists_say_how_they_are_merged(
-    line: str, list_type: ListType, keys: tuple, merge_key: str, *, merged: bool, retained: bool
+    line: str,
+    list_type: ListType,
+    keys: tuple[Any, ...],
+    merge_key: str,
+    *,
+    merged: bool,
+    retained: bool,
 ) -> None:
     node = shape(line)["f"]
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from certwright.kube import JsonObject
+
 SELECTOR = {"matchLabels": {"app": "web"}}
 TEMPLATE = {
     "metadata": {"labels": {"app": "web"}},
@@ -15,7 +17,7 @@ WORKLOAD = {"selector": SELECTOR, "template": TEMPLATE}
 RBAC = "rbac.authorization.k8s.io"
 
 
-def pod(**container: Any) -> dict:
+def pod(**container: Any) -> JsonObject:
     return {"containers": [{"name": "c", "image": "x", **container}]}
 
 
@@ -67,14 +69,16 @@ CREATES = [
 
 
 @pytest.mark.parametrize(("resource", "content", "field", "message"), CREATES)
-def test_creating(admit: Callable, resource: str, content: dict, field: str, message: str) -> None:
+def test_creating(
+    admit: Callable[..., Any], resource: str, content: JsonObject, field: str, message: str
+) -> None:
     _, causes = admit(resource, **content)
 
     told = [cause.message for cause in causes if cause.field == field]
     assert any(text.startswith(message) for text in told), causes
 
 
-def put(obj: dict, path: str, value: Any) -> None:
+def put(obj: JsonObject, path: str, value: Any) -> None:
     *parents, last = path.split(".")
     for name in parents:
         obj = obj[name]
@@ -100,7 +104,13 @@ UPDATES = [
 
 @pytest.mark.parametrize(("resource", "content", "path", "value", "field", "message"), UPDATES)
 def test_updating(
-    admit: Callable, resource: str, content: dict, path: str, value: Any, field: str, message: str
+    admit: Callable[..., Any],
+    resource: str,
+    content: JsonObject,
+    path: str,
+    value: Any,
+    field: str,
+    message: str,
 ) -> None:
     old, causes = admit(resource, **content)
     assert not causes
@@ -124,7 +134,7 @@ def test_updating(
     ],
 )
 def test_what_may_change(
-    admit: Callable, resource: str, content: dict, path: str, value: Any
+    admit: Callable[..., Any], resource: str, content: JsonObject, path: str, value: Any
 ) -> None:
     old, _ = admit(resource, **content)
     changed = copy.deepcopy(old)

@@ -4,6 +4,7 @@ import pytest
 
 from certwright.apiserver.cel import compile_rules, rule_errors
 from certwright.apiserver.schema.schema import ListType, Schema, ValidationRule
+from certwright.kube import JsonObject
 
 
 def spec(*rules: ValidationRule | str, **properties: Schema) -> Schema:
@@ -171,7 +172,7 @@ def test_work_is_bounded() -> None:
         ({"s": "abc"}, "self.s.matches('^[a-c]+$') && self.s.startsWith('ab')", True),
     ],
 )
-def test_values_and_functions(value: dict, rule: str, *, holds: bool) -> None:
+def test_values_and_functions(value: JsonObject, rule: str, *, holds: bool) -> None:
     schema = spec(
         rule,
         n=Schema("number"),

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from certwright.apiserver.crds.rules import validate
+from certwright.kube import JsonObject
 
 ROOT = "spec.validation.openAPIV3Schema"
 TEXT = {"type": "string"}
 
 
-def spec(**node: Any) -> dict:
+def spec(**node: Any) -> JsonObject:
     return {"type": "object", "properties": {"spec": node}}
 
 
@@ -37,7 +38,7 @@ SCHEMAS = [
 
 
 @pytest.mark.parametrize(("schema", "field", "message"), SCHEMAS)
-def test_schemas(crd: Callable, schema: dict, field: str, message: str) -> None:
+def test_schemas(crd: Callable[..., Any], schema: JsonObject, field: str, message: str) -> None:
     causes = validate(crd(schema), None)
 
     assert any(c.field == field and c.message.startswith(message) for c in causes), causes
@@ -54,13 +55,15 @@ def test_schemas(crd: Callable, schema: dict, field: str, message: str) -> None:
         ("storage", False, "spec.versions", "Invalid value: [{"),
     ],
 )  # fmt: skip
-def test_versions(crd: Callable, part: str, value: Any, field: str, message: str) -> None:
+def test_versions(crd: Callable[..., Any], part: str, value: Any, field: str, message: str) -> None:
     causes = validate(crd(spec(**TEXT), **{part: value}), None)
 
     assert any(c.field == field and c.message.startswith(message) for c in causes), causes
 
 
-def test_parts_that_differ_between_versions_are_named_with_their_version(crd: Callable) -> None:
+def test_parts_that_differ_between_versions_are_named_with_their_version(
+    crd: Callable[..., Any],
+) -> None:
     definition = crd(spec(**TEXT))
     other = {**definition["spec"]["versions"][0], "name": "v2", "storage": False}
     other["schema"] = {"openAPIV3Schema": spec()}
@@ -71,7 +74,7 @@ def test_parts_that_differ_between_versions_are_named_with_their_version(crd: Ca
     assert cause.field == "spec.versions[1].schema.openAPIV3Schema.properties[spec].type"
 
 
-def test_the_name_is_made_of_plural_and_group(crd: Callable) -> None:
+def test_the_name_is_made_of_plural_and_group(crd: Callable[..., Any]) -> None:
     definition = crd(spec(**TEXT))
     definition["metadata"]["name"] = "other"
 
@@ -80,7 +83,7 @@ def test_the_name_is_made_of_plural_and_group(crd: Callable) -> None:
     assert cause.message == 'Invalid value: "other": must be spec.names.plural+"."+spec.group'
 
 
-def test_an_established_kind_keeps_its_names(crd: Callable) -> None:
+def test_an_established_kind_keeps_its_names(crd: Callable[..., Any]) -> None:
     old = crd(spec(**TEXT))
     old["status"]["conditions"] = [{"type": "Established", "status": "True"}]
     new = crd(spec(**TEXT))
@@ -91,7 +94,7 @@ def test_an_established_kind_keeps_its_names(crd: Callable) -> None:
     ]
 
 
-def test_stored_versions_must_stay(crd: Callable) -> None:
+def test_stored_versions_must_stay(crd: Callable[..., Any]) -> None:
     definition = crd(spec(**TEXT))
     definition["status"]["storedVersions"] = ["v1alpha1", "v1"]
 
@@ -101,7 +104,7 @@ def test_stored_versions_must_stay(crd: Callable) -> None:
     assert cause.message.startswith('Invalid value: "v1alpha1": missing from spec.versions')
 
 
-def test_a_definition_may_use_everything_there_is(crd: Callable) -> None:
+def test_a_definition_may_use_everything_there_is(crd: Callable[..., Any]) -> None:
     schema = spec(
         type="object",
         required=["count"],

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ SCHEMA = {
 }
 
 
-def test_a_definition_becomes_a_kind(crd: Callable) -> None:
+def test_a_definition_becomes_a_kind(crd: Callable[..., Any]) -> None:
     (kind,) = served_kinds(
         crd(
             SCHEMA,
@@ -52,7 +53,7 @@ def test_a_definition_becomes_a_kind(crd: Callable) -> None:
     assert [column.name for column in kind.columns] == ["Name", "Count"]
 
 
-def test_only_served_versions_are_served(crd: Callable) -> None:
+def test_only_served_versions_are_served(crd: Callable[..., Any]) -> None:
     definition = crd(SCHEMA)
     first = definition["spec"]["versions"][0]
     definition["spec"]["versions"] += [
@@ -66,7 +67,7 @@ def test_only_served_versions_are_served(crd: Callable) -> None:
     assert {kind.storage_version for kind in kinds} == {"v1"}
 
 
-def test_objects_are_pruned_defaulted_and_checked(crd: Callable) -> None:
+def test_objects_are_pruned_defaulted_and_checked(crd: Callable[..., Any]) -> None:
     (kind,) = served_kinds(crd(SCHEMA))
     obj = {
         "metadata": {"name": "w", "labels": {}, "nonsense": 1},
@@ -83,7 +84,7 @@ def test_objects_are_pruned_defaulted_and_checked(crd: Callable) -> None:
     assert [(c.field, c.message) for c in causes] == [("spec", "Invalid value: too many")]
 
 
-def test_rules_wait_for_objects_that_fit_the_schema(crd: Callable) -> None:
+def test_rules_wait_for_objects_that_fit_the_schema(crd: Callable[..., Any]) -> None:
     (kind,) = served_kinds(crd(SCHEMA))
 
     causes = kind.validate({"metadata": {"name": "w"}, "spec": {"count": "x"}}, None)
@@ -92,7 +93,7 @@ def test_rules_wait_for_objects_that_fit_the_schema(crd: Callable) -> None:
     assert "some validation rules were not checked" in causes[1].message
 
 
-def test_names_are_checked(crd: Callable) -> None:
+def test_names_are_checked(crd: Callable[..., Any]) -> None:
     (kind,) = served_kinds(crd(SCHEMA))
 
     causes = kind.validate({"metadata": {"name": "Too-Long"}, "spec": {"count": 1}}, None)
@@ -103,7 +104,7 @@ def test_names_are_checked(crd: Callable) -> None:
     ]
 
 
-def test_metadata_must_be_readable(crd: Callable) -> None:
+def test_metadata_must_be_readable(crd: Callable[..., Any]) -> None:
     (kind,) = served_kinds(crd(SCHEMA))
 
     with pytest.raises(BadRequest, match="cannot unmarshal number"):

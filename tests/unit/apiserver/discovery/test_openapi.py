@@ -4,14 +4,15 @@ import pytest
 from certwright.apiserver.builtins import served_kinds
 from certwright.apiserver.crds import served_kinds as custom_kinds
 from certwright.apiserver.discovery import openapi
+from certwright.kube import JsonObject
 
 
 @pytest.fixture(scope="module")
-def apps() -> dict:
+def apps() -> JsonObject:
     return openapi.document(k for k in served_kinds() if k.resource.group == "apps")
 
 
-def test_kinds_are_found_by_group_version_and_kind(apps: dict) -> None:
+def test_kinds_are_found_by_group_version_and_kind(apps: JsonObject) -> None:
     schema = apps["components"]["schemas"]["io.k8s.api.apps.v1.Deployment"]
 
     assert schema["x-kubernetes-group-version-kind"] == [
@@ -23,7 +24,7 @@ def test_kinds_are_found_by_group_version_and_kind(apps: dict) -> None:
     assert schema["description"]
 
 
-def test_every_reference_leads_somewhere(apps: dict) -> None:
+def test_every_reference_leads_somewhere(apps: JsonObject) -> None:
     text = orjson.dumps(apps).decode()
     prefix = '"$ref":"#/components/schemas/'
     named = {part.partition('"')[0] for part in text.split(prefix)[1:]}
@@ -32,7 +33,7 @@ def test_every_reference_leads_somewhere(apps: dict) -> None:
     assert "io.k8s.api.core.v1.Container" in named
 
 
-def test_lists_say_how_they_are_merged(apps: dict) -> None:
+def test_lists_say_how_they_are_merged(apps: JsonObject) -> None:
     spec = apps["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"]
 
     assert {k: v for k, v in spec["volumes"].items() if k.startswith("x-")} == {
@@ -44,7 +45,7 @@ def test_lists_say_how_they_are_merged(apps: dict) -> None:
     assert spec["tolerations"]["x-kubernetes-list-type"] == "atomic"
 
 
-def test_clients_find_out_that_writes_can_be_tried_and_checked(apps: dict) -> None:
+def test_clients_find_out_that_writes_can_be_tried_and_checked(apps: JsonObject) -> None:
     patch = apps["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
 
     assert [p["name"] for p in patch["parameters"]] == ["dryRun", "fieldManager", "fieldValidation"]
@@ -93,7 +94,7 @@ def test_custom_kinds_are_described_in_place() -> None:
     assert "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" in schemas
 
 
-def test_the_index_changes_with_the_contents(apps: dict) -> None:
+def test_the_index_changes_with_the_contents(apps: JsonObject) -> None:
     one = openapi.index({"apis/apps/v1": apps})
     other = openapi.index({"apis/apps/v1": {**apps, "info": {}}})
 

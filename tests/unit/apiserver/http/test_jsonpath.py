@@ -1,6 +1,7 @@
 import pytest
 
 from certwright.apiserver.http.jsonpath import find
+from certwright.kube import JsonObject
 
 OBJECT = {
     "spec": {"replicas": 3, "a.b": "dotted", "ports": [{"port": 80}, {"port": 443}]},
@@ -34,5 +35,5 @@ OBJECT = {
         ("", [OBJECT]),
     ],
 )
-def test_paths(path, found):
+def test_paths(path: str, found: list[int | str | JsonObject]) -> None:
     assert find(OBJECT, path) == found

@@ -21,13 +21,13 @@ from certwright.kube.errors import NotAcceptable
         ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", Form.METADATA),
     ],
 )
-def test_the_first_form_the_server_knows_is_taken(accept, form):
+def test_the_first_form_the_server_knows_is_taken(accept: str, form: Form) -> None:
     assert accepted_form(accept) is form
 
 
 @pytest.mark.parametrize(
     "accept", ["application/xml", "application/json;as=Table;v=v9;g=meta.k8s.io"]
 )
-def test_nothing_else_is_acceptable(accept):
+def test_nothing_else_is_acceptable(accept: str) -> None:
     with pytest.raises(NotAcceptable):
         accepted_form(accept)

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from certwright.apiserver.http.protobuf import to_json
+from certwright.kube import JsonObject
 from certwright.kube.errors import BadRequest
 
 
-def field(number, value):
+def field(number: int, value: bytes | int | str) -> bytes:
     """Encode a field: integers as varints, bytes with their length."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value % (1 << 64))
@@ -17,7 +18,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def varint(value):
+def varint(value: int) -> bytes:
     encoded = b""
     while value > 0x7F:
         encoded += bytes([value & 0x7F | 0x80])
@@ -25,19 +26,19 @@ def varint(value):
     return encoded + bytes([value])
 
 
-def envelope(api_version, kind, message):
+def envelope(api_version: str, kind: str, message: bytes) -> bytes:
     named = field(1, api_version) + field(2, kind)
     return b"k8s\0" + field(1, named) + field(2, message) + field(3, b"") + field(4, b"")
 
 
-def decoded(api_version, kind, message):
+def decoded(api_version: str, kind: str, message: bytes) -> JsonObject:
     return json.loads(to_json(envelope(api_version, kind, message)))
 
 
 METADATA = field(1, field(1, "a") + field(8, b"") + field(11, field(1, "app") + field(2, "web")))
 
 
-def test_maps_bytes_and_metadata():
+def test_maps_bytes_and_metadata() -> None:
     secret = METADATA + field(2, field(1, "k") + field(2, b"\x00\x01")) + field(3, "Opaque")
 
     assert decoded("v1", "Secret", secret) == {
@@ -49,7 +50,7 @@ def test_maps_bytes_and_metadata():
     }
 
 
-def test_numbers_times_and_choices():
+def test_numbers_times_and_choices() -> None:
     """minAvailable is text or a number; both are a message of their own."""
     budget = decoded(
         "policy/v1", "PodDisruptionBudget", field(2, field(1, field(1, 1) + field(3, "50%")))
@@ -69,7 +70,7 @@ def test_numbers_times_and_choices():
     }
 
 
-def test_embedded_messages_are_part_of_the_outer_one():
+def test_embedded_messages_are_part_of_the_outer_one() -> None:
     volume = field(1, "v") + field(2, field(19, field(1, field(1, "cm"))))
 
     pod = decoded("v1", "Pod", field(2, field(1, volume)))
@@ -77,7 +78,7 @@ def test_embedded_messages_are_part_of_the_outer_one():
     assert pod["spec"] == {"volumes": [{"name": "v", "configMap": {"name": "cm"}}]}
 
 
-def test_quantities_and_lists_in_maps():
+def test_quantities_and_lists_in_maps() -> None:
     quota = decoded(
         "v1", "ResourceQuota", field(2, field(1, field(1, "cpu") + field(2, field(1, "500m"))))
     )
@@ -87,7 +88,7 @@ def test_quantities_and_lists_in_maps():
     assert review["spec"] == {"extra": {"scopes": ["x", "y"]}}
 
 
-def test_unknown_fields_are_skipped():
+def test_unknown_fields_are_skipped() -> None:
     assert decoded("v1", "ConfigMap", field(99, "later")) == {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -108,6 +109,6 @@ def test_unknown_fields_are_skipped():
         envelope("v1", "Secret", field(2, field(1, b"\xff\xfe"))),
     ],
 )
-def test_malformed_bodies_are_refused(body):
+def test_malformed_bodies_are_refused(body: bytes) -> None:
     with pytest.raises(BadRequest):
         to_json(body)

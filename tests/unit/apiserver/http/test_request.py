@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from certwright.apiserver.http.request import ResourcePath, parse_path
@@ -28,5 +30,5 @@ from certwright.apiserver.http.request import ResourcePath, parse_path
         ("/api/v1/namespaces/n/pods/p/a/b", ResourcePath("", "v1", "pods", "n", "p", "a/b")),
     ],
 )
-def test_paths_are_read(path, address):
+def test_paths_are_read(path: Any, address: Any) -> None:
     assert parse_path(path) == address

@@ -2,6 +2,7 @@ import pytest
 
 from certwright.apiserver.builtins.notation import definitions
 from certwright.apiserver.patch.mismatch import type_mismatch
+from certwright.kube import JsonObject
 
 DEPLOYMENT = definitions()["io.k8s.api.apps.v1.Deployment"]
 
@@ -26,5 +27,5 @@ DEPLOYMENT = definitions()["io.k8s.api.apps.v1.Deployment"]
         ({"spec": {"strategy": {"rollingUpdate": {"maxSurge": "25%"}}}}, ""),
     ],
 )
-def test_the_first_value_that_does_not_fit_is_named(patched, why):
+def test_the_first_value_that_does_not_fit_is_named(patched: JsonObject, why: str) -> None:
     assert type_mismatch(patched, DEPLOYMENT) == why

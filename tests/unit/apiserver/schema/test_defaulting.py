@@ -4,6 +4,7 @@ import pytest
 
 from certwright.apiserver.schema.schema import Schema
 from certwright.apiserver.schema.structural import default
+from certwright.kube import JsonObject
 
 INNER = Schema("object", properties={"a": Schema("integer", default=3), "b": Schema("string")})
 SCHEMA = Schema(
@@ -34,7 +35,7 @@ ALWAYS = {"plain": "x", "nullable": "y", "inner": {"a": 3}}
         ({"none": None}, {**ALWAYS, "none": None}),
     ],
 )
-def test_missing_fields_get_their_defaults(given: dict, expected: dict) -> None:
+def test_missing_fields_get_their_defaults(given: JsonObject, expected: JsonObject) -> None:
     default(given, SCHEMA)
 
     assert given == expected

@@ -2,6 +2,7 @@ import pytest
 
 from certwright.apiserver.schema.schema import Schema
 from certwright.apiserver.schema.structural import prune
+from certwright.kube import JsonObject
 
 KNOWN = Schema("object", properties={"a": Schema("string")})
 SCHEMA = Schema(
@@ -33,6 +34,8 @@ SCHEMA = Schema(
         ({"known": "not an object"}, {"known": "not an object"}, []),
     ],
 )
-def test_unknown_fields_are_dropped(given: dict, kept: dict, dropped: list[str]) -> None:
+def test_unknown_fields_are_dropped(
+    given: JsonObject, kept: JsonObject, dropped: list[str]
+) -> None:
     assert prune(given, SCHEMA) == dropped
     assert given == kept

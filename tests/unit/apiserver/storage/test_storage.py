@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
-from certwright.apiserver.storage.storage import ChangeType, Storage
+from certwright.apiserver.storage.storage import ChangeType, Collection, Storage
 from certwright.kube.kinds import ConfigMap
 
 KIND = ServedKind(ConfigMap, Schema(), "configmap", "ConfigMapList")
@@ -14,7 +14,9 @@ KEYS = ["a/x", "a/y", "a-b/x", "b/x", "x"]
 writes = st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from(["put", "remove"])), max_size=30)
 
 
-def carry_out(steps):
+def carry_out(
+    steps: list[tuple[str, str]],
+) -> tuple[Storage, Collection, dict[int, dict[str, int]]]:
     """Return the storage, and the keys and values after each write by its number."""
     storage = Storage(revision=100, history_limit=1000)
     collection = storage.collection("", "configmaps")
@@ -35,7 +37,7 @@ def carry_out(steps):
 
 
 @given(writes)
-def test_every_past_state_can_be_read(steps):
+def test_every_past_state_can_be_read(steps: list[tuple[str, str]]) -> None:
     _, collection, states = carry_out(steps)
 
     for revision, state in states.items():
@@ -45,7 +47,7 @@ def test_every_past_state_can_be_read(steps):
 
 
 @given(writes)
-def test_changes_lead_from_any_state_to_the_present(steps):
+def test_changes_lead_from_any_state_to_the_present(steps: list[tuple[str, str]]) -> None:
     storage, collection, states = carry_out(steps)
 
     for revision, state in states.items():
@@ -60,7 +62,7 @@ def test_changes_lead_from_any_state_to_the_present(steps):
 
 
 @given(writes, st.sampled_from(["a/", "a-b/", "b/"]), st.sampled_from(["", "a/y", "b/x"]))
-def test_parts_are_read_in_order(steps, prefix, start):
+def test_parts_are_read_in_order(steps: list[tuple[str, str]], prefix: str, start: str) -> None:
     _, collection, states = carry_out(steps)
     last = states[max(states)]
 
@@ -70,7 +72,7 @@ def test_parts_are_read_in_order(steps, prefix, start):
 
 
 @given(writes, st.integers(min_value=1, max_value=5))
-def test_history_is_bounded(steps, limit):
+def test_history_is_bounded(steps: list[tuple[str, str]], limit: int) -> None:
     storage = Storage(revision=100, history_limit=limit)
     collection = storage.collection("", "configmaps")
     for key, _ in steps:

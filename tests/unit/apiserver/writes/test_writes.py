@@ -11,7 +11,9 @@ DEPLOYMENT = next(kind for kind in served_kinds() if kind.resource.kind == "Depl
 @pytest.mark.parametrize(
     ("subresource", "restored"), [("", "status"), ("status", "spec"), ("finalize", "status")]
 )
-def test_what_is_restored_is_not_shared_with_the_stored_object(subresource, restored):
+def test_what_is_restored_is_not_shared_with_the_stored_object(
+    subresource: str, restored: str
+) -> None:
     old = {"metadata": {"name": "a"}, "spec": {"a": {"b": 1}}, "status": {"a": {"b": 1}}}
     before = copy.deepcopy(old)
     new = {"metadata": {"name": "a"}, "spec": {"a": {"b": 2}}, "status": {"a": {"b": 2}}}

@@ -2,9 +2,13 @@
 
 import io
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from certwright.apply import Manifest
 from certwright.cli.apply.inputs import read_given, read_manifests
 from certwright.cli.errors import UsageError
 
@@ -12,8 +16,8 @@ MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
 
 
 @pytest.fixture
-def file(tmp_path):
-    def file(content, name="objects.yaml"):
+def file(tmp_path: Path) -> Callable[..., Any]:
+    def file(content: bytes | str, name: str = "objects.yaml") -> Path:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
@@ -21,16 +25,18 @@ def file(tmp_path):
     return file
 
 
-def names(manifests):
+def names(manifests: list[Manifest]) -> list[str]:
     return [manifest.obj["metadata"]["name"] for manifest in manifests]
 
 
-def test_documents_and_lists_become_objects(file):
+def test_documents_and_lists_become_objects(file: Callable[..., Any]) -> None:
     text = f"---\n{MAP % 'a'}\n---\n# nothing\n---\n{{kind: List, items: [{MAP % 'b'}]}}\n"
     assert names(read_manifests([file(text)])) == ["a", "b"]
 
 
-def test_directories_and_all_below_them_if_asked_for(file, tmp_path):
+def test_directories_and_all_below_them_if_asked_for(
+    file: Callable[..., Any], tmp_path: Path
+) -> None:
     (tmp_path / "below").mkdir()
     file(MAP % "a")
     file(MAP % "b", "below/b.yaml")
@@ -38,7 +44,7 @@ def test_directories_and_all_below_them_if_asked_for(file, tmp_path):
     assert names(read_manifests([tmp_path], recursive=True)) == ["b", "a"]
 
 
-def test_standard_input(monkeypatch):
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((MAP % "a").encode())))
     assert names(read_manifests(["-"])) == ["a"]
 
@@ -62,7 +68,9 @@ def test_standard_input(monkeypatch):
         (b"#" * (16 * 1024 * 1024 + 1), "bytes of manifests"),
     ],
 )  # fmt: skip
-def test_what_is_no_manifest_is_refused_by_name(file, content, problem):
+def test_what_is_no_manifest_is_refused_by_name(
+    file: Callable[..., Any], content: bytes | str, problem: str
+) -> None:
     path = file(content)
     with pytest.raises(ExceptionGroup) as caught:
         read_manifests([path])
@@ -72,13 +80,15 @@ def test_what_is_no_manifest_is_refused_by_name(file, content, problem):
     assert problem in str(error)
 
 
-def test_all_that_is_wrong_is_named_at_once(file):
+def test_all_that_is_wrong_is_named_at_once(file: Callable[..., Any]) -> None:
     with pytest.raises(ExceptionGroup) as caught:
         read_manifests([file("a: b\n---\nc: ["), file("d: [", "other.yaml")])
     assert len(caught.value.exceptions) == 3
 
 
-def test_the_good_part_can_be_had_with_what_is_wrong_with_the_rest(file):
+def test_the_good_part_can_be_had_with_what_is_wrong_with_the_rest(
+    file: Callable[..., Any],
+) -> None:
     given = read_given([file(f"{MAP % 'a'}\n---\nc: [\n---\n{{kind: A}}"), "nowhere.yaml"])
     assert names(given.manifests) == ["a"]
     unread, nowhere, no_object = given.problems
@@ -87,7 +97,7 @@ def test_the_good_part_can_be_had_with_what_is_wrong_with_the_rest(file):
     assert "document 3 (line 5): no apiVersion" in no_object
 
 
-def test_nothing_and_nowhere_are_named(file, tmp_path):
+def test_nothing_and_nowhere_are_named(file: Callable[..., Any], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"objects\.yaml: no manifests in there"):
         read_manifests([file("# nothing")])
     with pytest.raises(ExceptionGroup) as caught:

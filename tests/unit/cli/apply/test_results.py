@@ -22,7 +22,7 @@ from certwright.cli.terminal.progress import Progress
 REF = ObjectRef("v1", "ConfigMap", "ns", "a")
 
 
-def changes(*actions):
+def changes(*actions: Action) -> ChangeSet:
     return ChangeSet.of(Entry(REF, action) for action in actions)
 
 
@@ -39,12 +39,12 @@ def changes(*actions):
         ([Action.FAILED, Action.CREATED], 2, 2),
     ],
 )
-def test_exit_codes(actions, of_diff, of_apply):
+def test_exit_codes(actions: list[Action], of_diff: int, of_apply: int) -> None:
     assert code_of_diff(changes(*actions)) == of_diff
     assert code_of_apply(changes(*actions)) == of_apply
 
 
-def test_the_table_ends_with_the_counts():
+def test_the_table_ends_with_the_counts() -> None:
     entry = Entry(REF, Action.CONFIGURED, "because", writer=Writer("kubectl", "Update", ""))
     text = rendered(ChangeSet.of([entry]), Output.TABLE)
     assert text.splitlines() == [
@@ -54,13 +54,13 @@ def test_the_table_ends_with_the_counts():
     ]
 
 
-def test_programs_get_everything():
+def test_programs_get_everything() -> None:
     found = json.loads(rendered(changes(Action.CREATED), Output.JSON))
     assert found["summary"] == "1 created"
     assert found["changes"][0]["name"] == "a"
 
 
-def test_what_did_not_happen_is_not_told_as_if_it_had():
+def test_what_did_not_happen_is_not_told_as_if_it_had() -> None:
     planned = changes(Action.CREATED, Action.UNCHANGED, Action.FAILED)
     text = rendered(planned, Output.TABLE, dry_run=True)
     assert "ns/a   would be created" in text
@@ -71,7 +71,7 @@ def test_what_did_not_happen_is_not_told_as_if_it_had():
     assert json.loads(rendered(planned, Output.JSON))["dryRun"] is False
 
 
-def test_reasons_say_what_is_wrong_before_the_line_ends(monkeypatch):
+def test_reasons_say_what_is_wrong_before_the_line_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     why = f'error during apply of object "{REF.id}": {"x" * 150} the point'
     (_, line, _) = rendered(ChangeSet.of([Entry(REF, Action.FAILED, why)]), Output.TABLE).split(
@@ -86,7 +86,7 @@ def test_reasons_say_what_is_wrong_before_the_line_ends(monkeypatch):
     assert compared.startswith("ConfigMap ns/a failed: xxx")
 
 
-def test_differences_leave_out_what_is_the_same():
+def test_differences_leave_out_what_is_the_same() -> None:
     diff = Diff((FieldChange("data.k", "1", "2"),))
     found = ChangeSet.of([Entry(REF, Action.UNCHANGED), Entry(REF, Action.CONFIGURED, diff=diff)])
     text = differences(found, Output.TABLE)
@@ -98,14 +98,14 @@ def test_differences_leave_out_what_is_the_same():
 class Time:
     seconds = 0.0
 
-    def now(self):
+    def now(self) -> None:
         raise NotImplementedError
 
-    def monotonic(self):
+    def monotonic(self) -> float:
         return self.seconds
 
 
-def test_progress_of_what_is_quick_is_not_told():
+def test_progress_of_what_is_quick_is_not_told() -> None:
     log, time = io.StringIO(), Time()
     progress = Progress(2, log, dry_run=True, quiet_seconds=2, clock=time)
     progress(Entry(REF, Action.CREATED), None)
@@ -116,11 +116,11 @@ def test_progress_of_what_is_quick_is_not_told():
 
 
 class Terminal(io.StringIO):
-    def isatty(self):
+    def isatty(self) -> bool:
         return True
 
 
-def test_progress_is_lines_in_a_log():
+def test_progress_is_lines_in_a_log() -> None:
     log = io.StringIO()
     progress = Progress(2, log)
     progress(Entry(REF, Action.CREATED), None)
@@ -130,7 +130,7 @@ def test_progress_is_lines_in_a_log():
 
 
 @pytest.mark.parametrize(("stream", "told"), [(io.StringIO, 2), (Terminal, 3)])
-def test_a_log_gets_the_first_word_on_a_topic(stream, told):
+def test_a_log_gets_the_first_word_on_a_topic(stream: type[io.StringIO], told: int) -> None:
     place = stream()
     progress = Progress(1, place)
     progress.say("a is held for 0s", topic={"a"})
@@ -139,7 +139,7 @@ def test_a_log_gets_the_first_word_on_a_topic(stream, told):
     assert place.getvalue().count("is held") == told
 
 
-def test_progress_is_one_line_on_a_terminal():
+def test_progress_is_one_line_on_a_terminal() -> None:
     terminal = Terminal()
     progress = Progress(0, terminal)
     progress(Entry(REF, Action.FAILED, "x" * 500), None)
@@ -150,7 +150,7 @@ def test_progress_is_one_line_on_a_terminal():
     assert shown[2] == ""
 
 
-def test_progress_leaves_a_clean_line_to_an_error():
+def test_progress_leaves_a_clean_line_to_an_error() -> None:
     terminal = Terminal()
     with suppress(ValueError), Progress(1, terminal) as progress:
         progress.say("waiting")
@@ -158,7 +158,7 @@ def test_progress_leaves_a_clean_line_to_an_error():
     assert terminal.getvalue() == "\r\x1b[Kwaiting\r\x1b[K"
 
 
-def test_what_says_nothing_leaves_the_terminal_alone():
+def test_what_says_nothing_leaves_the_terminal_alone() -> None:
     terminal = Terminal()
     with Progress(1, terminal):
         pass

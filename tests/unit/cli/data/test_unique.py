@@ -1,18 +1,21 @@
 """ConfigMaps and Secrets get new names, and whatever refers to them follows."""
 
+from typing import Any
+
 import pytest
 
 from certwright.cli.data.unique import unique_manifests
+from certwright.kube import JsonObject
 from certwright.testkit.builders import config_map, deployment, secret
 
 
-def using(**spec):
+def using(**spec: Any) -> JsonObject:
     made = deployment("web")
     made["spec"]["template"]["spec"] |= spec
     return made
 
 
-def test_names_hold_a_hash_and_references_follow():
+def test_names_hold_a_hash_and_references_follow() -> None:
     pod = {
         "volumes": [
             {"name": "a", "configMap": {"name": "settings"}},
@@ -42,14 +45,14 @@ def test_names_hold_a_hash_and_references_follow():
     assert made.remarks == []
 
 
-def test_other_namespaces_have_other_objects():
+def test_other_namespaces_have_other_objects() -> None:
     here = config_map("settings", {"k": "v"}, namespace="a")
     there = using(volumes=[{"name": "v", "configMap": {"name": "settings"}}])
     there["metadata"]["namespace"] = "b"
     assert unique_manifests([here, there]).objects[1] == there
 
 
-def test_managed_resources_follow_their_secrets():
+def test_managed_resources_follow_their_secrets() -> None:
     keeper = {
         "apiVersion": "resources.gardener.cloud/v1alpha1",
         "kind": "ManagedResource",
@@ -60,7 +63,7 @@ def test_managed_resources_follow_their_secrets():
     assert made["spec"]["secretRefs"] == [{"name": keys["metadata"]["name"]}, {"name": "other"}]
 
 
-def test_what_cannot_be_rewritten_is_told():
+def test_what_cannot_be_rewritten_is_told() -> None:
     odd = {
         "apiVersion": "example.com/v1",
         "kind": "Odd",
@@ -71,11 +74,11 @@ def test_what_cannot_be_rewritten_is_told():
     assert made.remarks == ["Odd o still refers to Secret keys: change that by hand"]
 
 
-def test_what_uses_nothing_stays_as_it_is():
+def test_what_uses_nothing_stays_as_it_is() -> None:
     plain = deployment("web")
     assert unique_manifests([plain]).objects == [plain]
 
 
-def test_a_config_map_without_a_name_is_refused():
+def test_a_config_map_without_a_name_is_refused() -> None:
     with pytest.raises(ValueError, match="needs a name"):
         unique_manifests([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}])

@@ -1,13 +1,15 @@
 """ManagedResources as people read them."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from certwright.cli.mr.view import consequences, explanation, list_table
+from certwright.kube import JsonObject
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def condition(type_, status, reason="R", message="M"):
+def condition(type_: str, status: str, reason: str = "R", message: str = "M") -> JsonObject:
     since = "2026-01-01T23:00:00Z"
     return {
         "type": type_,
@@ -18,7 +20,14 @@ def condition(type_, status, reason="R", message="M"):
     }
 
 
-def resource(name, *, applied="True", healthy="True", progressing="False", **more):
+def resource(
+    name: str,
+    *,
+    applied: str = "True",
+    healthy: str = "True",
+    progressing: str = "False",
+    **more: Any,
+) -> JsonObject:
     metadata = {
         "namespace": "garden",
         "name": name,
@@ -41,7 +50,7 @@ def resource(name, *, applied="True", healthy="True", progressing="False", **mor
     }
 
 
-def test_those_that_need_attention_come_first_and_say_why():
+def test_those_that_need_attention_come_first_and_say_why() -> None:
     lines = list_table([resource("good"), resource("bad", applied="False")], NOW, namespaces=False)
     heads, bad, good = lines.splitlines()
     assert heads.split() == ["NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS"]  # fmt: skip
@@ -50,32 +59,32 @@ def test_those_that_need_attention_come_first_and_say_why():
     assert good.split() == ["good", "-", "True", "True", "False", "1", "24h", "-"]
 
 
-def test_the_summary_condition_has_the_first_word():
+def test_the_summary_condition_has_the_first_word() -> None:
     ready = {"conditions": [condition("Ready", "False", "Suspended", "it is suspended")]}
     table = list_table([resource("a", status=ready)], NOW, namespaces=False)
     assert table.endswith("Suspended: it is suspended")
 
 
-def test_one_that_nobody_looked_at_yet():
+def test_one_that_nobody_looked_at_yet() -> None:
     table = list_table([{"metadata": {"name": "new"}}], NOW, namespaces=True)
     assert table.splitlines()[0].startswith("NAMESPACE")
     assert table.endswith("nobody of class resources looked at it yet")
 
 
-def test_one_that_is_ignored():
+def test_one_that_is_ignored() -> None:
     metadata = {"name": "old", "annotations": {"resources.gardener.cloud/ignore": "true"}}
     table = list_table([{"metadata": metadata}], NOW, namespaces=False)
     assert "it is ignored while it has" in table
 
 
-def test_one_that_was_changed_since():
+def test_one_that_was_changed_since() -> None:
     changed = resource("a")
     changed["metadata"]["generation"] = 7
     table = list_table([changed], NOW, namespaces=False)
     assert table.endswith("its latest change was not looked at yet")
 
 
-def test_numbers_come_from_the_summary():
+def test_numbers_come_from_the_summary() -> None:
     summary = {"summary": {"total": 5, "applied": 4, "healthy": 3}}
     assert "3/5" in list_table([resource("a", status=summary)], NOW, namespaces=False)
     del summary["summary"]["healthy"]  # the number is not written when it is zero
@@ -85,7 +94,7 @@ def test_numbers_come_from_the_summary():
     assert "/" not in list_table([unknown], NOW, namespaces=False)
 
 
-def test_a_good_one_is_explained_in_a_few_lines():
+def test_a_good_one_is_explained_in_a_few_lines() -> None:
     text = explanation(resource("a"), ["✓ s: 1 objects"], NOW)
     assert text.splitlines() == [
         "ManagedResource garden/a",
@@ -104,7 +113,7 @@ def test_a_good_one_is_explained_in_a_few_lines():
     ]
 
 
-def test_a_bad_one_is_explained_completely():
+def test_a_bad_one_is_explained_completely() -> None:
     odd = resource(
         "a",
         healthy="False",
@@ -142,13 +151,13 @@ def test_a_bad_one_is_explained_completely():
         assert part in text
 
 
-def test_one_without_conditions_leads_to_the_question_who_works():
+def test_one_without_conditions_leads_to_the_question_who_works() -> None:
     assert "is a resource manager of its class running?" in explanation(
         {"metadata": {"name": "a"}}, [], NOW
     )
 
 
-def test_a_line_is_as_long_as_there_is_room():
+def test_a_line_is_as_long_as_there_is_room() -> None:
     long = resource("bad", applied="False", status={"conditions": [
         condition("ResourcesApplied", "False", "ApplyFailed", "x" * 250)
     ]})  # fmt: skip
@@ -161,7 +170,7 @@ def test_a_line_is_as_long_as_there_is_room():
     assert lines[500].endswith("x" * 250)
 
 
-def test_what_is_not_decided_looks_different_from_what_is_wrong():
+def test_what_is_not_decided_looks_different_from_what_is_wrong() -> None:
     conditions = [
         condition("ResourcesApplied", "Progressing"),
         condition("ResourcesHealthy", "Unknown"),
@@ -173,7 +182,7 @@ def test_what_is_not_decided_looks_different_from_what_is_wrong():
     assert signs == ["…", "…", "…", "✗"], text
 
 
-def test_what_a_condition_has_told_the_next_does_not_repeat():
+def test_what_a_condition_has_told_the_next_does_not_repeat() -> None:
     conditions = [
         condition("ResourcesApplied", "False", message="it was refused."),
         condition("Ready", "False", message="it was refused. Health is judged later."),
@@ -183,7 +192,7 @@ def test_what_a_condition_has_told_the_next_does_not_repeat():
     assert "      Health is judged later.\n" in text
 
 
-def test_an_object_in_trouble_is_named_once():
+def test_an_object_in_trouble_is_named_once() -> None:
     told = {"kind": "Pod", "namespace": "x", "name": "a", "health": "Unhealthy"}
     told["message"] = 'Pod "x/a" is unhealthy: it does not run'
     text = explanation(resource("a", status={"objects": [told]}), [], NOW)
@@ -193,7 +202,7 @@ def test_an_object_in_trouble_is_named_once():
     assert "  Pod x/a failed: refused\n" in text
 
 
-def test_who_is_about_to_force_a_deletion_reads_what_goes():
+def test_who_is_about_to_force_a_deletion_reads_what_goes() -> None:
     refs = [{"kind": "ConfigMap", "namespace": "x", "name": f"m{number}"} for number in range(22)]
     text = consequences(resource("a", status={"resources": refs}))
     assert text.startswith("ManagedResource garden/a keeps 22 objects:\n  ConfigMap x/m0\n")
@@ -201,12 +210,12 @@ def test_who_is_about_to_force_a_deletion_reads_what_goes():
     assert "lose their finalizers" in text
 
 
-def test_a_forced_deletion_counts_what_is_listed_elsewhere():
+def test_a_forced_deletion_counts_what_is_listed_elsewhere() -> None:
     status = {"summary": {"total": 9000}, "resources": [], "inventoryRefs": [{"name": "a-1"}]}
     text = consequences(resource("a", status=status))
     assert "keeps 9000 objects:\n  and those listed in ConfigMap a-1\n" in text
 
 
-def test_what_is_kept_loses_nothing():
+def test_what_is_kept_loses_nothing() -> None:
     text = consequences(resource("a", spec={"keepObjects": True}))
     assert text.endswith("keeps 1 object, which stay (spec.keepObjects). It would be deleted.")

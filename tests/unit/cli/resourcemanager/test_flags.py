@@ -8,11 +8,11 @@ from certwright.cli.resourcemanager.flags import parse
 from certwright.operators.managedresource.configuration import FLAGS, load_with_flags
 
 
-def test_nothing_typed_overrides_nothing():
+def test_nothing_typed_overrides_nothing() -> None:
     assert parse([]).flags == {}
 
 
-def test_every_flag_is_understood_and_reaches_the_configuration():
+def test_every_flag_is_understood_and_reaches_the_configuration() -> None:
     values = {
         "-workers": "3", "retry-period": "2s", "-period": "1m", "-lifetime": "1m", "-duration": "20s",
         "-deadline": "10s", "-address": ":9999", "-lock": "leases",
@@ -39,21 +39,23 @@ def test_every_flag_is_understood_and_reaches_the_configuration():
         (["--always-update=0"], False),
     ],
 )
-def test_switches(words, meant):
+def test_switches(words: list[str], *, meant: bool) -> None:
     assert parse(words).flags == {"--always-update": meant}
 
 
-def test_lists_and_numbers():
+def test_lists_and_numbers() -> None:
     given = parse(["--namespace", "a", "--namespace=b", "--max-concurrent-workers", "7"])
     assert given.flags == {"--namespace": ["a", "b"], "--max-concurrent-workers": 7}
 
 
-def test_a_file():
+def test_a_file() -> None:
     assert parse(["--config", "c.yaml"]).config == Path("c.yaml")
 
 
 @pytest.mark.parametrize("words", [["--sync"], ["--always-update=maybe"], ["--nonsense", "1"]])
-def test_nonsense_ends_with_an_explanation(words, capsys):
+def test_nonsense_ends_with_an_explanation(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ending:
         parse(words)
     assert ending.value.code == 2

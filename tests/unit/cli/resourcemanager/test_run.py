@@ -1,6 +1,8 @@
 """From a configuration to what runs, and where it listens."""
 
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,18 +14,18 @@ from certwright.operators.managedresource.configuration import load as load_docu
 from certwright.runtime import ListenAddress
 
 
-def configured(**document):
+def configured(**document: Any) -> Configuration:
     return load_document(document).configuration
 
 
-def test_probes_and_metrics_have_their_own_addresses():
+def test_probes_and_metrics_have_their_own_addresses() -> None:
     assert addresses_of(Configuration()) == [
         ListenAddress.parse(":8081"),
         ListenAddress.parse(":8080"),
     ]
 
 
-def test_one_address_is_served_once_and_port_zero_not_at_all():
+def test_one_address_is_served_once_and_port_zero_not_at_all() -> None:
     part = {"bindAddress": "127.0.0.1", "port": 9000}
     same = configured(server={"healthProbes": part, "metrics": part})
     assert addresses_of(same) == [ListenAddress(9000, "127.0.0.1")]
@@ -31,7 +33,7 @@ def test_one_address_is_served_once_and_port_zero_not_at_all():
     assert addresses_of(off) == []
 
 
-def test_the_lease_is_in_our_namespace_unless_said_otherwise():
+def test_the_lease_is_in_our_namespace_unless_said_otherwise() -> None:
     election = election_of(LeaderElectionSettings(), "mine")
     assert election is not None
     assert (election.namespace, election.name) == ("mine", "gardener-resource-manager")
@@ -42,7 +44,7 @@ def test_the_lease_is_in_our_namespace_unless_said_otherwise():
     assert election_of(LeaderElectionSettings(leader_elect=False), "mine") is None
 
 
-def test_flags_win_over_the_file(tmp_path):
+def test_flags_win_over_the_file(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(
         "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\n"
@@ -55,7 +57,7 @@ def test_flags_win_over_the_file(tmp_path):
     assert controllers.managed_resource.sync_period == timedelta(hours=2)
 
 
-def test_every_mistake_is_told_with_its_place(tmp_path):
+def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(
         "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\n"
@@ -70,6 +72,6 @@ def test_every_mistake_is_told_with_its_place(tmp_path):
     assert "controllers.health.concurrentSyncs" in told
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         load(Given(tmp_path / "nowhere.yaml"), {})

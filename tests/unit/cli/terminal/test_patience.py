@@ -6,7 +6,8 @@ import io
 import pytest
 
 from certwright.cli.terminal.patience import TellingTransport
-from certwright.client import Response, request
+from certwright.client import Request, Response, request
+from certwright.testkit.time.virtual import VirtualLoop
 
 TOLD = "waiting for https://server to answer; Ctrl-C ends it\n"
 
@@ -14,16 +15,18 @@ TOLD = "waiting for https://server to answer; Ctrl-C ends it\n"
 class Slow:
     """A transport that answers after some seconds."""
 
-    def __init__(self, seconds):
+    def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    async def send(self, _):
+    async def send(self, _: Request) -> Response:
         await asyncio.sleep(self.seconds)
         return Response(200, {}, b"{}")
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(1.9, ""), (2.1, TOLD)])
-async def test_who_waits_for_long_is_told_once(virtual_loop, seconds, told):
+async def test_who_waits_for_long_is_told_once(
+    virtual_loop: VirtualLoop, seconds: float, told: str
+) -> None:
     stream = io.StringIO()
     transport = TellingTransport(Slow(seconds), "https://server", stream)
     for _ in range(3):

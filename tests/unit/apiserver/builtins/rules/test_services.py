@@ -1,7 +1,8 @@
 from collections.abc import Callable
+from typing import Any
 
 
-def test_cluster_ips_are_handed_out_once(admit: Callable) -> None:
+def test_cluster_ips_are_handed_out_once(admit: Callable[..., Any]) -> None:
     first, _ = admit("services", spec={"ports": [{"port": 80}]})
     second, _ = admit("services", spec={"ports": [{"port": 80}]})
 
@@ -11,7 +12,7 @@ def test_cluster_ips_are_handed_out_once(admit: Callable) -> None:
     assert first["spec"]["ipFamilyPolicy"] == "SingleStack"
 
 
-def test_an_update_without_addresses_keeps_them(admit: Callable) -> None:
+def test_an_update_without_addresses_keeps_them(admit: Callable[..., Any]) -> None:
     old, _ = admit("services", spec={"ports": [{"port": 80}]})
 
     new, causes = admit("services", old, spec={"ports": [{"port": 81}]})
@@ -20,7 +21,7 @@ def test_an_update_without_addresses_keeps_them(admit: Callable) -> None:
     assert new["spec"]["clusterIP"] == old["spec"]["clusterIP"]
 
 
-def test_the_cluster_ip_may_not_change(admit: Callable) -> None:
+def test_the_cluster_ip_may_not_change(admit: Callable[..., Any]) -> None:
     old, _ = admit("services", spec={"ports": [{"port": 80}]})
 
     _, causes = admit("services", old, spec={**old["spec"], "clusterIP": "10.0.0.99"})
@@ -30,7 +31,7 @@ def test_the_cluster_ip_may_not_change(admit: Callable) -> None:
     ]
 
 
-def test_node_ports_come_and_go_with_the_type(admit: Callable) -> None:
+def test_node_ports_come_and_go_with_the_type(admit: Callable[..., Any]) -> None:
     inside, _ = admit("services", spec={"ports": [{"port": 80}]})
     outside, _ = admit("services", inside, spec={**inside["spec"], "type": "NodePort"})
     again, causes = admit("services", outside, spec={**outside["spec"], "type": "ClusterIP"})
@@ -42,7 +43,7 @@ def test_node_ports_come_and_go_with_the_type(admit: Callable) -> None:
     assert "externalTrafficPolicy" not in again["spec"]
 
 
-def test_an_alias_has_no_address(admit: Callable) -> None:
+def test_an_alias_has_no_address(admit: Callable[..., Any]) -> None:
     old, _ = admit("services", spec={"ports": [{"port": 80}]})
 
     new, causes = admit(
@@ -53,7 +54,9 @@ def test_an_alias_has_no_address(admit: Callable) -> None:
     assert "clusterIP" not in new["spec"]
 
 
-def test_a_headless_service_without_pods_of_its_own_has_both_families(admit: Callable) -> None:
+def test_a_headless_service_without_pods_of_its_own_has_both_families(
+    admit: Callable[..., Any],
+) -> None:
     free, _ = admit("services", spec={"clusterIP": "None"})
     bound, _ = admit("services", spec={"clusterIP": "None", "selector": {"a": "b"}})
 
@@ -61,7 +64,7 @@ def test_a_headless_service_without_pods_of_its_own_has_both_families(admit: Cal
     assert bound["spec"]["ipFamilies"] == ["IPv4"]
 
 
-def test_ports_lead_to_themselves_unless_told(admit: Callable) -> None:
+def test_ports_lead_to_themselves_unless_told(admit: Callable[..., Any]) -> None:
     ports = [{"port": 80, "name": "a"}, {"port": 81, "name": "b", "targetPort": "web"}]
 
     obj, _ = admit("services", spec={"ports": ports})
@@ -72,7 +75,7 @@ def test_ports_lead_to_themselves_unless_told(admit: Callable) -> None:
     ]
 
 
-def test_a_local_load_balancer_has_a_port_for_health_checks(admit: Callable) -> None:
+def test_a_local_load_balancer_has_a_port_for_health_checks(admit: Callable[..., Any]) -> None:
     balancer = {"type": "LoadBalancer", "ports": [{"port": 80}]}
     local = {**balancer, "externalTrafficPolicy": "Local"}
     old, _ = admit("services", spec=local)
