@@ -11,6 +11,9 @@ from certwright.api.certmanager import CERTIFICATE_NAME, CERTIFICATE_REVISION
 from certwright.issuer.bundle import Bundle
 from certwright.issuer.spec import SecretData
 from certwright.kube import Condition
+from certwright.pki.names import common_name
+from certwright.pki.requests import Template
+from certwright.pki.usages import Usages
 
 _TOLERANCE = timedelta(seconds=30)
 
@@ -78,7 +81,7 @@ class Request:
         return self.terms.is_ca
 
     @property
-    def usages(self) -> pki.Usages:
+    def usages(self) -> Usages:
         """What the key may be used for."""
         return self.terms.usages
 
@@ -90,7 +93,7 @@ class Request:
     @property
     def common_name(self) -> str:
         """The common name that is asked for, or nothing."""
-        return pki.common_name(self.csr.subject) or ""
+        return common_name(self.csr.subject) or ""
 
     @property
     def certificate_name(self) -> str:
@@ -103,7 +106,7 @@ class Request:
         text = self.annotations.get(CERTIFICATE_REVISION, "")
         return int(text) if text.isdecimal() else None
 
-    def template(self) -> pki.Template:
+    def template(self) -> Template:
         """Return what to sign: names and key of the signing request, the rest of the terms.
 
         Raises:
@@ -113,7 +116,7 @@ class Request:
         return self._template
 
     @cached_property
-    def _template(self) -> pki.Template:
+    def _template(self) -> Template:
         pki.check_request(self.csr, self.terms)
         return pki.request_template(self.csr, self.terms)
 

@@ -31,8 +31,14 @@ from certwright.pki.keys import (
     public_key_bytes,
     signature_hash,
 )
-from certwright.pki.requests import RequestTerms, SigningRequest, check_request
-from certwright.pki.templates import Template, authority_template, request_template
+from certwright.pki.requests import (
+    RequestTerms,
+    SigningRequest,
+    Template,
+    authority_template,
+    check_request,
+    request_template,
+)
 
 _SERIAL_BITS = 159  # the most that stay positive in the 20 octets RFC 5280 allows
 

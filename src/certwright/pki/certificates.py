@@ -1,6 +1,12 @@
-"""Certificates as values: reading and writing, validity, and what is asked of them most."""
+"""Certificates as values: reading and writing them, alone and in trust bundles, and rotation.
 
-from collections.abc import Iterable
+The rotation of an authority has three steps, told apart by the certificates alone, so that nothing
+needs to be remembered: a new authority is *prepared* (distributed as trusted, signs nothing), then
+*active* (signs, while the old one is still trusted), then the old one is *retired* (once nothing
+that it signed can still be valid).
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -12,6 +18,7 @@ from cryptography.x509.oid import SignatureAlgorithmOID
 
 from certwright.pki.errors import (
     PARSE_ERRORS,
+    AuthorityUnfit,
     MalformedCertificate,
     MalformedPem,
     TooLarge,
@@ -19,11 +26,13 @@ from certwright.pki.errors import (
 )
 from certwright.pki.keys import STRONG_HASHES, PublicKey, accepted_public_key
 from certwright.pki.names import AlternativeNames
-from certwright.pki.pem import CERTIFICATE_LIMIT, CHAIN_LIMIT, read_blocks
+from certwright.pki.pem import BUNDLE_LIMIT, CERTIFICATE_LIMIT, CHAIN_LIMIT, read_blocks
 from certwright.pki.usages import Usages
 
 CHAIN_LENGTH = 10
 """Certificates of a chain."""
+BUNDLE_LENGTH = 1_000
+"""Certificates of a trust bundle."""
 BACKDATING = timedelta(minutes=5)
 """How far the start of a certificate lies in the past, for readers whose clock is behind."""
 
@@ -185,3 +194,77 @@ def _parsed(der: bytes, place: int) -> x509.Certificate:
     except PARSE_ERRORS as error:
         raise MalformedCertificate(f"certificate {place} does not parse: {error}"[:300]) from error
     return certificate
+
+
+# Trust bundles
+
+
+def read_bundle(data: bytes | str) -> list[x509.Certificate]:
+    """Read a trust bundle: PEM certificates in any order, comments and repeats allowed.
+
+    Raises:
+        TooLarge: more than 330,000 bytes or 1,000 certificates.
+        MalformedPem, MalformedCertificate: it cannot be read.
+    """
+    return read_certificates(data, limit=BUNDLE_LIMIT, at_most=BUNDLE_LENGTH)
+
+
+def write_bundle(certificates: Iterable[x509.Certificate]) -> bytes:
+    """Write a trust bundle: without repeats, youngest first, the same bytes for the same set."""
+    return write_certificates(*_youngest_first(certificates))
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """How authorities follow each other.
+
+    *propagation* is how long a bundle takes to reach everybody who verifies;
+    *longest_leaf* the longest lifetime of what the authority signs.
+    """
+
+    propagation: timedelta
+    longest_leaf: timedelta
+
+    def signer(self, authorities: Sequence[x509.Certificate], now: datetime) -> x509.Certificate:
+        """Return the authority that signs now: the youngest that everybody trusts already.
+
+        Where none has been known for that long, as on the first day, the oldest signs.
+
+        Raises:
+            AuthorityUnfit: none of them is valid now.
+        """
+        valid = [one for one in _youngest_first(authorities) if Validity.of(one).covers(now)]
+        if not valid:
+            raise AuthorityUnfit("no certificate authority is valid now")
+        known = [one for one in valid if self._active_from(one) <= now]
+        return known[0] if known else valid[-1]
+
+    def trusted(
+        self, authorities: Sequence[x509.Certificate], now: datetime
+    ) -> list[x509.Certificate]:
+        """Return the authorities to distribute as trusted now, youngest first.
+
+        One that was followed by another is dropped when all that it signed has expired;
+        an expired one at once.
+        """
+        kept: list[x509.Certificate] = []
+        retired_from: datetime | None = None  # set by the next younger one
+        for one in _youngest_first(authorities):
+            followed = retired_from is not None and now > retired_from
+            if not followed and now <= Validity.of(one).not_after:
+                kept.append(one)
+            if now <= Validity.of(one).not_after:
+                retired_from = self._active_from(one) + self.longest_leaf
+        return kept
+
+    def _active_from(self, authority: x509.Certificate) -> datetime:
+        made = Validity.of(authority).not_before + BACKDATING
+        return made + self.propagation
+
+
+def _youngest_first(certificates: Iterable[x509.Certificate]) -> list[x509.Certificate]:
+    return sorted(
+        without_repeats(certificates),
+        key=lambda one: (Validity.of(one).not_before, one.serial_number),
+        reverse=True,
+    )

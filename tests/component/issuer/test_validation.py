@@ -8,6 +8,7 @@ from tests.support.issuer.issuer_world import CA_KEY, KEY, csr_pem
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Bundle
+from certwright.pki.pem import read_blocks, write_block
 
 FAILED = "Failed permanently to sign CertificateRequest: "
 
@@ -125,9 +126,9 @@ async def test_an_odd_lifetime_is_remarked_upon(world):
 
 def forged() -> bytes:
     """Return a signing request whose signature is of another one."""
-    der = bytearray(next(iter(pki.read_blocks(csr_pem(), limit=10_000))).der)
+    der = bytearray(next(iter(read_blocks(csr_pem(), limit=10_000))).der)
     der[-1] ^= 1
-    return pki.write_block("CERTIFICATE REQUEST", bytes(der))
+    return write_block("CERTIFICATE REQUEST", bytes(der))
 
 
 SERVER = pki.parse_usages(["digital signature", "server auth", "client auth"])

@@ -8,6 +8,8 @@ from cryptography import x509
 from certwright import pki
 from certwright.issuers.ca import app
 from certwright.kube.kinds import Secret
+from certwright.pki.certificates import extension
+from certwright.pki.names import common_name
 
 DAY = timedelta(days=1)
 KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048), ("Ed25519", 0)]
@@ -70,11 +72,9 @@ async def test_certificates_say_where_to_ask_about_their_authority(ca, csr):
         issuingCertificates=["http://ca.example/ca.crt"],
     )
     leaf = pki.read_certificate((await ca.request("cr", csr)).certificate)
-    (point,) = pki.extension(leaf, x509.CRLDistributionPoints)
+    (point,) = extension(leaf, x509.CRLDistributionPoints)
     assert point.full_name[0].value == "http://ca.example/crl"
-    places = {
-        one.access_location.value for one in pki.extension(leaf, x509.AuthorityInformationAccess)
-    }
+    places = {one.access_location.value for one in extension(leaf, x509.AuthorityInformationAccess)}
     assert places == {"http://ca.example/ocsp", "http://ca.example/ca.crt"}
 
 
@@ -112,7 +112,7 @@ async def test_one_authority_follows_another_unnoticed(embedded_cluster, world_o
 
 def signer_of(status):
     leaf = pki.read_certificates(status.certificate)[0]
-    return pki.common_name(leaf.issuer)
+    return common_name(leaf.issuer)
 
 
 async def test_a_lifetime_beyond_the_limit_is_refused(ca, csr):

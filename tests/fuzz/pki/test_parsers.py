@@ -31,14 +31,12 @@ from certwright.pki import (
     RequestTerms,
     build_request,
     certificate_violations,
-    chain_violations,
     create_intermediate,
     create_root,
     format_name,
     generate_key,
     parse_name,
     parse_usages,
-    read_blocks,
     read_bundle,
     read_certificate,
     read_certificates,
@@ -46,14 +44,15 @@ from certwright.pki import (
     read_key,
     read_request,
     request_template,
-    request_violations,
-    usages_of,
     verify_path,
-    write_block,
     write_certificates,
     write_key,
     write_request,
 )
+from certwright.pki.certificates import usages_of
+from certwright.pki.matches import chain_violations
+from certwright.pki.pem import read_blocks, write_block
+from certwright.pki.requests import request_violations
 
 NOW = datetime(2031, 5, 17, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

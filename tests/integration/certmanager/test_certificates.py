@@ -8,6 +8,8 @@ from certwright import pki
 from certwright.api.certmanager import Certificate, PrivateKeyOptions
 from certwright.clock import SYSTEM
 from certwright.kube.kinds import Secret
+from certwright.pki.certificates import alternative_names
+from certwright.pki.keys import public_key_bytes
 from certwright.testkit import RealCluster
 
 pytestmark = pytest.mark.timeout(120)
@@ -25,7 +27,7 @@ async def test_a_certificate_becomes_ready(issuer, make_certificate, until, read
     pki.check_key_pair(chain.leaf, key)
     trusted = pki.read_certificates(authority)
     pki.verify_path(chain.leaf, roots=trusted, now=SYSTEM.now())
-    assert pki.alternative_names(chain.leaf).dns == ("web.example.com",)
+    assert alternative_names(chain.leaf).dns == ("web.example.com",)
 
 
 async def test_a_certificate_is_renewed_before_it_expires(
@@ -67,7 +69,7 @@ async def test_a_lost_certificate_is_issued_again_for_the_same_key(
     await cert_manager_cluster.patch(Secret, "lost-tls", {"data": {"tls.crt": ""}})
     await until(Certificate, "lost", partial(ready, revision=2))
     second, key, _ = await key_pair("lost")
-    assert pki.public_key_bytes(key.public_key()) == pki.public_key_bytes(kept.public_key())
+    assert public_key_bytes(key.public_key()) == public_key_bytes(kept.public_key())
     assert second.leaf.serial_number != first.leaf.serial_number
 
 
@@ -80,4 +82,4 @@ async def test_another_name_is_another_certificate(
     await cert_manager_cluster.patch(Certificate, "growing", {"spec": {"dnsNames": names}})
     await until(Certificate, "growing", partial(ready, revision=2))
     chain, _, _ = await key_pair("growing")
-    assert set(pki.alternative_names(chain.leaf).dns) == set(names)
+    assert set(alternative_names(chain.leaf).dns) == set(names)

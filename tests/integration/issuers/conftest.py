@@ -26,6 +26,7 @@ from certwright.clock import SYSTEM
 from certwright.issuers.acme import Responder
 from certwright.kube import Condition, find_condition
 from certwright.kube.kinds import Event
+from certwright.pki.keys import KeyEncoding
 from certwright.testkit import Cluster
 
 INSTALL = "`make test-tools` installs pebble, golang-cfssl and softhsm2"
@@ -250,7 +251,7 @@ def cfssl(tmp_path_factory):
         datetime.now(UTC),
     )
     (folder / "ca.pem").write_bytes(pki.write_certificates(root.certificate))
-    (folder / "ca.key").write_bytes(pki.write_key(root.key, pki.KeyEncoding.SEC1))
+    (folder / "ca.key").write_bytes(pki.write_key(root.key, KeyEncoding.SEC1))
     key = "00112233445566778899aabbccddeeff"
     leaf = {"expiry": "24h", "usages": ["signing", "key encipherment", "server auth"]}
     config = {

@@ -27,6 +27,9 @@ from certwright.issuers.acme import (
     identifiers,
 )
 from certwright.issuers.web import Web, WebError
+from certwright.pki.certificates import alternative_names, public_key_of
+from certwright.pki.chains import order_chain
+from certwright.pki.keys import public_key_bytes
 
 KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048)]
 
@@ -74,13 +77,11 @@ async def test_http_01_for_names_and_addresses(pebble, responder):
         "A.example.com", "b.example.com", "127.0.0.1", common_name="a.example.com"
     )
     issued = await until_issued(pebble, login, [responder], request)
-    chain = pki.order_chain(pki.read_certificates(issued.chain))
-    names = pki.alternative_names(chain.leaf)
+    chain = order_chain(pki.read_certificates(issued.chain))
+    names = alternative_names(chain.leaf)
     assert {name.lower() for name in names.dns} == {"a.example.com", "b.example.com"}
     assert [str(ip) for ip in names.ips] == ["127.0.0.1"]
-    assert pki.public_key_bytes(pki.public_key_of(chain.leaf)) == pki.public_key_bytes(
-        request.public_key
-    )
+    assert public_key_bytes(public_key_of(chain.leaf)) == public_key_bytes(request.public_key)
     assert issued.leftovers == ()
     assert responder._bodies == {}
 
@@ -89,8 +90,8 @@ async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(pebble, txt
     records = txt_records(settling=timedelta(seconds=0.3))
     login = Login(pebble.directory, AccountKey(new_key()))
     issued = await until_issued(pebble, login, [records], signing_request("*.wild.example"))
-    leaf = pki.order_chain(pki.read_certificates(issued.chain)).leaf
-    assert pki.alternative_names(leaf).dns == ("*.wild.example",)
+    leaf = order_chain(pki.read_certificates(issued.chain)).leaf
+    assert alternative_names(leaf).dns == ("*.wild.example",)
     assert records.held == []
 
 

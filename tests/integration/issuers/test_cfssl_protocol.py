@@ -5,6 +5,7 @@ import pytest
 from certwright import pki
 from certwright.issuers.cfssl import CfsslClient, CfsslRefused, Profile
 from certwright.issuers.web import Web, WebError
+from certwright.pki.certificates import alternative_names
 
 
 def csr(*hosts, algorithm="ECDSA", **options):
@@ -28,7 +29,7 @@ async def test_it_signs_below_the_authority_it_shows(cfssl, web):
     authority = pki.read_certificate(await client.authority())
     assert authority == cfssl.root.certificate
     leaf.verify_directly_issued_by(authority)
-    assert pki.alternative_names(leaf) == pki.read_request(request).names
+    assert alternative_names(leaf) == pki.read_request(request).names
 
 
 async def test_a_guarded_profile_opens_with_its_key_only(cfssl, web):

@@ -27,6 +27,9 @@ from certwright.cli.cert.material import (
 )
 from certwright.cli.cert.table import table
 from certwright.cli.main import main
+from certwright.pki.certificates import fingerprint
+from certwright.pki.errors import MalformedPem
+from certwright.pki.requests import Template
 
 DAY = timedelta(days=1)
 NOW = datetime.now(UTC)
@@ -92,7 +95,7 @@ def test_a_chain_is_drawn_and_told(run: Callable[..., Any], shop: SimpleNamespac
         "usages         digital signature, server auth", "key            ECDSA 256, private key matches",
         "CRL            http://shop.example/crl", "OCSP           http://shop.example/ocsp",
         "issued by      http://shop.example/ca", "authority      path length 0",
-        f"SHA-256        {pki.fingerprint(shop.leaf)}",
+        f"SHA-256        {fingerprint(shop.leaf)}",
     ]:  # fmt: skip
         assert f"  {row}" in lines
     assert lines[-1] == "no findings"
@@ -206,9 +209,7 @@ def test_a_server_without_names_is_worth_a_warning(shop: SimpleNamespace) -> Non
     template = pki.server_template(
         pki.parse_name("CN=web"), new_key().public_key(), 60 * DAY, pki.AlternativeNames()
     )
-    bare = pki.Template(
-        template.subject, template.public_key, template.lifetime, None, template.usages
-    )
+    bare = Template(template.subject, template.public_key, template.lifetime, None, template.usages)
     leaf = shop.between.issue(bare, NOW)
     assert names_found(of_pem("x", pki.write_certificates(leaf))) == ["NoAlternativeNames"]
 
@@ -234,7 +235,7 @@ def test_a_secret_with_other_keys_is_read_all_the_same(shop: SimpleNamespace) ->
     assert (len(material.certificates), material.key is not None) == (2, True)
     only_root = of_secret("x", {"ca.crt": pki.write_certificates(shop.root.certificate)})
     assert only_root.certificates == (shop.root.certificate,)
-    with pytest.raises(pki.MalformedPem):
+    with pytest.raises(MalformedPem):
         of_secret("x", {"password": b"hunter2"})
 
 

@@ -15,11 +15,12 @@ from certwright.issuer.bundle import Bundle
 from certwright.issuer.request import Request
 from certwright.issuer.sign.result import SignStatus
 from certwright.issuer.sign.sign import BadBundle, accepted, request_refusal
+from certwright.pki.pem import read_blocks, write_block
 
 KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
 NAMES = pki.AlternativeNames.of_hosts("web.example.com")
 GOOD = pki.write_request(pki.build_request(KEY, pki.parse_name("CN=web"), NAMES))
-DER = next(iter(pki.read_blocks(GOOD, limit=10_000))).der
+DER = next(iter(read_blocks(GOOD, limit=10_000))).der
 
 
 def request(pem: bytes | str) -> Request:
@@ -39,13 +40,13 @@ SHORT_KEY = rsa.generate_private_key(65537, 1024)  # noqa: S505 - that is the po
 def with_sha1() -> bytes:
     """Claim a signature with SHA-1, which no library makes any more."""
     pem = made_by(rsa.generate_private_key(65537, 2048))
-    der = next(iter(pki.read_blocks(pem, limit=10_000))).der
+    der = next(iter(read_blocks(pem, limit=10_000))).der
     sha256, sha1 = bytes.fromhex("2a864886f70d01010b"), bytes.fromhex("2a864886f70d010105")
     return block(der.replace(sha256, sha1))
 
 
 def block(der: bytes) -> bytes:
-    return pki.write_block("CERTIFICATE REQUEST", der)
+    return write_block("CERTIFICATE REQUEST", der)
 
 
 def made_by(key, *, name="web") -> bytes:
@@ -72,7 +73,7 @@ def doubled(der: bytes) -> bytes:
 def with_nul() -> bytes:
     names = pki.AlternativeNames.of_hosts("web.example.com")
     pem = pki.write_request(pki.build_request(KEY, pki.parse_name("CN=web"), names))
-    der = next(iter(pki.read_blocks(pem, limit=10_000))).der
+    der = next(iter(read_blocks(pem, limit=10_000))).der
     return block(der.replace(b"web.example.com", b"web\x00example.com"))
 
 

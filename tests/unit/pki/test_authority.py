@@ -16,26 +16,21 @@ from certwright.pki import (
     Endpoints,
     RequestRefused,
     RequestTerms,
-    Revocation,
-    Template,
     Validity,
-    alternative_names,
-    authority_template,
     client_template,
     create_intermediate,
     create_root,
-    extension,
-    is_self_signed,
-    new_serial,
     parse_name,
     parse_usages,
     read_certificates,
     self_sign,
     server_template,
-    usages_of,
     write_certificates,
-    write_revocation_list,
 )
+from certwright.pki.authority import Revocation, new_serial, write_revocation_list
+from certwright.pki.certificates import alternative_names, extension, usages_of
+from certwright.pki.chains import is_self_signed
+from certwright.pki.requests import Template, authority_template
 
 DAY = timedelta(days=1)
 NAMES = AlternativeNames.of_hosts("a.example", "10.0.0.1")

@@ -7,20 +7,19 @@ from cryptography.x509 import Certificate
 from certwright.pki import (
     Authority,
     AuthorityUnfit,
-    MalformedCertificate,
-    MalformedPem,
     Rotation,
     TooLarge,
     create_root,
-    fingerprint,
     parse_name,
     read_bundle,
     verify_path,
-    write_block,
     write_bundle,
     write_certificates,
 )
-from certwright.pki.templates import client_template
+from certwright.pki.certificates import fingerprint
+from certwright.pki.errors import MalformedCertificate, MalformedPem
+from certwright.pki.pem import write_block
+from certwright.pki.requests import client_template
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -7,18 +7,17 @@ from cryptography.x509 import Certificate
 
 from certwright.pki import (
     BrokenChain,
-    MalformedPem,
     TooLarge,
-    chain_violations,
     client_template,
     create_intermediate,
     create_root,
-    is_self_signed,
-    order_chain,
     parse_name,
     read_chain,
     write_certificates,
 )
+from certwright.pki.chains import is_self_signed, order_chain
+from certwright.pki.errors import MalformedPem
+from certwright.pki.matches import chain_violations
 
 DAY = timedelta(days=1)
 

@@ -8,21 +8,17 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, rsa
 
 from certwright.pki import (
     KeyAlgorithm,
-    KeyEncoding,
     KeySpec,
     MalformedInput,
-    MalformedKey,
-    MalformedPem,
     TooLarge,
     UnsupportedKey,
-    check_primes,
     key_spec,
-    public_key_bytes,
     read_key,
-    write_block,
     write_key,
 )
-from certwright.pki.keys import signature_hash
+from certwright.pki.errors import MalformedKey, MalformedPem
+from certwright.pki.keys import KeyEncoding, check_primes, public_key_bytes, signature_hash
+from certwright.pki.pem import write_block
 
 KINDS = [("RSA", 2048), ("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("Ed25519", 256)]
 

@@ -18,20 +18,19 @@ from certwright.pki import (
     Authority,
     Endpoints,
     RequestTerms,
-    Revocation,
-    authority_template,
     build_request,
     client_template,
     create_intermediate,
     create_root,
     parse_name,
     parse_usages,
-    peer_template,
     read_request,
     self_sign,
     server_template,
     write_request,
 )
+from certwright.pki.authority import Revocation
+from certwright.pki.requests import authority_template, peer_template
 
 pkilint = pytest.importorskip("pkilint", reason="pip install pkilint")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -6,18 +6,10 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certwright.pki import (
-    AlternativeNames,
-    MalformedName,
-    TooLarge,
-    common_name,
-    distinguished_name,
-    format_name,
-    other_name,
-    parse_name,
-)
+from certwright.pki import AlternativeNames, TooLarge, distinguished_name, format_name, parse_name
 from certwright.pki.constraints import normal_name
-from certwright.pki.names import control_characters
+from certwright.pki.errors import MalformedName
+from certwright.pki.names import common_name, control_characters, other_name
 
 
 def pairs(name: x509.Name) -> list[list[tuple[str, str]]]:

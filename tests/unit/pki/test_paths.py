@@ -11,7 +11,6 @@ from certwright.kube import JsonObject
 from certwright.pki import (
     Authority,
     PathRefused,
-    authority_template,
     client_template,
     create_intermediate,
     create_root,
@@ -19,6 +18,7 @@ from certwright.pki import (
     verify_path,
 )
 from certwright.pki.paths import path_violations
+from certwright.pki.requests import authority_template
 
 DAY = timedelta(days=1)
 

@@ -2,7 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certwright.pki import Block, MalformedPem, TooLarge, read_blocks, write_block
+from certwright.pki import TooLarge
+from certwright.pki.errors import MalformedPem
+from certwright.pki.pem import Block, read_blocks, write_block
 
 
 @settings(deadline=None)

@@ -5,13 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certwright.pki import (
-    RenewalPolicy,
-    RenewalPolicyError,
-    Validity,
-    renewal_time,
-    stable_jitter,
-)
+from certwright.pki import RenewalPolicy, Validity, renewal_time
+from certwright.pki.errors import RenewalPolicyError
+from certwright.pki.renewal import stable_jitter
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

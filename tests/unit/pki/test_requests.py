@@ -11,8 +11,6 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from certwright.kube import JsonObject
 from certwright.pki import (
     AlternativeNames,
-    MalformedPem,
-    MalformedRequest,
     RequestRefused,
     RequestTerms,
     SigningRequest,
@@ -24,10 +22,11 @@ from certwright.pki import (
     parse_name,
     parse_usages,
     read_request,
-    request_violations,
-    write_block,
     write_request,
 )
+from certwright.pki.errors import MalformedPem, MalformedRequest
+from certwright.pki.pem import write_block
+from certwright.pki.requests import request_violations
 
 TLS = parse_usages(["digital signature", "key encipherment", "server auth", "client auth"])
 

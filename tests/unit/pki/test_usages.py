@@ -4,7 +4,8 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from certwright.pki import UnknownUsage, Usages, parse_usages
+from certwright.pki import UnknownUsage, parse_usages
+from certwright.pki.usages import Usages
 
 KEY = [
     "digital signature", "content commitment", "key encipherment", "data encipherment",

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from certwright import pki
+from certwright.pki.keys import public_key_bytes
+from certwright.pki.pem import write_block
+from certwright.pki.requests import Template
 
 _LIFETIME = timedelta(days=365)
 
@@ -47,7 +50,7 @@ class TestAuthority:
         key, subject = _new_key(), pki.distinguished_name(user, groups)
         return self._issued(pki.client_template(subject, key.public_key(), _LIFETIME), key)
 
-    def _issued(self, template: pki.Template, key: pki.PrivateKey) -> KeyPair:
+    def _issued(self, template: Template, key: pki.PrivateKey) -> KeyPair:
         certificate = self._authority.issue(template, self._now)
         return KeyPair(pki.write_certificates(certificate), pki.write_key(key))
 
@@ -55,7 +58,7 @@ class TestAuthority:
 def signing_key_pair() -> KeyPair:
     """Make a bare key pair, for signing tokens; the "certificate" is the public key."""
     key = _new_key()
-    public = pki.write_block("PUBLIC KEY", pki.public_key_bytes(key.public_key()))
+    public = write_block("PUBLIC KEY", public_key_bytes(key.public_key()))
     return KeyPair(public, pki.write_key(key))
 
 

@@ -7,6 +7,14 @@ from cryptography.x509.oid import AuthorityInformationAccessOID
 from msgspec import Struct
 
 from certwright import pki
+from certwright.pki.certificates import (
+    alternative_names,
+    extension,
+    fingerprint,
+    is_authority,
+    public_key_of,
+    usages_of,
+)
 
 
 class Facts(Struct, frozen=True, rename="camel", kw_only=True):
@@ -35,8 +43,8 @@ class Facts(Struct, frozen=True, rename="camel", kw_only=True):
 
 def facts_of(certificate: x509.Certificate) -> Facts:
     """Describe a certificate."""
-    validity, usages = pki.Validity.of(certificate), pki.usages_of(certificate)
-    constraints = pki.extension(certificate, x509.BasicConstraints)
+    validity, usages = pki.Validity.of(certificate), usages_of(certificate)
+    constraints = extension(certificate, x509.BasicConstraints)
     return Facts(
         subject=plain(pki.format_name(certificate.subject)),
         issuer=plain(pki.format_name(certificate.issuer)),
@@ -46,16 +54,16 @@ def facts_of(certificate: x509.Certificate) -> Facts:
         renewal=pki.renewal_time(validity),
         key=_key(certificate),
         signature=certificate.signature_algorithm_oid._name,  # noqa: SLF001 - the name is nowhere else
-        is_authority=pki.is_authority(certificate),
+        is_authority=is_authority(certificate),
         path_length=constraints.path_length if constraints else None,
         is_self_issued=certificate.subject == certificate.issuer,
-        names=names_of(pki.alternative_names(certificate)),
+        names=names_of(alternative_names(certificate)),
         usages=usages.key_words(),
         extended_usages=usages.extended_words(),
         revocation_lists=_revocation_lists(certificate),
         ocsp=_places(certificate, AuthorityInformationAccessOID.OCSP),
         issuing_certificates=_places(certificate, AuthorityInformationAccessOID.CA_ISSUERS),
-        fingerprint=pki.fingerprint(certificate),
+        fingerprint=fingerprint(certificate),
     )
 
 
@@ -81,7 +89,7 @@ def plain(text: str) -> str:
 
 def _key(certificate: x509.Certificate) -> str:
     try:
-        return str(pki.key_spec(pki.public_key_of(certificate)))
+        return str(pki.key_spec(public_key_of(certificate)))
     except pki.UnsupportedKey as error:
         return f"not accepted: {error}"
 
@@ -98,7 +106,7 @@ def _other(name: x509.GeneralName) -> str:
 
 
 def _revocation_lists(certificate: x509.Certificate) -> list[str]:
-    points = pki.extension(certificate, x509.CRLDistributionPoints) or ()
+    points = extension(certificate, x509.CRLDistributionPoints) or ()
     return [
         plain(name.value)
         for point in points
@@ -108,5 +116,5 @@ def _revocation_lists(certificate: x509.Certificate) -> list[str]:
 
 
 def _places(certificate: x509.Certificate, method: x509.ObjectIdentifier) -> list[str]:
-    access = pki.extension(certificate, x509.AuthorityInformationAccess) or ()
+    access = extension(certificate, x509.AuthorityInformationAccess) or ()
     return [plain(str(one.access_location.value)) for one in access if one.access_method == method]

@@ -10,6 +10,10 @@ from msgspec import Struct
 
 from certwright import pki
 from certwright.cli.cert.material import Material
+from certwright.pki.certificates import alternative_names, public_key_of, usages_of
+from certwright.pki.keys import public_key_bytes
+from certwright.pki.matches import chain_violations
+from certwright.pki.requests import request_violations
 
 
 class Severity(StrEnum):
@@ -66,10 +70,10 @@ def _about_each(
             text = f"valid until {_date(validity.not_after)} only"
             yield Finding(horizon.severity, "ExpiresSoon", text, number)
         try:
-            pki.public_key_of(one)
+            public_key_of(one)
         except pki.UnsupportedKey as error:
             yield Finding(Severity.ERROR, "UnsupportedKey", str(error), number)
-        if "server auth" in pki.usages_of(one).extended_words() and not pki.alternative_names(one):
+        if "server auth" in usages_of(one).extended_words() and not alternative_names(one):
             text = "a server without alternative names is believed by nobody"
             yield Finding(Severity.WARNING, "NoAlternativeNames", text, number)
 
@@ -77,14 +81,14 @@ def _about_each(
 def _about_the_key(material: Material) -> Iterator[Finding]:
     if material.key is None:
         return
-    own = pki.public_key_bytes(material.key.public_key())
+    own = public_key_bytes(material.key.public_key())
     if material.certificates:
         try:
             pki.check_key_pair(material.certificates[0], material.key)
         except pki.CertificateRefused:
             text = "the private key is not the one of the first certificate"
             yield Finding(Severity.ERROR, "KeyMismatch", text, 1)
-    if material.request is not None and own != pki.public_key_bytes(material.request.public_key):
+    if material.request is not None and own != public_key_bytes(material.request.public_key):
         text = "the private key is not the one of the signing request"
         yield Finding(Severity.ERROR, "KeyMismatch", text)
 
@@ -92,7 +96,7 @@ def _about_the_key(material: Material) -> Iterator[Finding]:
 def _about_the_chain(material: Material, now: datetime) -> Iterator[Finding]:
     if not material.certificates or is_bundle(material):
         return
-    for violation in pki.chain_violations(material.certificates):
+    for violation in chain_violations(material.certificates):
         severity = _HARMLESS.get(violation.name, Severity.ERROR)
         yield Finding(severity, violation.name, violation.message)
     if material.trusted:
@@ -109,7 +113,7 @@ def _about_the_request(material: Material, now: datetime) -> Iterator[Finding]:
         return
     terms = material.terms
     if terms is not None:
-        for violation in pki.request_violations(material.request, terms):
+        for violation in request_violations(material.request, terms):
             yield Finding(Severity.ERROR, violation.name, violation.message)
         for one in material.certificates[:1]:
             for violation in pki.certificate_violations(one, material.request, terms, now):

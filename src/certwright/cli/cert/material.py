@@ -9,6 +9,9 @@ from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequest
 from certwright.kube.durations import parse_duration
+from certwright.pki.errors import MalformedPem
+from certwright.pki.pem import read_blocks, write_block
+from certwright.pki.usages import DEFAULT_USAGES
 
 SIZE_LIMIT = 1 << 20
 """Bytes of a file; a Secret cannot hold more either."""
@@ -39,7 +42,7 @@ def of_pem(source: str, data: bytes) -> Material:
     Raises:
         PkiError: it holds nothing of the kind, or something that cannot be read.
     """
-    labels = {block.label for block in pki.read_blocks(data, limit=SIZE_LIMIT)}
+    labels = {block.label for block in read_blocks(data, limit=SIZE_LIMIT)}
     found = Material(source)
     if labels & _CERTIFICATES:
         found = replace(found, certificates=_certificates(data))
@@ -49,7 +52,7 @@ def of_pem(source: str, data: bytes) -> Material:
         keys = {label for label in labels if "PRIVATE KEY" in label}
         found = replace(found, key=pki.read_key(_only(data, keys)))
     if found == Material(source):
-        raise pki.MalformedPem("neither a certificate, a signing request nor a private key found")
+        raise MalformedPem("neither a certificate, a signing request nor a private key found")
     return found
 
 
@@ -77,7 +80,7 @@ def of_certificate_request(source: str, request: CertificateRequest) -> Material
     """
     spec, status = request.spec, request.status
     lifetime = parse_duration(spec.duration) if spec.duration else timedelta(days=90)
-    usages = pki.parse_usages(spec.usages) if spec.usages else pki.DEFAULT_USAGES
+    usages = pki.parse_usages(spec.usages) if spec.usages else DEFAULT_USAGES
     return Material(
         source,
         _certificates(status.certificate) if status.certificate else (),
@@ -115,8 +118,8 @@ def _certificates(data: bytes) -> tuple[x509.Certificate, ...]:
 
 def _only(data: bytes, labels: set[str]) -> bytes:
     """Return the blocks of these kinds alone: the readers are strict about size."""
-    blocks = pki.read_blocks(data, limit=SIZE_LIMIT)
-    return b"".join(pki.write_block(one.label, one.der) for one in blocks if one.label in labels)
+    blocks = read_blocks(data, limit=SIZE_LIMIT)
+    return b"".join(write_block(one.label, one.der) for one in blocks if one.label in labels)
 
 
 def _is_pem(value: bytes) -> bool:

@@ -10,6 +10,7 @@ from certwright import pki
 from certwright.cli.cert.facts import Facts, facts_of, names_of, plain
 from certwright.cli.cert.findings import Finding
 from certwright.cli.cert.material import Material
+from certwright.pki.certificates import alternative_names
 
 _WIDTH = 14
 
@@ -138,7 +139,7 @@ def _row(label: str, value: str) -> str:
 
 
 def _subject(certificate: x509.Certificate) -> str:
-    names = pki.alternative_names(certificate)
+    names = alternative_names(certificate)
     first = next(iter([*names.dns, *map(str, names.ips), *names.uris]), "(no subject)")
     return plain(pki.format_name(certificate.subject) or first)
 

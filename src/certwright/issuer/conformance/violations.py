@@ -17,6 +17,9 @@ from certwright.issuer.conformance.cases.objects import Asked
 from certwright.kube import JsonObject, find_condition
 from certwright.kube.conditions import conditions_of
 from certwright.pki import Violation
+from certwright.pki.chains import is_self_signed
+from certwright.pki.matches import chain_violations
+from certwright.pki.names import common_name
 
 
 def answer_violations(
@@ -38,7 +41,7 @@ def answer_violations(
     found_all = [
         *pki.certificate_violations(chain[0], asked.request, asked.terms, now),
         *_literal_violations(asked, chain[0]),
-        *pki.chain_violations(chain),
+        *chain_violations(chain),
         *_repetitions(delivered, chain),
     ]
     if asked.case.suite == "CertificateRequest":
@@ -120,7 +123,7 @@ def _trust_violations(chain: list[Any], authority: bytes, now: datetime) -> list
     except pki.PkiError as error:
         return [Violation("Unparsable", f"the authority's certificate cannot be read: {error}")]
     found = []
-    if not all(pki.is_self_signed(one) for one in trusted):
+    if not all(is_self_signed(one) for one in trusted):
         said = "the authority that was returned is not self-signed"
         found.append(Violation("CANotRoot", said))
     try:
@@ -135,6 +138,6 @@ def _is_excused(violation: Violation, asked: Asked, leaf: Any) -> bool:
     """Whether it is about a common name that nobody asked for and that is one of the names."""
     if violation.name != "SubjectMismatch" or asked.request.subject.rdns:
         return False
-    given = pki.common_name(leaf.subject)
+    given = common_name(leaf.subject)
     values = {name.partition(":")[2] for name in asked.request.names.as_set()}
     return len(leaf.subject.rdns) == 1 and given.lower() in values

@@ -43,6 +43,7 @@ from certwright.kube import (
     is_true,
 )
 from certwright.kube.durations import parse_duration
+from certwright.pki.usages import DEFAULT_USAGES, Usages
 
 DEFAULT_LIFETIME = timedelta(hours=2160)
 
@@ -215,9 +216,9 @@ def request_terms(request: CertificateRequest) -> pki.RequestTerms:
 
 @lru_cache(maxsize=8)  # most requests are alike; few, as a hostile one may be a megabyte
 def _terms(words: tuple[str, ...], duration: str, is_ca: bool) -> pki.RequestTerms:  # noqa: FBT001
-    usages = pki.parse_usages(words) if words else pki.DEFAULT_USAGES
+    usages = pki.parse_usages(words) if words else DEFAULT_USAGES
     if is_ca:
-        usages = pki.Usages(usages.key | {"cert sign"}, usages.extended)
+        usages = Usages(usages.key | {"cert sign"}, usages.extended)
     lifetime = DEFAULT_LIFETIME
     if duration:
         try:

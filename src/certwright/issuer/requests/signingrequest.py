@@ -41,6 +41,7 @@ from certwright.issuer.status import (
 from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.durations import parse_duration
 from certwright.kube.kinds import SubjectAccessReview
+from certwright.pki.usages import DEFAULT_USAGES
 
 _KIND = "CertificateSigningRequest"
 
@@ -236,7 +237,7 @@ def signing_terms(request: CertificateSigningRequest) -> pki.RequestTerms:
     if lifetime < timedelta(seconds=SHORTEST_SECONDS):
         message = f"a duration of {lifetime.total_seconds():g}s is shorter than {SHORTEST_SECONDS}s"
         raise TermsError("InvalidDuration", message)
-    usages = pki.parse_usages(spec.usages) if spec.usages else pki.DEFAULT_USAGES
+    usages = pki.parse_usages(spec.usages) if spec.usages else DEFAULT_USAGES
     return pki.RequestTerms(lifetime, annotations.get(IS_CA_ANNOTATION) == "true", usages)
 
 

@@ -22,6 +22,7 @@ from certwright.issuer.verbs import (
     WithCondition,
 )
 from certwright.kube import Condition
+from certwright.pki.errors import MalformedRequest, Refused
 from certwright.runtime.serve.logs import redact_text
 
 E = TypeVar("E", bound=BaseException)
@@ -162,7 +163,7 @@ def text_of(error: BaseException) -> str:
 
 def named(error: pki.PkiError) -> str:
     """Return a refusal with its name, which the documentation lists."""
-    if isinstance(error, pki.Refused):
+    if isinstance(error, Refused):
         return "; ".join(map(str, error.violations))
     return f"{type(error).__name__}: {error}"
 
@@ -181,7 +182,7 @@ def _translated(error: BaseException, translate: Classifier | None) -> BaseExcep
 
 def _pki_verb(error: Exception) -> SignOutcome | None:
     """Return the verb for requests that are at fault themselves: repeating cannot help."""
-    if isinstance(error, pki.RequestRefused | pki.MalformedRequest | pki.UnknownUsage):
+    if isinstance(error, pki.RequestRefused | MalformedRequest | pki.UnknownUsage):
         return Permanent(named(error))
     return None
 

@@ -17,7 +17,8 @@ from certwright.issuers.acme.errors import AcmeError, AcmeRefused, OrderFailed
 from certwright.issuers.acme.messages import Authorization, Identifier, Order
 from certwright.issuers.acme.solvers import DNS_01, Proof, Solver, choose
 from certwright.issuers.web import WebError
-from certwright.pki import SigningRequest, common_name
+from certwright.pki import SigningRequest
+from certwright.pki.names import common_name
 
 SOON = timedelta(milliseconds=100)
 LATEST = timedelta(seconds=30)

@@ -16,6 +16,7 @@ from cryptography import x509
 
 from certwright import pki
 from certwright.issuer import SecretData
+from certwright.pki.chains import order_chain
 
 FOREVER = timedelta(days=365 * 100)
 
@@ -84,7 +85,7 @@ def _read(
     with _blaming(secret, "tls.key"):
         private = pki.read_key(key)
     with _blaming(secret):  # what is wrong now is that they do not belong together
-        chain = pki.order_chain(given)
+        chain = order_chain(given)
         own, *above = chain.certificates
         authority = pki.Authority(own, private, tuple(above), endpoints)
     anchor = chain.authority or chain.certificates[-1]

@@ -25,6 +25,7 @@ from certwright.issuer import (
 )
 from certwright.issuers.pkcs11.keys import check_inside, key_inside
 from certwright.issuers.pkcs11.module import HsmError, KeyPlace, Module
+from certwright.pki.certificates import public_key_of
 
 MODULE = "PKCS11_MODULE"
 """The environment variable with the path of the module."""
@@ -58,7 +59,7 @@ class Spec:
     def authority(self, module: Module) -> pki.Authority:
         """Return the authority; nothing is asked of the module yet."""
         own, *above = self.chain().certificates
-        key = key_inside(module, self.place(), pki.public_key_of(own))
+        key = key_inside(module, self.place(), public_key_of(own))
         endpoints = pki.Endpoints(
             tuple(self.revocation_lists), tuple(self.ocsp_servers), tuple(self.issuing_certificates)
         )

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 from pkcs11 import Mechanism
 
 from certwright.issuers.pkcs11.module import HsmError, KeyPlace, Module
-from certwright.pki import PrivateKey, PublicKey, UnsupportedKey, key_spec
+from certwright.pki import PrivateKey, UnsupportedKey, key_spec
+from certwright.pki.keys import PublicKey
 
 _RSA_MECHANISMS = {
     "sha256": Mechanism.SHA256_RSA_PKCS,

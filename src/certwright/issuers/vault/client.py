@@ -11,7 +11,8 @@ import msgspec
 import orjson
 
 from certwright.issuers.web import Answer, Web, WebError
-from certwright.pki import SigningRequest, common_name
+from certwright.pki import SigningRequest
+from certwright.pki.names import common_name
 
 _DETAIL_LIMIT = 300
 _TO_SIGN = "to sign"

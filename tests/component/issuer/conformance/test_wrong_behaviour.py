@@ -9,6 +9,7 @@ from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer.conformance import ITEMS, Verdict, prove
 from certwright.kube import find_condition, format_time, resource_of
+from certwright.pki.pem import read_blocks, write_block
 from certwright.runtime import DONE, again
 from certwright.testkit import EmbeddedCluster
 
@@ -153,12 +154,12 @@ def leaky_reading():
     """Sign whatever can be parsed at all."""
 
     def read_request(_self, pem, _terms):
-        (block,) = pki.read_blocks(pem, limit=65_536)
+        (block,) = read_blocks(pem, limit=65_536)
         try:
             return pki.read_request(pem)
         except pki.RequestRefused:
             whole = block.der[:-1] + bytes([block.der[-1] ^ 1])
-            return pki.read_request(pki.write_block("CERTIFICATE REQUEST", whole))
+            return pki.read_request(write_block("CERTIFICATE REQUEST", whole))
 
     return {"read_request": read_request}
 

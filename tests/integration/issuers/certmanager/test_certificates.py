@@ -6,6 +6,7 @@ from certwright import pki
 from certwright.issuers.acme import acme_issuer
 from certwright.issuers.cfssl import app as cfssl_app
 from certwright.issuers.selfsigned import app as selfsigned_app
+from certwright.pki.certificates import alternative_names
 from certwright.testkit import RealCluster
 
 pytestmark = pytest.mark.timeout(120)
@@ -42,5 +43,5 @@ async def test_acme_signs_a_certificate(
     }
     chain, key, _ = await certified(acme_issuer(responder), spec)
     pki.check_key_pair(chain.leaf, key)
-    assert pki.alternative_names(chain.leaf).dns == ("web.example.com",)
+    assert alternative_names(chain.leaf).dns == ("web.example.com",)
     assert len(chain.certificates) == 2, "Pebble signs with an intermediate"

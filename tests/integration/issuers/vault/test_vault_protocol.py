@@ -5,6 +5,8 @@ import pytest
 from certwright import pki
 from certwright.issuers.vault import VaultClient, VaultRefused, sign_order
 from certwright.issuers.web import Web, WebError
+from certwright.pki.certificates import alternative_names
+from certwright.pki.chains import order_chain
 
 
 @pytest.fixture
@@ -30,10 +32,10 @@ def order_for(*hosts, seconds=3600):
 
 async def test_a_certificate_comes_with_its_chain(client, vault):
     order = order_for("a.example", "10.0.0.1")
-    chain = pki.order_chain(
+    chain = order_chain(
         pki.read_certificates("\n".join(await client.sign("/pki/sign/web/", "s.good", order)))
     )
-    assert pki.alternative_names(chain.leaf) == pki.read_request(order["csr"]).names
+    assert alternative_names(chain.leaf) == pki.read_request(order["csr"]).names
     assert chain.authority == vault.root.certificate
 
 

@@ -19,6 +19,7 @@ from certwright.issuer.conformance.cases.objects import (
 )
 from certwright.issuer.conformance.cases.signing import SIGNING_CASES
 from certwright.issuer.conformance.violations import answer_violations, is_issued, is_refused
+from certwright.pki.keys import public_key_bytes
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 KEY = pki.generate_key(pki.KeySpec())
@@ -143,7 +144,7 @@ def test_a_private_key_is_put_where_the_request_says():
     secret = key_secret(asked, request)
     assert secret["metadata"]["namespace"] == "here"
     held = pki.read_key(base64.b64decode(secret["data"]["tls.key"]))
-    assert pki.public_key_bytes(held.public_key()) == pki.public_key_bytes(KEY.public_key())
+    assert public_key_bytes(held.public_key()) == public_key_bytes(KEY.public_key())
     named = with_key_secret(request, "made-up")["metadata"]["annotations"]
     assert named == {"cert-manager.io/private-key-secret-name": "made-up"}
 

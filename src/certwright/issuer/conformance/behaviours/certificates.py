@@ -32,6 +32,7 @@ from certwright.issuer.conformance.violations import (
 from certwright.kube import ApiError, JsonObject, find_condition, format_time, is_true
 from certwright.kube.conditions import conditions_of
 from certwright.pki import Violation
+from certwright.pki.pem import read_blocks, write_block
 
 _PLAIN: Final = plain("CertificateRequest")
 _MANY: Final = 8
@@ -193,9 +194,9 @@ async def _is_refused(requester: Requester, made: Made, what: str) -> list[Viola
 
 def _with_bad_signature() -> Asked:
     asked = ask(_PLAIN, pki.generate_key(pki.KeySpec()))
-    (block,) = pki.read_blocks(asked.csr, limit=len(asked.csr))
+    (block,) = read_blocks(asked.csr, limit=len(asked.csr))
     forged = block.der[:-1] + bytes([block.der[-1] ^ 1])
-    return replace(asked, csr=pki.write_block("CERTIFICATE REQUEST", forged))
+    return replace(asked, csr=write_block("CERTIFICATE REQUEST", forged))
 
 
 def _with_a_hidden_authority() -> Asked:

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from certwright.issuer.conformance.cases.case import ECDSA, ED25519, Case
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.pki import AlternativeNames, other_name
+from certwright.pki import AlternativeNames
+from certwright.pki.names import other_name
 
 USER_PRINCIPAL_NAME: Final = "1.3.6.1.4.1.311.20.2.3"
 _LONG_LABEL: Final = "a" * 63
