@@ -41,7 +41,9 @@ LEAF = Made(names=(x509.DNSName("a.example"),))
 UNKNOWN = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")
 
 
-def build(parts: list[Made], key_of: Callable[..., Any], now: datetime, algorithm: str) -> list:
+def build(
+    parts: list[Made], key_of: Callable[..., Any], now: datetime, algorithm: str
+) -> list[x509.Certificate]:
     """Sign a path from the root, which comes first, to the leaf."""
     found: list[x509.Certificate] = []
     for place, made in enumerate(parts):
