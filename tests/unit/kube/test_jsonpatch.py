@@ -135,7 +135,7 @@ def test_the_result_shares_nothing_with_document_or_patch() -> None:
 
 
 def test_copies_are_independent() -> None:
-    patch = [
+    patch: list[dict[str, Any]] = [
         {"op": "copy", "from": "/a", "path": "/b"},
         {"op": "add", "path": "/b/-", "value": 2},
     ]
