@@ -11,11 +11,11 @@ import orjson
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
-from certwright.cli.cert.findings import Horizon, findings_in
-from certwright.cli.cert.material import of_certificate_request
+from certwright.cli.cert.contents import of_certificate_request
+from certwright.cli.cert.diagnostics import Horizon, diagnose
 from certwright.cli.cert.table import drawn
-from certwright.cli.up.issuersample import issuer_sample
-from certwright.cli.up.managedsample import managed_sample
+from certwright.cli.up.issuerdemo import issuer_sample
+from certwright.cli.up.managedresourcedemo import managed_sample
 from certwright.client import Request
 from certwright.issuers.ca import app
 from certwright.kube import Invalid, ObjectMeta
@@ -179,7 +179,7 @@ async def issue() -> None:
         for line in drawn(material, cluster.clock.now()):
             show(line)
         expect("the request was signed", holds=bool(request.status.certificate))
-        findings = findings_in(material, cluster.clock.now(), Horizon())
+        findings = diagnose(material, cluster.clock.now(), Horizon())
         expect("the certificate is what was asked for", holds=not findings)
         calls = await cluster.restart()
         tell(calls)

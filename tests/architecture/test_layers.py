@@ -38,10 +38,10 @@ THIRD_PARTY = {
     "brotli": {"certwright.apply.manifests.compression"},
     "cel": {"certwright.apiserver.cel."},
     "cryptography": {
-        "certwright.cli.cert.facts",
-        "certwright.cli.cert.findings",
+        "certwright.cli.cert.details",
+        "certwright.cli.cert.diagnostics",
         "certwright.cli.cert.lint",
-        "certwright.cli.cert.material",
+        "certwright.cli.cert.contents",
         "certwright.cli.cert.table",
         "certwright.issuers.",
         "certwright.pki.",

@@ -4,46 +4,45 @@ import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
-from certwright.cli.terminal.patience import TellingTransport
+from certwright.cli.options import Target
+from certwright.cli.terminal.notice import NoticeTransport
 from certwright.client import Client, HttpTransport, load_config
 from certwright.kube import ApiError
 from certwright.kube.names import dns_label_problems, dns_subdomain_problems
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
-    """A client, and the namespace meant when none is named."""
+class Session:
+    """A client, and the namespace to use when a command names none."""
 
     client: Client
     namespace: str
 
 
 @asynccontextmanager
-async def connected(
-    kubeconfig: Path | None, context: str | None, namespace: str | None = None
-) -> AsyncIterator[Connection]:
+async def connected(target: Target) -> AsyncIterator[Session]:
     """Connect as kubectl would; warnings of the server, and its silence, go to standard error.
 
     Raises:
-        UsageError: no namespace can have this name.
+        UsageError: the name of the namespace is not valid.
     """
-    config = load_config(kubeconfig, context)
-    require_name(namespace or config.namespace or "default", "namespace")
-    transport = TellingTransport(HttpTransport(config), config.server)
+    config = load_config(target.kubeconfig, target.context)
+    namespace = target.namespace or config.namespace or "default"
+    require_name(namespace, "namespace")
+    transport = NoticeTransport(HttpTransport(config), config.server)
     async with Client(transport, on_warning=_warn) as client:
-        yield Connection(client, namespace or config.namespace or "default")
+        yield Session(client, namespace)
 
 
 def require_name(name: str, what: str) -> None:
-    """Refuse what cannot be the name of a namespace or another object.
+    """Check the name of a namespace or another object.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: no object can have this name.
     """
     problems = dns_label_problems(name) if what == "namespace" else dns_subdomain_problems(name)
     if problems:
@@ -54,22 +53,22 @@ def run_once(main: Coroutine[Any, Any, int]) -> None:
     """Run a command to its end and exit with its code.
 
     Raises:
-        UsageError: the server refused something, in its own words.
+        UsageError: the server refused something; the message is the server's.
     """
     try:
         code = run_to_end(main)
     except* ApiError as errors:
-        raise UsageError("; ".join(_told(errors))) from errors
+        raise UsageError("; ".join(_messages(errors))) from errors
     except* TimeoutError as errors:
-        raise UsageError("; ".join(_told(errors))) from errors
+        raise UsageError("; ".join(_messages(errors))) from errors
     sys.exit(code)
 
 
-def _told(group: BaseExceptionGroup[Any]) -> list[str]:
-    told: list[str] = []
+def _messages(group: BaseExceptionGroup[Any]) -> list[str]:
+    found: list[str] = []
     for error in group.exceptions:
-        told += _told(error) if isinstance(error, BaseExceptionGroup) else [str(error)]
-    return list(dict.fromkeys(told))
+        found += _messages(error) if isinstance(error, BaseExceptionGroup) else [str(error)]
+    return list(dict.fromkeys(found))
 
 
 def _warn(text: str) -> None:

@@ -1,12 +1,12 @@
-"""What the command line refuses."""
+"""Mistakes that a person can correct."""
 
 import os
 
 
 class UsageError(Exception):
-    """What was typed cannot be done; the message says what to type instead."""
+    """A command cannot do what was typed; the message says what to type or to correct."""
 
 
-def told(error: OSError) -> str:
-    """Return what the system says about a failure; asyncio puts the address around it again."""
+def system_message(error: OSError) -> str:
+    """Return the operating system's message, without the address that asyncio adds to it."""
     return os.strerror(error.errno) if error.errno is not None and error.errno > 0 else str(error)

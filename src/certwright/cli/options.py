@@ -1,5 +1,6 @@
-"""Options that several commands have, spelt and explained once."""
+"""Options that several commands have, declared and explained once."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from certwright.cli.errors import UsageError
 
 
 def examples(*lines: str) -> str:
-    """Return an epilog that keeps its lines (that is what the backspace says)."""
+    """Return examples as the end of a help text; the backspace makes Click keep the lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -22,6 +23,20 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which cluster a command talks to, and which namespace of it; None: as kubectl chooses."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    namespace: str | None = None
+
+
+_CONTROLLER = "file.py, package.module, or either with :name for one controller of it."
+Controllers = Annotated[list[str], typer.Argument(metavar="CONTROLLER", help=_CONTROLLER)]
+OptionalControllers = Annotated[
+    list[str] | None, typer.Argument(metavar="CONTROLLER", help=_CONTROLLER, show_default=False)
+]
 Files = Annotated[
     list[str],
     typer.Option(
@@ -57,7 +72,7 @@ def seconds_of(text: str, option: str) -> float:
     """Read a duration such as 5m.
 
     Raises:
-        UsageError: it is none, or not positive.
+        UsageError: the text is not a duration, or the duration is not positive.
     """
     from certwright.kube.durations import parse_duration
 
@@ -66,5 +81,5 @@ def seconds_of(text: str, option: str) -> float:
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from error
     if seconds <= 0:
-        raise UsageError(f"{option}: {text} is not a time to wait; write it like 30s or 5m")
+        raise UsageError(f"{option}: {text} is not longer than zero; write it like 30s or 5m")
     return seconds

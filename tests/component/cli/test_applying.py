@@ -76,7 +76,7 @@ def test_losing_most_objects_at_once_needs_a_yes(cli, write, ask):
     refused = apply(cli, path, "--prune")
     assert refused.code == 2
     assert "11 of the 12 objects in this inventory would be deleted" in refused.err
-    assert refused.err.endswith("error: nobody can be asked here; if that is what you want, add --yes\n")  # fmt: skip
+    assert refused.err.endswith("error: there is no terminal to ask on; add --yes if that is what you want\n")  # fmt: skip
     assert len(ask.names(ConfigMap, labels="!certwright.dev/inventory")) == 12
     assert apply(cli, path, "--prune", "--yes").code == 0
     assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"c0"}
@@ -212,7 +212,7 @@ def test_the_tree_shows_what_may_be_seen_and_names_the_rest(cli, write, as_reade
         ("kind: ConfigMap", "no apiVersion; every object has one"),
         ("{apiVersion: v1, kind: ConfigMap, metadata: {}}", "no metadata.name"),
         ("{apiVersion: a/b/c, kind: X, metadata: {name: x}}", "not a kind"),
-        ("# nothing", "no manifests in there"),
+        ("# nothing", "no manifests found"),
     ],
 )
 def test_bad_input_is_named_and_nothing_is_applied(cli, tmp_path, ask, text, complaint):
@@ -340,8 +340,8 @@ def test_closed_standard_input_is_an_empty_one(cli, write, monkeypatch):
     path = write(*(config_map(f"c{n}") for n in range(12)))
     monkeypatch.setattr(sys, "stdin", None)
     assert apply(cli, path).code == 0
-    assert "no manifests in there" in apply(cli, "-").err
-    assert "nobody can be asked here" in cli("delete", "-i", "app").err
+    assert "no manifests found" in apply(cli, "-").err
+    assert "there is no terminal to ask on" in cli("delete", "-i", "app").err
 
 
 def test_names_and_times_that_are_none(cli, write):

@@ -8,7 +8,7 @@ import pytest
 from certwright.apply import Action, ChangeSet, Direct, Entry, ObjectRef
 from certwright.cli.apply.wait import not_gone, until_gone, until_healthy
 from certwright.cli.errors import UsageError
-from certwright.cli.terminal.progress import Progress
+from certwright.cli.terminal.progress import ProgressLine
 from certwright.client import Client
 from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.testkit.builders import config_map, deployment
@@ -39,7 +39,7 @@ class Waiting:
         self.client = Client(transport, clock=cluster.clock)
         self.direct = Direct(self.client)
         self.told = io.StringIO()
-        self.progress = Progress(0, self.told)
+        self.progress = ProgressLine(0, self.told)
 
     async def stored(self, *objects):
         """Create objects; return how they are."""
@@ -134,7 +134,7 @@ async def test_a_deletion_goes_on_when_something_has_gone(waiting):
             on_entry(entry, None)
         return ChangeSet.of(entries)
 
-    waiting.progress = Progress(3, waiting.told)
+    waiting.progress = ProgressLine(3, waiting.told)
     async with asyncio.TaskGroup() as group:
         waits = group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
         await asyncio.sleep(2)

@@ -57,7 +57,10 @@ async def test_a_secret_with_the_wrong_key(cluster, inspect):
     assert "ERROR    KeyMismatch" in text
     code, text = await inspect("secret/nobody", "-n", "elsewhere")
     assert (code, text.count("\n")) == (2, 0)
-    assert 'secrets "nobody" not found in namespace elsewhere; -n names another' in text
+    assert (
+        'secrets "nobody" not found in namespace elsewhere; choose another namespace with -n'
+        in text
+    )
     code, text = await inspect("cr/web")
     assert (code, "cert-manager" in text) == (2, True)
     code, text = await inspect("csr/web")

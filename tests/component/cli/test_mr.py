@@ -123,10 +123,12 @@ def test_names_that_cannot_be_are_refused_in_one_line(cli, words):
 def test_an_empty_namespace_is_said_to_be_empty(cli, installed):
     done = cli("mr", "list", "-n", "nobody")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "there are no ManagedResources in namespace nobody; -A shows all\n"
+    assert (
+        done.err == "there are no ManagedResources in namespace nobody; -A lists all namespaces\n"
+    )
     assert cli("mr", "list", "-A").err == "there are no ManagedResources in this cluster\n"
     assert json.loads(cli("mr", "list", "-o", "json").out)["items"] == []
-    assert "-n names another namespace" in cli("mr", "explain", "web").err
+    assert "choose another namespace with -n" in cli("mr", "explain", "web").err
 
 
 @pytest.mark.parametrize("command", ["explain", "diff", "force-delete"])

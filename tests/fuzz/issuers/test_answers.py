@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certwright.cli.cert.material import of_pem
+from certwright.cli.cert.contents import of_pem
 from certwright.issuers.acme import ExternalAccount, MalformedBinding, Ticket, retry_after
 from certwright.issuers.acme.issuer import ticket_in
 from certwright.issuers.acme.messages import Account, Authorization, Directory, Order, Problem

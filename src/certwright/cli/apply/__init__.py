@@ -1,1 +1,6 @@
-"""``certwright apply``, ``diff`` and ``delete``."""
+"""``certwright apply``, ``diff``, ``delete`` and ``tree``: manifests as a set with a name.
+
+Files enter through `inputs` and get their namespaces in `namespaces`; `inventory` opens the set of
+objects they belong to. `apply`, `delete` and `tree` carry a command out, `wait` is ``--wait``, and
+`results` turns what was done into a table, JSON or YAML.
+"""

@@ -1,4 +1,4 @@
-"""Manifests that were named on the command line."""
+"""Manifests from the files, directories and standard input that a command names."""
 
 import sys
 from collections.abc import Sequence
@@ -12,30 +12,30 @@ from certwright.kube import GroupVersionKind, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What was given on the command line: manifests, and what is wrong with the others."""
+class Input:
+    """The manifests of files, and what is wrong with the documents that are none."""
 
     manifests: list[Manifest]
     problems: list[str]
-    """For each document that cannot be used, where it stands and why not."""
+    """For each document that cannot be used, its file and line, and why not."""
 
     @property
     def doubts(self) -> str:
-        """Why objects may be missing in the manifests; empty if none can be."""
+        """Why objects may be missing in the manifests; empty if none are."""
         number = len(self.problems)
         return f"{number} document{'s' if number > 1 else ''} cannot be used" if number else ""
 
-    def tell(self) -> None:
-        """Say on standard error what cannot be used."""
+    def print_problems(self) -> None:
+        """Print on standard error what cannot be used."""
         for problem in self.problems:
             print(f"error: {problem}", file=sys.stderr)
 
 
-def read_given(paths: Sequence[str | Path], *, recursive: bool = False) -> Given:
+def read_input(paths: Sequence[str | Path], *, recursive: bool = False) -> Input:
     """Read files, directories and standard input, as far as they can be read.
 
     Raises:
-        UsageError: there is nothing in them.
+        UsageError: there are no documents.
         ExceptionGroup: of a `UsageError` for each document, if none of them can be used.
     """
     stdin = sys.stdin.buffer if sys.stdin else BytesIO()  # it may be closed
@@ -50,21 +50,21 @@ def read_given(paths: Sequence[str | Path], *, recursive: bool = False) -> Given
     if not good and problems:
         raise _unusable(problems)
     if not good:
-        raise UsageError(f"{', '.join(map(str, paths))}: no manifests in there")
-    return Given(good, problems)
+        raise UsageError(f"{', '.join(map(str, paths))}: no manifests found")
+    return Input(good, problems)
 
 
 def read_manifests(paths: Sequence[str | Path], *, recursive: bool = False) -> list[Manifest]:
     """Read files, directories and standard input, if all of them can be read.
 
     Raises:
-        UsageError: there is nothing in them.
-        ExceptionGroup: of a `UsageError` for each document that cannot be read, or is no object.
+        UsageError: there are no documents.
+        ExceptionGroup: of a `UsageError` for each document that cannot be used.
     """
-    given = read_given(paths, recursive=recursive)
-    if given.problems:
-        raise _unusable(given.problems)
-    return given.manifests
+    files = read_input(paths, recursive=recursive)
+    if files.problems:
+        raise _unusable(files.problems)
+    return files.manifests
 
 
 def _unusable(problems: Sequence[str]) -> ExceptionGroup[UsageError]:
@@ -72,16 +72,16 @@ def _unusable(problems: Sequence[str]) -> ExceptionGroup[UsageError]:
 
 
 def _problem(obj: JsonObject) -> str:
-    """Say what keeps a manifest from being an object; empty if nothing does."""
+    """Return why a manifest is not an object; empty if it is one."""
     for name in ("apiVersion", "kind"):
         if not isinstance(obj.get(name), str) or not obj[name]:
             return f"no {name}; every object has one"
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        return "no metadata.name; what is applied has a name (generateName is for kubectl create)"
+        return "no metadata.name; give it one (generateName works with kubectl create only)"
     for part in ("labels", "annotations"):
         if not isinstance(metadata.get(part) or {}, dict):
-            return f"metadata.{part} is not a map of names to texts"
+            return f"metadata.{part} is not a map from names to texts"
     if not isinstance(metadata.get("namespace") or "", str):
         return f"metadata.namespace {metadata['namespace']!r} is not text; put it in quotes"
     try:

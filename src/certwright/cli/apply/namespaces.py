@@ -1,19 +1,19 @@
-"""Objects of files into the namespaces where the server will have them."""
+"""The namespaces of objects whose manifests name none."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 from certwright.apply import Manifest
-from certwright.cli.connection import Connection
+from certwright.cli.connection import Session
 from certwright.client import Client
 from certwright.kube import GroupVersionKind, JsonObject, NotFound
 
 Scope = Callable[[GroupVersionKind], bool | None]
-"""Says whether a kind is namespaced; None if nobody knows it (yet)."""
+"""Returns whether a kind is namespaced; None if the server does not know it (yet)."""
 
 
-async def placed(to: Connection, manifests: Sequence[Manifest]) -> list[JsonObject]:
-    """Return the objects, each in the namespace where this server will have it."""
-    return place(manifests, await _known_scope(to.client, manifests), to.namespace)
+async def placed(session: Session, manifests: Sequence[Manifest]) -> list[JsonObject]:
+    """Return the objects, each with the namespace in which this server will store it."""
+    return place(manifests, await _known_scope(session.client, manifests), session.namespace)
 
 
 def place(manifests: Iterable[Manifest], scope: Scope, namespace: str) -> list[JsonObject]:

@@ -1,10 +1,11 @@
-"""What became of objects, as a table, JSON or YAML."""
+"""What was done to objects, as a table, JSON or YAML, and as an exit code."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from certwright.apply import Action, ChangeSet, Entry
+from certwright.cli.apply.inputs import Input
 from certwright.cli.options import Output
 from certwright.cli.terminal.output import (
     document,
@@ -20,22 +21,31 @@ _QUIET: Final = frozenset({Action.UNCHANGED})
 _LONGEST_REASON: Final = 1000
 
 
+def print_results(changes: ChangeSet, files: Input | None, output: Output, *, dry_run: bool) -> int:
+    """Print what was done, and which documents could not be used; return the exit code."""
+    problems = files.problems if files else []
+    print(rendered(changes, output, problems, dry_run=dry_run), flush=True)
+    if files:
+        files.print_problems()
+    return 2 if problems else code_of_apply(changes)
+
+
 def rendered(
     changes: ChangeSet, output: Output, problems: Sequence[str] = (), *, dry_run: bool = False
 ) -> str:
-    """Return all objects with what became of them; programs get the *problems* here, too."""
+    """Return what was done to each object; JSON and YAML hold the *problems*, too."""
     if output is not Output.TABLE:
         return document(results_document(changes, problems, dry_run=dry_run), output)
     rows = [_row(entry, planned=dry_run) for entry in changes.entries]
     remark = " (dry run: nothing was changed)" if dry_run else ""
-    told = table(("KIND", "NAME", "ACTION", "WHY"), rows)
-    return f"{fitted(told, terminal_width())}\n{changes.summary(planned=dry_run)}{remark}"
+    lines = table(("KIND", "NAME", "ACTION", "WHY"), rows)
+    return f"{fitted(lines, terminal_width())}\n{changes.summary(planned=dry_run)}{remark}"
 
 
 def results_document(
     changes: ChangeSet, problems: Sequence[str] = (), *, dry_run: bool = False
 ) -> JsonObject:
-    """Return what became of objects for programs."""
+    """Return what was done to objects, for programs."""
     summary = changes.summary(planned=dry_run)
     return {**changes.to_json(), "dryRun": dry_run, "summary": summary, "problems": [*problems]}
 
@@ -56,7 +66,7 @@ def named_once(entry: Entry) -> Entry:
 
 
 def code_of_diff(changes: ChangeSet) -> int:
-    """Return the exit code of a comparison: 0 the same, 1 different, 2 not to be found out."""
+    """Return the exit code of a comparison: 0 the same, 1 different, 2 unknown."""
     if changes.with_action(Action.FAILED):
         return 2
     return 1 if changes.changed or not changes.complete else 0

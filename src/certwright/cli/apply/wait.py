@@ -1,4 +1,4 @@
-"""``--wait``: until objects do what they should, or are gone. The server tells; nobody polls."""
+"""``--wait``: until objects are healthy, or gone. It watches, and does not poll."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -15,13 +15,13 @@ from certwright.apply import (
 )
 from certwright.apply.engine.engine import OnEntry
 from certwright.cli.errors import UsageError
-from certwright.cli.terminal.health import judge
-from certwright.cli.terminal.progress import Progress
+from certwright.cli.terminal.health import overall_health
+from certwright.cli.terminal.progress import ProgressLine
 from certwright.client import Client, Selection
 from certwright.kube import JsonObject, Key, NotFound
 
 AGAIN_SECONDS: Final = 5.0
-"""How often a deletion is tried again though nothing has gone: not all that holds is an object."""
+"""How often a deletion is repeated though no object has gone: other things block deletions, too."""
 _NAMED: Final = 10
 _LINGERING: Final = (Action.BLOCKED, Action.FAILED)
 _SETTLED: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
@@ -31,7 +31,7 @@ async def until_healthy(
     client: Client,
     states: Mapping[ObjectRef, Live | None],
     seconds: float,
-    progress: Progress,
+    progress: ProgressLine,
     *,
     look_with: str,
 ) -> None:
@@ -40,15 +40,17 @@ async def until_healthy(
     *look_with* is the command that shows more.
 
     Raises:
-        UsageError: they are not within so many seconds; says which, and why.
+        UsageError: they are not within so many seconds; the message names them, and why.
     """
-    verdicts = {ref: judge(ref, live.obj if live else None) for ref, live in states.items()}
+    verdicts = {
+        ref: overall_health(ref, live.obj if live else None) for ref, live in states.items()
+    }
     waiting = {ref: verdict for ref, verdict in verdicts.items() if not verdict}
     healthy = asyncio.Event()
 
     def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
         for ref in refs:
-            verdict = judge(ref, objects.get(ref.key))
+            verdict = overall_health(ref, objects.get(ref.key))
             if verdict:
                 waiting.pop(ref, None)
             else:
@@ -57,22 +59,24 @@ async def until_healthy(
             healthy.set()
             return
         first = next(iter(waiting.values()))
-        progress.say(f"waiting for {len(waiting)} of {len(states)}: {first.message}")
+        progress.show(f"waiting for {len(waiting)} of {len(states)}: {first.message}")
 
-    if waiting and not await _told(client, [*waiting], look, healthy, seconds):
-        told = _some([verdict.message for verdict in waiting.values()])
-        raise UsageError(f"not healthy after {seconds:g} s: {told}; look closer with: {look_with}")
+    if waiting and not await _watched(client, [*waiting], look, healthy, seconds):
+        reasons = _some([verdict.message for verdict in waiting.values()])
+        raise UsageError(
+            f"not healthy after {seconds:g} s: {reasons}; to see more, run: {look_with}"
+        )
 
 
 async def until_gone(
     client: Client,
     delete: Callable[[OnEntry], Awaitable[ChangeSet]],
     seconds: float,
-    progress: Progress,
+    progress: ProgressLine,
 ) -> ChangeSet:
-    """Delete, and again when something has gone, until nothing waits or so many seconds are over.
+    """Delete, and repeat whenever an object has gone, until all have or the time is up.
 
-    Returns what became of all; what is left then waits still, or failed.
+    Returns what was done to each; objects that are left are blocked, or failed.
     """
     now = asyncio.get_running_loop().time
     end = now() + seconds
@@ -87,18 +91,18 @@ async def until_gone(
     while not (done := await delete(note)).complete and (rest := end - now()) > 0:
         waiting = _in_the_way(done)
         refs = {entry.ref for entry in done.with_action(*_LINGERING)}
-        progress.say(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}", topic=refs)
+        progress.show(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}", topic=refs)
         await _one_gone(client, done, min(rest, AGAIN_SECONDS))
     return ChangeSet.of(known.values())
 
 
 def not_gone(changes: ChangeSet, seconds: float) -> str:
-    """Say what is left after so many seconds, and why."""
+    """Return what is left after so many seconds, and why."""
     return f"not gone after {seconds:g} s: {_some(_in_the_way(changes))}"
 
 
 def _since(before: Entry | None, now: Entry) -> Entry:
-    """Return what became of an object after a further round: what went meanwhile was deleted."""
+    """Return the result for an object after another round: what went meanwhile was deleted."""
     if now.action is not Action.UNCHANGED or before is None:
         return now
     return before if before.action in _SETTLED else Entry(now.ref, Action.DELETED)
@@ -108,10 +112,10 @@ def _in_the_way(changes: ChangeSet) -> list[str]:
     return [f"{entry.ref}: {entry.reason}" for entry in changes.with_action(*_LINGERING)]
 
 
-def _some(told: Sequence[str]) -> str:
-    """Return the first of several sentences, and how many there are besides."""
-    more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
-    return "; ".join([*told[:_NAMED], *more])
+def _some(texts: Sequence[str]) -> str:
+    """Return the first of several texts, and how many more there are."""
+    more = [f"and {len(texts) - _NAMED} more"] if len(texts) > _NAMED else []
+    return "; ".join([*texts[:_NAMED], *more])
 
 
 def _objects(number: int) -> str:
@@ -119,7 +123,7 @@ def _objects(number: int) -> str:
 
 
 async def _one_gone(client: Client, done: ChangeSet, seconds: float) -> None:
-    """Return when something that was in the way is gone, after so many seconds at the latest."""
+    """Return when a blocked object is gone, or after so many seconds."""
     gone = asyncio.Event()
 
     def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
@@ -127,17 +131,17 @@ async def _one_gone(client: Client, done: ChangeSet, seconds: float) -> None:
             gone.set()
 
     blocked = [entry.ref for entry in done.with_action(Action.BLOCKED)]
-    await _told(client, blocked, look, gone, seconds)
+    await _watched(client, blocked, look, gone, seconds)
 
 
-async def _told(
+async def _watched(
     client: Client,
     refs: Sequence[ObjectRef],
     look: Callable[[Collection[ObjectRef], Mapping[Key, JsonObject]], None],
     enough: asyncio.Event,
     seconds: float,
 ) -> bool:
-    """Let *look* see objects, and again after each change; say whether it was *enough* in time."""
+    """Call *look* with objects after each change; return whether *enough* was set in time."""
 
     async def watch(some: Sequence[ObjectRef]) -> None:
         alone = f"metadata.name={some[0].name}" if len(some) == 1 else ""

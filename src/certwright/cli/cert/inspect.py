@@ -4,7 +4,7 @@ import binascii
 import sys
 from base64 import b64decode
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -15,39 +15,44 @@ import orjson
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequest
-from certwright.cli.cert import material as certmaterial
-from certwright.cli.cert.facts import facts_of, names_of
-from certwright.cli.cert.findings import Finding, Horizon, Severity, findings_in
+from certwright.cli.cert.contents import (
+    SIZE_LIMIT,
+    Contents,
+    of_certificate_request,
+    of_pem,
+    of_secret,
+    of_signing_request,
+)
+from certwright.cli.cert.details import details_of, names_of
+from certwright.cli.cert.diagnostics import Diagnostic, Horizon, Severity, diagnose
 from certwright.cli.cert.lint import lint
-from certwright.cli.cert.material import SIZE_LIMIT, Material
 from certwright.cli.cert.table import table
 from certwright.cli.connection import connected
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
+from certwright.cli.options import Target
 from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.kube import ApiError, Key, NotFound, kinds
 from certwright.kube.durations import parse_duration
 
-Read = Callable[[Client, Key], Coroutine[Any, Any, Material]]
+Read = Callable[[Client, Key], Coroutine[Any, Any, Contents]]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What the user typed."""
+class InspectOptions:
+    """What the command line asks for."""
 
     sources: list[str]
-    namespace: str | None = None
-    """None: that of the context."""
-    kubeconfig: Path | None = None
-    context: str | None = None
+    target: Target = field(default_factory=Target)
+    """The cluster and namespace of objects."""
     output: str = "table"
     expires_within: str | None = None
     with_lint: bool = False
 
 
-def inspect(options: Options) -> int:
-    """Print what the sources hold; return 1 if any finding is an error, else 0.
+def inspect(options: InspectOptions) -> int:
+    """Print what the sources hold; return 1 if any diagnostic is an error, else 0.
 
     Raises:
         UsageError: a source cannot be read, or an option is wrong.
@@ -56,26 +61,26 @@ def inspect(options: Options) -> int:
         raise UsageError(f"--output {options.output}: choose table or json")
     horizon = _horizon(options.expires_within)
     now = SYSTEM.now()
-    materials = [_material(source, options) for source in options.sources]
-    findings = [_findings(material, now, horizon, options) for material in materials]
+    sources = [_contents(source, options) for source in options.sources]
+    diagnostics = [_findings(contents, now, horizon, options) for contents in sources]
     if options.output == "json":
-        reports = [report(*pair) for pair in zip(materials, findings, strict=True)]
+        reports = [report(*pair) for pair in zip(sources, diagnostics, strict=True)]
         print(orjson.dumps(reports, option=orjson.OPT_INDENT_2).decode())
     else:
-        pairs = zip(materials, findings, strict=True)
-        print("\n".join(table(material, found, now) for material, found in pairs), end="")
-    errors = [one for found in findings for one in found if one.severity is Severity.ERROR]
+        pairs = zip(sources, diagnostics, strict=True)
+        print("\n".join(table(contents, found, now) for contents, found in pairs), end="")
+    errors = [one for found in diagnostics for one in found if one.severity is Severity.ERROR]
     return 1 if errors else 0
 
 
-def report(material: Material, findings: list[Finding]) -> dict[str, Any]:
+def report(contents: Contents, diagnostics: list[Diagnostic]) -> dict[str, Any]:
     """Return everything as JSON values."""
-    request = material.request
+    request = contents.request
     return {
-        "source": material.source,
-        "certificates": [msgspec.to_builtins(facts_of(one)) for one in material.certificates],
-        "trusted": [msgspec.to_builtins(facts_of(one)) for one in material.trusted],
-        "privateKey": None if material.key is None else str(pki.key_spec(material.key)),
+        "source": contents.source,
+        "certificates": [msgspec.to_builtins(details_of(one)) for one in contents.certificates],
+        "trusted": [msgspec.to_builtins(details_of(one)) for one in contents.trusted],
+        "privateKey": None if contents.key is None else str(pki.key_spec(contents.key)),
         "request": None
         if request is None
         else {
@@ -83,36 +88,36 @@ def report(material: Material, findings: list[Finding]) -> dict[str, Any]:
             "names": names_of(request.names),
             "key": str(pki.key_spec(request.public_key)),
         },
-        "conditions": list(material.conditions),
-        "findings": [msgspec.to_builtins(one) for one in findings],
+        "conditions": list(contents.conditions),
+        "findings": [msgspec.to_builtins(one) for one in diagnostics],
     }
 
 
 def _findings(
-    material: Material, now: datetime, horizon: Horizon, options: Options
-) -> list[Finding]:
-    found = findings_in(material, now, horizon)
-    return [*found, *lint(material.certificates)] if options.with_lint else found
+    contents: Contents, now: datetime, horizon: Horizon, options: InspectOptions
+) -> list[Diagnostic]:
+    found = diagnose(contents, now, horizon)
+    return [*found, *lint(contents.certificates)] if options.with_lint else found
 
 
 def _horizon(text: str | None) -> Horizon:
-    """Who names a term means it: an expiry within it is an error."""
+    """Return when an expiry is near; one within a term that was typed is an error."""
     try:
         return Horizon(parse_duration(text), Severity.ERROR) if text else Horizon()
     except ValueError as error:
         raise UsageError(f"--expires-within: {error}") from error
 
 
-def _material(source: str, options: Options) -> Material:
+def _contents(source: str, options: InspectOptions) -> Contents:
     kind, slash, name = source.partition("/")
     read = _KINDS.get(kind.lower().removesuffix("s")) if slash else None
     try:
         if read is not None:
             return _from_cluster(read, name, options)
         if source == "-":
-            return certmaterial.of_pem("standard input", sys.stdin.buffer.read(SIZE_LIMIT + 1))
+            return of_pem("standard input", sys.stdin.buffer.read(SIZE_LIMIT + 1))
         with Path(source).open("rb") as file:
-            return certmaterial.of_pem(source, file.read(SIZE_LIMIT + 1))
+            return of_pem(source, file.read(SIZE_LIMIT + 1))
     except OSError as error:
         hint = "" if not slash or source.startswith((".", "/")) else _OBJECTS
         raise UsageError(f"cannot read {source}: {error.strerror or error}{hint}") from error
@@ -120,15 +125,15 @@ def _material(source: str, options: Options) -> Material:
         raise UsageError(f"{'standard input' if source == '-' else source}: {error}") from error
 
 
-def _from_cluster(read: Read, name: str, options: Options) -> Material:
-    found: list[Material] = []
+def _from_cluster(read: Read, name: str, options: InspectOptions) -> Contents:
+    found: list[Contents] = []
 
     async def fetch() -> None:
-        async with connected(options.kubeconfig, options.context, options.namespace) as to:
+        async with connected(options.target) as session:
             try:
-                found.append(await read(to.client, Key(to.namespace, name)))
+                found.append(await read(session.client, Key(session.namespace, name)))
             except NotFound as error:
-                raise UsageError(_missing(error, to.namespace)) from error
+                raise UsageError(_missing(error, session.namespace)) from error
             except ApiError as error:
                 raise UsageError(str(error)) from error
 
@@ -138,31 +143,31 @@ def _from_cluster(read: Read, name: str, options: Options) -> Material:
 
 def _missing(error: NotFound, namespace: str) -> str:
     if not error.details:
-        return "this cluster does not know such requests; they come with cert-manager"
-    return f"{error} in namespace {namespace}; -n names another"
+        return "this cluster does not serve CertificateRequests; install cert-manager first"
+    return f"{error} in namespace {namespace}; choose another namespace with -n"
 
 
-async def _secret(client: Client, key: Key) -> Material:
+async def _secret(client: Client, key: Key) -> Contents:
     secret = await client.get(kinds.Secret, key)
     try:
         data = {name: b64decode(text) for name, text in (secret.get("data") or {}).items()}
     except binascii.Error as error:
         raise UsageError(f"Secret {key}: {error}") from error
-    return certmaterial.of_secret(f"Secret {key}", data)
+    return of_secret(f"Secret {key}", data)
 
 
-async def _certificate_request(client: Client, key: Key) -> Material:
+async def _certificate_request(client: Client, key: Key) -> Contents:
     request = await client.get(CertificateRequest, key)
-    return certmaterial.of_certificate_request(f"CertificateRequest {key}", request)
+    return of_certificate_request(f"CertificateRequest {key}", request)
 
 
-async def _signing_request(client: Client, key: Key) -> Material:
+async def _signing_request(client: Client, key: Key) -> Contents:
     try:
         request = await client.get(CertificateSigningRequest, Key("", key.name))
     except NotFound as error:
         raise UsageError(str(error)) from error
     source = f"CertificateSigningRequest {key.name}"
-    return certmaterial.of_signing_request(source, request)
+    return of_signing_request(source, request)
 
 
 _OBJECTS: Final = "; objects are secret/NAME, cr/NAME and csr/NAME"

@@ -6,7 +6,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from certwright.cli.cert.findings import Finding, Severity
+from certwright.cli.cert.diagnostics import Diagnostic, Severity
 from certwright.cli.errors import UsageError
 
 _SEVERITIES = {
@@ -17,7 +17,7 @@ _SEVERITIES = {
 }
 
 
-def lint(certificates: Iterable[x509.Certificate]) -> Iterator[Finding]:
+def lint(certificates: Iterable[x509.Certificate]) -> Iterator[Diagnostic]:
     """Yield what the linter finds against RFC 5280 and its companions.
 
     Raises:
@@ -30,7 +30,7 @@ def lint(certificates: Iterable[x509.Certificate]) -> Iterator[Finding]:
                 severity = _SEVERITIES.get(found.finding.severity.name)
                 if severity is not None:
                     text = found.message or "see the linter's documentation"
-                    yield Finding(severity, found.finding.code, text, number)
+                    yield Diagnostic(severity, found.finding.code, text, number)
 
 
 def _linter() -> Callable[[bytes], Iterable[Any]]:

@@ -7,46 +7,47 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from certwright import pki
-from certwright.cli.cert.facts import Facts, facts_of, names_of, plain
-from certwright.cli.cert.findings import Finding
-from certwright.cli.cert.material import Material
+from certwright.cli.cert.contents import Contents
+from certwright.cli.cert.details import CertificateDetails, details_of, names_of, plain
+from certwright.cli.cert.diagnostics import Diagnostic
 from certwright.pki.certificates import alternative_names
 
 _WIDTH = 14
 
 
-def table(material: Material, findings: Sequence[Finding], now: datetime) -> str:
+def table(contents: Contents, diagnostics: Sequence[Diagnostic], now: datetime) -> str:
     """Return everything as text."""
-    return "\n".join(_lines(material, findings, now)) + "\n"
+    return "\n".join(_lines(contents, diagnostics, now)) + "\n"
 
 
-def _lines(material: Material, findings: Sequence[Finding], now: datetime) -> Iterator[str]:
-    yield material.source
-    if material.certificates:
+def _lines(contents: Contents, diagnostics: Sequence[Diagnostic], now: datetime) -> Iterator[str]:
+    yield contents.source
+    if contents.certificates:
         yield ""
-        yield from drawn(material, now)
-    for number, certificate in enumerate(material.certificates, 1):
+        yield from drawn(contents, now)
+    for number, certificate in enumerate(contents.certificates, 1):
         yield ""
-        yield from _certificate(number, facts_of(certificate), material, now)
-    if material.request is not None and not material.certificates:
+        yield from _certificate(number, details_of(certificate), contents, now)
+    if contents.request is not None and not contents.certificates:
         yield ""
-        yield from _request(material.request)
-    elif material.key is not None and not material.certificates:
-        yield _row("private key", str(pki.key_spec(material.key)))
-    if material.conditions:
+        yield from _request(contents.request)
+    elif contents.key is not None and not contents.certificates:
+        yield _row("private key", str(pki.key_spec(contents.key)))
+    if contents.conditions:
         yield ""
-        yield from (f"  {plain(condition)}" for condition in material.conditions)
+        yield from (f"  {plain(condition)}" for condition in contents.conditions)
     yield ""
-    if not findings:
+    if not diagnostics:
         yield "no findings"
-    for finding in findings:
-        about = f"certificate {finding.certificate}: " if finding.certificate else ""
-        yield f"{finding.severity.upper():8} {finding.name}  {about}{plain(finding.message)}"
+    for diagnostic in diagnostics:
+        about = f"certificate {diagnostic.certificate}: " if diagnostic.certificate else ""
+        text = f"{about}{plain(diagnostic.message)}"
+        yield f"{diagnostic.severity.upper():8} {diagnostic.name}  {text}"
 
 
-def drawn(material: Material, now: datetime) -> Iterator[str]:
+def drawn(contents: Contents, now: datetime) -> Iterator[str]:
     """Yield the certificates as a tree, the roots on top; what is missing is named."""
-    certificates = [*material.certificates, *material.trusted]
+    certificates = [*contents.certificates, *contents.trusted]
     certificates = list(dict.fromkeys(certificates))
     parents = {one: _parent(one, certificates) for one in certificates}
     children: dict[x509.Certificate | None, list[x509.Certificate]] = {}
@@ -55,7 +56,7 @@ def drawn(material: Material, now: datetime) -> Iterator[str]:
 
     def below(one: x509.Certificate, indent: str, branch: str) -> Iterator[str]:
         own = f"{indent}{branch}{_subject(one)}"
-        note = "  trusted" if one in material.trusted else ""
+        note = "  trusted" if one in contents.trusted else ""
         yield f"  {own:<54} {_left(pki.Validity.of(one), now)}{note}"
         deeper = indent + "   " if branch else indent
         for child in children.get(one, []):
@@ -83,33 +84,35 @@ def _parent(one: x509.Certificate, among: Sequence[x509.Certificate]) -> x509.Ce
     return None
 
 
-def _certificate(number: int, facts: Facts, material: Material, now: datetime) -> Iterator[str]:
-    yield f"certificate {number}: {facts.subject or '(no subject)'}"
-    yield _row("issuer", facts.issuer)
-    yield _row("serial", facts.serial)
-    yield _row("valid", f"{_instant(facts.not_before)} to {_instant(facts.not_after)}")
-    if not facts.is_authority:
-        when = "due" if now >= facts.renewal else "from"
-        yield _row("renewal", f"{when} {_instant(facts.renewal)}")
-    for kind, names in facts.names.items():
+def _certificate(
+    number: int, details: CertificateDetails, contents: Contents, now: datetime
+) -> Iterator[str]:
+    yield f"certificate {number}: {details.subject or '(no subject)'}"
+    yield _row("issuer", details.issuer)
+    yield _row("serial", details.serial)
+    yield _row("valid", f"{_instant(details.not_before)} to {_instant(details.not_after)}")
+    if not details.is_authority:
+        when = "due" if now >= details.renewal else "from"
+        yield _row("renewal", f"{when} {_instant(details.renewal)}")
+    for kind, names in details.names.items():
         yield _row(f"{kind} names" if kind != "ip" else "addresses", ", ".join(names))
-    yield _row("usages", ", ".join([*facts.usages, *facts.extended_usages]) or "any")
-    if facts.is_authority:
-        limit = "any" if facts.path_length is None else facts.path_length
+    yield _row("usages", ", ".join([*details.usages, *details.extended_usages]) or "any")
+    if details.is_authority:
+        limit = "any" if details.path_length is None else details.path_length
         yield _row("authority", f"path length {limit}")
     matches = ""
-    if material.key is not None and number == 1:
-        matches = f", private key {'matches' if _matches(material) else 'DOES NOT MATCH'}"
-    yield _row("key", facts.key + matches)
-    yield _row("signature", facts.signature)
+    if contents.key is not None and number == 1:
+        matches = f", private key {'matches' if _matches(contents) else 'DOES NOT MATCH'}"
+    yield _row("key", details.key + matches)
+    yield _row("signature", details.signature)
     for label, urls in (
-        ("CRL", facts.revocation_lists),
-        ("OCSP", facts.ocsp),
-        ("issued by", facts.issuing_certificates),
+        ("CRL", details.revocation_lists),
+        ("OCSP", details.ocsp),
+        ("issued by", details.issuing_certificates),
     ):
         if urls:
             yield _row(label, ", ".join(urls))
-    yield _row("SHA-256", facts.fingerprint)
+    yield _row("SHA-256", details.fingerprint)
 
 
 def _request(request: pki.SigningRequest) -> Iterator[str]:
@@ -125,10 +128,10 @@ def _request(request: pki.SigningRequest) -> Iterator[str]:
     yield _row("key", str(pki.key_spec(request.public_key)))
 
 
-def _matches(material: Material) -> bool:
-    assert material.key is not None
+def _matches(contents: Contents) -> bool:
+    assert contents.key is not None
     try:
-        pki.check_key_pair(material.certificates[0], material.key)
+        pki.check_key_pair(contents.certificates[0], contents.key)
     except pki.CertificateRefused:
         return False
     return True

@@ -1,4 +1,4 @@
-"""``certwright mr``: look at ManagedResources, and get rid of one that is stuck."""
+"""What the commands of ``certwright mr`` do."""
 
 import sys
 from contextlib import AsyncExitStack
@@ -11,15 +11,15 @@ from certwright.api.managedresources import ManagedResource
 from certwright.apply import read_secret
 from certwright.apply.engine.blockers import human_duration
 from certwright.cli.apply.results import code_of_diff, differences, results_document
-from certwright.cli.connection import Connection, connected, require_name
+from certwright.cli.connection import Session, connected, require_name
 from certwright.cli.errors import UsageError
-from certwright.cli.mr.view import consequences, counted, explanation, list_table
-from certwright.cli.options import Output
-from certwright.cli.resourcemanager.flags import Given
+from certwright.cli.mr.text import consequences, counted, explanation, list_table
+from certwright.cli.options import Output, Target
+from certwright.cli.resourcemanager.flags import ResourceManagerOptions
 from certwright.cli.terminal.confirm import confirm
+from certwright.cli.terminal.notice import QUIET_SECONDS
 from certwright.cli.terminal.output import document, terminal_width
-from certwright.cli.terminal.patience import PATIENCE_SECONDS
-from certwright.cli.terminal.progress import Progress as Working
+from certwright.cli.terminal.progress import ProgressLine
 from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.kube import Forbidden, JsonObject, Key, NotFound, parse_time
@@ -32,44 +32,43 @@ if TYPE_CHECKING:
 FORCE_DELETE: Final = "resources.certwright.dev/force-delete"
 _RESOURCE: Final = ManagedResource.resource
 _NO_SUCH_KIND: Final = (
-    "this cluster does not know ManagedResources; install them with:"
+    "this cluster does not serve ManagedResources; install their definition with:"
     " certwright resource-manager --print-crds | kubectl apply -f -"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Which cluster, and which namespace."""
-
-    kubeconfig: Path | None = None
-    context: str | None = None
-    namespace: str | None = None
-
-
-async def show_list(where: Where, output: Output, *, everywhere: bool) -> int:
-    """Print the ManagedResources of a namespace, or of all."""
-    async with connected(where.kubeconfig, where.context, where.namespace) as to:
+async def show_list(target: Target, output: Output, *, all_namespaces: bool) -> int:
+    """Print the ManagedResources of a namespace, or of all namespaces."""
+    async with connected(target) as session:
         try:
-            found = await to.client.list(_RESOURCE, "" if everywhere else to.namespace)
+            found = await session.client.list(
+                _RESOURCE, "" if all_namespaces else session.namespace
+            )
         except NotFound:
             raise UsageError(_NO_SUCH_KIND) from None
     items = [_headed(item) for item in found.items]
     if output is not Output.TABLE:
         print(document({"apiVersion": "v1", "kind": "List", "items": items}, output))
     elif items:
-        print(list_table(items, SYSTEM.now(), namespaces=everywhere, width=terminal_width()))
+        print(list_table(items, SYSTEM.now(), namespaces=all_namespaces, width=terminal_width()))
     else:
-        where_to = "in this cluster" if everywhere else f"in namespace {to.namespace}; -A shows all"
-        print(f"there are no ManagedResources {where_to}", file=sys.stderr)
+        place = (
+            "in this cluster"
+            if all_namespaces
+            else f"in namespace {session.namespace}; -A lists all namespaces"
+        )
+        print(f"there are no ManagedResources {place}", file=sys.stderr)
     return 0
 
 
-async def explain(where: Where, name: str, output: Output) -> int:
+async def explain(target: Target, name: str, output: Output) -> int:
     """Print everything worth knowing about one ManagedResource."""
-    async with connected(where.kubeconfig, where.context, where.namespace) as to:
-        resource = await _get(to, name)
+    async with connected(target) as session:
+        resource = await _get(session, name)
         names = [str(r.get("name")) for r in resource["spec"].get("secretRefs") or ()]
-        secrets = [await _about_secret(to.client, Key(to.namespace, one)) for one in names]
+        secrets = [
+            await _about_secret(session.client, Key(session.namespace, one)) for one in names
+        ]
     if output is Output.TABLE:
         print(explanation(resource, secrets, SYSTEM.now()))
     else:
@@ -78,35 +77,33 @@ async def explain(where: Where, name: str, output: Output) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
-    """What is known of the resource manager whose next pass is asked about."""
+class PreviewOptions:
+    """What is known of the resource manager whose next pass is previewed."""
 
-    target: tuple[Path | None, str | None] = (None, None)
-    """Kubeconfig and context of where it keeps objects; the same cluster if there are none."""
+    target: Target | None = None
+    """Where it keeps objects; None: in the cluster of the ManagedResource."""
     config: Path | None = None
     cluster_id: str | None = None
 
 
-async def diff(where: Where, name: str, output: Output, keeper: Keeper) -> int:
+async def diff(target: Target, name: str, output: Output, options: PreviewOptions) -> int:
     """Print what the next pass would change; return 1 if there is something, 2 if it fails."""
     from certwright.operators.managedresource import preview
 
-    configuration = _configuration(keeper.config)
+    configuration = _configuration(options.config)
     async with AsyncExitStack() as stack:
-        to = await stack.enter_async_context(
-            connected(where.kubeconfig, where.context, where.namespace)
-        )
-        await _get(to, name)
-        goal = to.client
-        if any(keeper.target):
-            goal = (await stack.enter_async_context(connected(*keeper.target))).client
-        progress = Working(0, dry_run=True, quiet_seconds=PATIENCE_SECONDS)
+        session = await stack.enter_async_context(connected(target))
+        await _get(session, name)
+        objects = session.client
+        if options.target is not None:
+            objects = (await stack.enter_async_context(connected(options.target))).client
+        progress = ProgressLine(0, dry_run=True, quiet_seconds=QUIET_SECONDS)
         found = await preview(
-            to.client,
-            goal,
-            Key(to.namespace, name),
+            session.client,
+            objects,
+            Key(session.namespace, name),
             configuration=configuration,
-            cluster_id=await _cluster_id(keeper, configuration, to.client),
+            cluster_id=await _cluster_id(options, configuration, session.client),
             on_entry=stack.enter_context(progress),
         )
     if output is Output.TABLE:
@@ -122,62 +119,64 @@ async def diff(where: Where, name: str, output: Output, keeper: Keeper) -> int:
 
 
 def _configuration(path: Path | None) -> "Configuration | None":
-    from certwright.cli.resourcemanager.run import load
+    from certwright.cli.resourcemanager.process import load
 
-    return load(Given(config=path), {}).configuration if path else None
+    return load(ResourceManagerOptions(config=path), {}).configuration if path else None
 
 
 async def _cluster_id(
-    keeper: Keeper, configuration: "Configuration | None", source: Client
+    options: PreviewOptions, configuration: "Configuration | None", source: Client
 ) -> str | None:
     """Return the id of the source cluster, if that can be known without looking at objects."""
     from certwright.operators.managedresource import cluster_id
 
-    if keeper.cluster_id is not None or configuration is None:
-        return keeper.cluster_id
+    if options.cluster_id is not None or configuration is None:
+        return options.cluster_id
     try:
         return await cluster_id(configuration, source)
     except ValueError as error:
-        raise UsageError(f"--config {keeper.config}: controllers.clusterID: {error}") from error
+        raise UsageError(f"--config {options.config}: controllers.clusterID: {error}") from error
 
 
 async def force_delete(
-    where: Where, name: str, patience: timedelta, *, yes: bool, dry_run: bool
+    target: Target, name: str, wait: timedelta, *, yes: bool, dry_run: bool
 ) -> int:
     """Delete a ManagedResource, and clear the finalizers of objects that hold it up."""
-    async with connected(where.kubeconfig, where.context, where.namespace) as to:
-        told = consequences(await _get(to, name))
+    async with connected(target) as session:
+        text = consequences(await _get(session, name))
         if dry_run:
-            print(f"{told}\n(dry run: nothing was changed)")
+            print(f"{text}\n(dry run: nothing was changed)")
             return 0
-        confirm(told, yes=yes)
-        key = Key(to.namespace, name)
-        await to.client.patch(_RESOURCE, key, {"metadata": {"annotations": {FORCE_DELETE: "true"}}})
-        await delete(to.client, key, patience=patience, on_progress=_tell)
+        confirm(text, yes=yes)
+        key = Key(session.namespace, name)
+        await session.client.patch(
+            _RESOURCE, key, {"metadata": {"annotations": {FORCE_DELETE: "true"}}}
+        )
+        await delete(session.client, key, patience=wait, on_progress=_print_progress)
     return 0
 
 
-async def _get(to: Connection, name: str) -> JsonObject:
+async def _get(session: Session, name: str) -> JsonObject:
     require_name(name, "ManagedResource")
     try:
-        return _headed(await to.client.get(_RESOURCE, Key(to.namespace, name)))
+        return _headed(await session.client.get(_RESOURCE, Key(session.namespace, name)))
     except NotFound:
-        raise UsageError(await _what_there_is(to, name)) from None
+        raise UsageError(await _not_found(session, name)) from None
 
 
-async def _what_there_is(to: Connection, name: str) -> str:
-    """Say what could have been meant."""
+async def _not_found(session: Session, name: str) -> str:
+    """Return the message for a name that does not exist, with the names that do."""
     try:
-        here = await to.client.list(_RESOURCE, to.namespace)
+        here = await session.client.list(_RESOURCE, session.namespace)
     except NotFound:
         return _NO_SUCH_KIND
     names = ", ".join(sorted(one["metadata"]["name"] for one in here.items)[:20])
-    there = f"there are: {names}" if names else "-n names another namespace"
-    return f"there is no ManagedResource {name} in namespace {to.namespace}; {there}"
+    there = f"there are: {names}" if names else "choose another namespace with -n"
+    return f"there is no ManagedResource {name} in namespace {session.namespace}; {there}"
 
 
 async def _about_secret(client: Client, key: Key) -> str:
-    """Say in one line whether a Secret is there and can be read."""
+    """Return in one line whether a Secret exists and can be read."""
     try:
         secret = await client.get(Secret, key)
     except NotFound:
@@ -189,7 +188,7 @@ async def _about_secret(client: Client, key: Key) -> str:
     read = read_secret(data, allow_duplicates=True)
     if read.errors:
         return f"✗ {key.name}, {read.errors[0]}"
-    under = ", ".join(sorted(data)) or "no key"
+    under = ", ".join(sorted(data)) or "no keys"
     return f"✓ {key.name}: {counted(len(read.objects))} under {under}, {age} old"
 
 
@@ -197,5 +196,5 @@ def _headed(obj: JsonObject) -> JsonObject:
     return {"apiVersion": _RESOURCE.api_version, "kind": _RESOURCE.kind, **obj}
 
 
-def _tell(progress: Progress) -> None:
+def _print_progress(progress: Progress) -> None:
     print(progress, file=sys.stderr, flush=True)

@@ -30,23 +30,25 @@ Examples:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What was typed."""
+class ResourceManagerOptions:
+    """What the command line asks for."""
 
     config: Path | None = None
     flags: dict[str, Any] = field(default_factory=dict)
-    """Those that were given, by name."""
+    """Those that are present, by name."""
     print_crds: bool = False
     version: bool = False
     dump: Path | None = None
 
 
-def parse(words: Sequence[str]) -> Given:
-    """Read the command line; ends the process with a message if it makes no sense."""
+def parse(words: Sequence[str]) -> ResourceManagerOptions:
+    """Read the command line; end the process with a message if it is wrong."""
     parser = _parser()
     typed = vars(parser.parse_args(list(words)))
     flags = {flag.name: typed[_key(flag)] for flag in FLAGS if typed[_key(flag)] is not None}
-    return Given(typed["config"], flags, typed["print_crds"], typed["version"], typed["dump"])
+    return ResourceManagerOptions(
+        typed["config"], flags, typed["print_crds"], typed["version"], typed["dump"]
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,12 +1,12 @@
-"""How an object is, all in all."""
+"""Health and progress of an object as one verdict."""
 
 from certwright.apply import ObjectRef
 from certwright.apply.health import Verdict, check_health, check_progress, missing
 from certwright.kube import JsonObject
 
 
-def judge(ref: ObjectRef, obj: JsonObject | None) -> Verdict:
-    """Return the worse of the health and the progress of an object; None if it is not there."""
+def overall_health(ref: ObjectRef, obj: JsonObject | None) -> Verdict:
+    """Return the worse of health and progress; *obj* is None if the object is missing."""
     if obj is None:
         return missing(ref)
     health = check_health(obj)

@@ -1,19 +1,19 @@
-"""Progress on standard error: a line that changes for people, lines for logs."""
+"""Progress on standard error: one line that moves on a terminal, many lines in a log."""
 
 import sys
 from typing import Final, TextIO
 
 from certwright.apply import Entry, Live, ObjectRef
 from certwright.cli.apply.results import named_once
+from certwright.cli.terminal.notice import CLEAR_LINE
 from certwright.cli.terminal.output import one_line
-from certwright.cli.terminal.patience import CLEAR_LINE
 from certwright.clock import SYSTEM, Clock
 
 _WIDTH: Final = 100
 
 
-class Progress:
-    """Tells how far a command is. Pass it to the engine as *on_entry*.
+class ProgressLine:
+    """Shows how far a command is. Pass it to the engine as *on_entry*.
 
     Use it as a context: whatever happens inside, the terminal is left clean.
     """
@@ -27,7 +27,7 @@ class Progress:
         quiet_seconds: float = 0.0,
         clock: Clock = SYSTEM,
     ) -> None:
-        """Say nothing in the first *quiet_seconds*: for what changes nothing and is quick."""
+        """Show nothing in the first *quiet_seconds*: for commands that only read and are quick."""
         self._total = total
         self._done: set[ObjectRef] = set()
         self._dry_run = dry_run
@@ -37,27 +37,27 @@ class Progress:
         self._clock = clock
         self._quiet_until = clock.monotonic() + quiet_seconds
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressLine":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.end()
 
     def __call__(self, entry: Entry, live: Live | None) -> None:
-        """Note that one object is done."""
+        """Show that one object is done."""
         del live
         self.done(entry.ref, named_once(entry).told(planned=self._dry_run))
 
     def done(self, ref: ObjectRef, text: str) -> None:
-        """Note that one object is done, in so many words."""
+        """Show that one object is done, and what was done."""
         self._done.add(ref)
         done = len(self._done)
-        self.say(f"[{done}/{max(self._total, done)}] {text}")
+        self.show(f"[{done}/{max(self._total, done)}] {text}")
 
-    def say(self, text: str, topic: object = None) -> None:
-        """Tell something, unless it is what was told last.
+    def show(self, text: str, topic: object = None) -> None:
+        """Show a text, unless it is the one shown last.
 
-        A log gets the first word on a *topic* only: what follows is the same, some time later.
+        Where lines are not overwritten, only the first text on a *topic* is shown.
         """
         known = text if topic is None or self._moving else topic
         if known == self._last or self._clock.monotonic() < self._quiet_until:
@@ -70,7 +70,7 @@ class Progress:
         self._stream.flush()
 
     def end(self) -> None:
-        """Make room for the result."""
+        """Clear the line, to make room for the result."""
         if self._moving and self._last:
             self._stream.write(CLEAR_LINE)
             self._stream.flush()

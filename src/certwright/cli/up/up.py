@@ -13,11 +13,10 @@ from shlex import quote
 
 from certwright.apiserver import ApiServer
 from certwright.cli.apply.inputs import read_manifests
+from certwright.cli.controllers import custom_kinds, load_controllers
 from certwright.cli.errors import UsageError
-from certwright.cli.load import load_controllers
 from certwright.cli.loops import run_to_end
-from certwright.cli.manifests import custom_kinds
-from certwright.cli.up.company import Company, issuers, managed_resources
+from certwright.cli.up.demos import Demo, issuer_demo, managed_resource_demo
 from certwright.cli.up.feed import LiveFeed
 from certwright.cli.up.samples import apply_samples
 from certwright.client import Client, connect, until_served
@@ -33,8 +32,8 @@ _INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What the user asked for."""
+class UpOptions:
+    """What the command line asks for."""
 
     targets: Sequence[str]
     kubeconfig: Path | None
@@ -47,49 +46,51 @@ class Plan:
     with_samples: bool = True
     """Whether these two have samples."""
 
-    def company(self) -> list[Company]:
-        """Return who works along."""
+    def demos(self) -> list[Demo]:
+        """Return the operators that run along, with their samples."""
         return [
-            *([managed_resources()] if self.managed else []),
-            *([issuers()] if self.issuers else []),
+            *([managed_resource_demo()] if self.managed else []),
+            *([issuer_demo()] if self.issuers else []),
         ]
 
 
-def run_up(plan: Plan) -> None:
+def run_up(options: UpOptions) -> None:
     """Run until Ctrl-C, then leave nothing behind."""
-    controllers = load_controllers(plan.targets, issuers=True)
-    samples = [manifest.obj for manifest in read_manifests(plan.samples)] if plan.samples else []
+    controllers = load_controllers(options.targets, issuers=True)
+    samples = (
+        [manifest.obj for manifest in read_manifests(options.samples)] if options.samples else []
+    )
     configure_logs(level="warning", as_json=False)  # people look at this
-    run_to_end(_up(plan, controllers, samples))
+    run_to_end(_up(options, controllers, samples))
     print("stopped; nothing is left behind")
 
 
-async def _up(plan: Plan, controllers: list[Declared], samples: list[JsonObject]) -> None:
+async def _up(options: UpOptions, controllers: list[Declared], samples: list[JsonObject]) -> None:
     async with AsyncExitStack() as stack:
-        kubeconfig = stack.enter_context(_new_file(plan.kubeconfig))
-        server = await stack.enter_async_context(_server(kubeconfig, real=plan.real))
+        kubeconfig = stack.enter_context(_new_file(options.kubeconfig))
+        server = await stack.enter_async_context(_server(kubeconfig, real=options.real))
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
-        company = plan.company()
-        kinds = [*custom_kinds(controllers), *(kind for one in company for kind in one.kinds)]
+        demos = options.demos()
+        kinds = [*custom_kinds(controllers), *(kind for demo in demos for kind in demo.kinds)]
         for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
-        everybody = [*controllers, *workload_controllers()]
-        manager = Manager(client, everybody)
-        for member in [member for one in company for member in one.members]:
-            manager.add(member)
-        watched = [resource for one in everybody for resource in _watched(one)]
+        declared = [*controllers, *workload_controllers()]
+        manager = Manager(client, declared)
+        for operator in [operator for demo in demos for operator in demo.operators]:
+            manager.add(operator)
+        watched = [resource for one in declared for resource in _watched(one)]
         feed = LiveFeed(manager, (*watched, *map(resource_of, kinds), *_INTERESTING))
         manager.add(feed)
         with on_signals(manager.stop, manager.dump):
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(manager.run())
-                shown = company if plan.with_samples else []
-                extra = [manifest for one in shown for manifest in one.sample()]
+                shown = demos if options.with_samples else []
+                extra = [manifest for demo in shown for manifest in demo.objects()]
 
                 def greet() -> None:
                     _greet(server, kubeconfig, controllers, samples)
-                    for one in shown:
-                        _suggest(one)
+                    for demo in shown:
+                        _suggest(demo)
 
                 starting = group.create_task(_start(client, feed, [*samples, *extra], greet))
                 await running
@@ -176,9 +177,9 @@ def _watched(declared: Declared) -> list[Resource]:
     return [watched.resource for watched in declared.watched]
 
 
-def _suggest(company: Company) -> None:
-    print(company.introduction)
-    for line in company.suggestions(_kubectl()):
+def _suggest(demo: Demo) -> None:
+    print(demo.introduction)
+    for line in demo.suggestions(_kubectl()):
         print(f"  {line}")
     sys.stdout.flush()
 

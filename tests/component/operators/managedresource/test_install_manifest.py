@@ -9,7 +9,7 @@ import yaml
 
 from certwright.api.managedresources import ManagedResource
 from certwright.cli.resourcemanager.flags import parse
-from certwright.cli.resourcemanager.run import addresses_of, load
+from certwright.cli.resourcemanager.process import addresses_of, load
 from certwright.client import Client
 from certwright.kube import crd_manifest
 from certwright.kube.kinds import ConfigMap, Deployment

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from certwright.apply import Manifest
-from certwright.cli.apply.inputs import read_given, read_manifests
+from certwright.cli.apply.inputs import read_input, read_manifests
 from certwright.cli.errors import UsageError
 
 MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
@@ -89,7 +89,7 @@ def test_all_that_is_wrong_is_named_at_once(file: Callable[..., Any]) -> None:
 def test_the_good_part_can_be_had_with_what_is_wrong_with_the_rest(
     file: Callable[..., Any],
 ) -> None:
-    given = read_given([file(f"{MAP % 'a'}\n---\nc: [\n---\n{{kind: A}}"), "nowhere.yaml"])
+    given = read_input([file(f"{MAP % 'a'}\n---\nc: [\n---\n{{kind: A}}"), "nowhere.yaml"])
     assert names(given.manifests) == ["a"]
     unread, nowhere, no_object = given.problems
     assert "document 2 (line 3): " in unread
@@ -98,7 +98,7 @@ def test_the_good_part_can_be_had_with_what_is_wrong_with_the_rest(
 
 
 def test_nothing_and_nowhere_are_named(file: Callable[..., Any], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"objects\.yaml: no manifests in there"):
+    with pytest.raises(UsageError, match=r"objects\.yaml: no manifests found"):
         read_manifests([file("# nothing")])
     with pytest.raises(ExceptionGroup) as caught:
         read_manifests([tmp_path / "nowhere.yaml"])

@@ -17,7 +17,7 @@ from certwright.apply import (
 from certwright.apply.changeset import Writer
 from certwright.cli.apply.results import code_of_apply, code_of_diff, differences, rendered
 from certwright.cli.options import Output
-from certwright.cli.terminal.progress import Progress
+from certwright.cli.terminal.progress import ProgressLine
 
 REF = ObjectRef("v1", "ConfigMap", "ns", "a")
 
@@ -80,7 +80,7 @@ def test_reasons_say_what_is_wrong_before_the_line_ends(monkeypatch: pytest.Monk
     assert line.endswith("the point")
     assert "error during apply" not in line
     log = io.StringIO()
-    Progress(1, log)(Entry(REF, Action.FAILED, why), None)
+    ProgressLine(1, log)(Entry(REF, Action.FAILED, why), None)
     assert log.getvalue().startswith("[1/1] ConfigMap ns/a failed: xxx")
     compared = differences(ChangeSet.of([Entry(REF, Action.FAILED, why)]), Output.TABLE)
     assert compared.startswith("ConfigMap ns/a failed: xxx")
@@ -107,7 +107,7 @@ class Time:
 
 def test_progress_of_what_is_quick_is_not_told() -> None:
     log, time = io.StringIO(), Time()
-    progress = Progress(2, log, dry_run=True, quiet_seconds=2, clock=time)
+    progress = ProgressLine(2, log, dry_run=True, quiet_seconds=2, clock=time)
     progress(Entry(REF, Action.CREATED), None)
     assert log.getvalue() == ""
     time.seconds = 2.0
@@ -122,9 +122,9 @@ class Terminal(io.StringIO):
 
 def test_progress_is_lines_in_a_log() -> None:
     log = io.StringIO()
-    progress = Progress(2, log)
+    progress = ProgressLine(2, log)
     progress(Entry(REF, Action.CREATED), None)
-    progress.say("and\nso on")
+    progress.show("and\nso on")
     progress.end()
     assert log.getvalue() == "[1/2] ConfigMap ns/a created\nand so on\n"
 
@@ -132,16 +132,16 @@ def test_progress_is_lines_in_a_log() -> None:
 @pytest.mark.parametrize(("stream", "told"), [(io.StringIO, 2), (Terminal, 3)])
 def test_a_log_gets_the_first_word_on_a_topic(stream: type[io.StringIO], told: int) -> None:
     place = stream()
-    progress = Progress(1, place)
-    progress.say("a is held for 0s", topic={"a"})
-    progress.say("a is held for 5s", topic={"a"})
-    progress.say("b is held for 0s", topic={"b"})
+    progress = ProgressLine(1, place)
+    progress.show("a is held for 0s", topic={"a"})
+    progress.show("a is held for 5s", topic={"a"})
+    progress.show("b is held for 0s", topic={"b"})
     assert place.getvalue().count("is held") == told
 
 
 def test_progress_is_one_line_on_a_terminal() -> None:
     terminal = Terminal()
-    progress = Progress(0, terminal)
+    progress = ProgressLine(0, terminal)
     progress(Entry(REF, Action.FAILED, "x" * 500), None)
     progress.end()
     shown = terminal.getvalue().split("\r\x1b[K")
@@ -152,14 +152,14 @@ def test_progress_is_one_line_on_a_terminal() -> None:
 
 def test_progress_leaves_a_clean_line_to_an_error() -> None:
     terminal = Terminal()
-    with suppress(ValueError), Progress(1, terminal) as progress:
-        progress.say("waiting")
+    with suppress(ValueError), ProgressLine(1, terminal) as progress:
+        progress.show("waiting")
         raise ValueError
     assert terminal.getvalue() == "\r\x1b[Kwaiting\r\x1b[K"
 
 
 def test_what_says_nothing_leaves_the_terminal_alone() -> None:
     terminal = Terminal()
-    with Progress(1, terminal):
+    with ProgressLine(1, terminal):
         pass
     assert terminal.getvalue() == ""

@@ -1,4 +1,4 @@
-"""``certwright tree``: objects, what they own, and how they are."""
+"""``certwright tree``: objects, what they own, and their health."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,15 +6,20 @@ from typing import Final
 
 from certwright.apply import Direct, Live, ObjectRef, UnknownKind
 from certwright.apply.health import Health, Verdict, check_failed, missing
-from certwright.cli.apply.apply import Place, listed_among, named_by, nothing_listed, site
-from certwright.cli.apply.inputs import Given
-from certwright.cli.connection import Connection, connected
+from certwright.cli.apply.inputs import Input
+from certwright.cli.apply.inventory import (
+    listed_among,
+    named_objects,
+    nothing_listed,
+    open_inventory,
+)
+from certwright.cli.connection import Session, connected
 from certwright.cli.errors import UsageError
-from certwright.cli.options import Output
-from certwright.cli.terminal.health import judge
+from certwright.cli.options import Output, Target
+from certwright.cli.terminal.health import overall_health
+from certwright.cli.terminal.notice import QUIET_SECONDS
 from certwright.cli.terminal.output import document, fitted, one_line, terminal_width
-from certwright.cli.terminal.patience import PATIENCE_SECONDS
-from certwright.cli.terminal.progress import Progress
+from certwright.cli.terminal.progress import ProgressLine
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource
 from certwright.kube.kinds import CronJob, Job, Pod, ReplicaSet
 
@@ -33,7 +38,7 @@ _SIGNS: Final = {Health.HEALTHY: "✓", Health.PROGRESSING: "…"}
 
 @dataclass(slots=True)
 class Node:
-    """An object, how it is, and what it owns."""
+    """An object, its health, and what it owns."""
 
     verdict: Verdict
     children: list["Node"] = field(default_factory=list)
@@ -53,29 +58,30 @@ class Node:
         return {name: value for name, value in written.items() if value}
 
 
-async def show_tree(where: Place, given: Given | None, output: Output) -> int:
+async def show_tree(target: Target, inventory: str, files: Input | None, output: Output) -> int:
     """Print the tree of an inventory, of those of its objects that manifests name, or of these.
 
-    Returns 1 if something in it is not healthy, 2 if something of the input cannot be used.
+    Returns 1 if an object in it is not healthy, 2 if a document cannot be used.
     """
-    if where.inventory:
-        async with site(where) as here:
-            named = None if given is None else await named_by(given, here.to)
-            refs = listed_among(await here.objects.refs(), named)
+    if inventory:
+        async with open_inventory(target, inventory) as opened:
+            session = opened.session
+            named = None if files is None else await named_objects(files, session)
+            refs = listed_among(await opened.objects.refs(), named)
             if not refs:
-                raise UsageError(nothing_listed(where.inventory, here.to.namespace))
-            nodes = await _grown(here.to, refs)
+                raise UsageError(nothing_listed(inventory, session.namespace))
+            nodes = await _trees(session, refs)
     else:
-        async with connected(where.kubeconfig, where.context, where.namespace) as to:
-            nodes = await _grown(to, await named_by(given, to) if given else [])
-    problems = given.problems if given else []
+        async with connected(target) as session:
+            nodes = await _trees(session, await named_objects(files, session) if files else [])
+    problems = files.problems if files else []
     if output is Output.TABLE:
         print(fitted("\n".join(lines(nodes)), terminal_width()))
     else:
         objects = [node.to_json() for node in nodes]
         print(document({"objects": objects, "problems": problems}, output))
-    if given:
-        given.tell()
+    if files:
+        files.print_problems()
     if problems:
         return 2
     return 0 if all(node.verdict for node in nodes) else 1
@@ -101,33 +107,33 @@ def _line(node: Node) -> str:
     return f"{sign} {node.verdict.ref}{why}"
 
 
-def adopt(parent: Live, candidates: Sequence[Live]) -> list[Node]:
-    """Return what an object owns, directly or through others, as nodes."""
+def owned_by(parent: Live, candidates: Sequence[Live]) -> list[Node]:
+    """Return the objects that an object owns, as nodes with what these own."""
     mine = [one for one in candidates if parent.uid in _owners(one)]
     mine.sort(key=lambda one: (str(one.obj.get("kind")), str(one.metadata.get("name"))))
-    return [Node(_judge(one), adopt(one, candidates)) for one in mine]
+    return [Node(_verdict(one), owned_by(one, candidates)) for one in mine]
 
 
-def _judge(live: Live) -> Verdict:
-    return judge(ObjectRef.of(live.obj), live.obj)
+def _verdict(live: Live) -> Verdict:
+    return overall_health(ObjectRef.of(live.obj), live.obj)
 
 
 def _owners(live: Live) -> set[str]:
     return {str(owner.get("uid")) for owner in live.metadata.get("ownerReferences") or ()}
 
 
-async def _grown(to: Connection, refs: Sequence[ObjectRef]) -> list[Node]:
-    cluster = Direct(to.client)
+async def _trees(session: Session, refs: Sequence[ObjectRef]) -> list[Node]:
+    cluster = Direct(session.client)
     owned: dict[tuple[Resource, str], Sequence[Live]] = {}
     nodes = []
-    with Progress(len(refs), quiet_seconds=PATIENCE_SECONDS) as progress:
+    with ProgressLine(len(refs), quiet_seconds=QUIET_SECONDS) as progress:
         for ref in dict.fromkeys(refs):
-            nodes.append(await _grow(cluster, ref, owned))
-            progress.done(ref, f"{ref} looked at")
+            nodes.append(await _tree(cluster, ref, owned))
+            progress.done(ref, f"{ref} read")
     return nodes
 
 
-async def _grow(
+async def _tree(
     cluster: Direct, ref: ObjectRef, owned: dict[tuple[Resource, str], Sequence[Live]]
 ) -> Node:
     try:
@@ -144,7 +150,7 @@ async def _grow(
         if at not in owned:
             owned[at] = await _listed(cluster, kind, ref.namespace)
         candidates += owned[at]
-    return Node(_judge(live), adopt(live, candidates))
+    return Node(_verdict(live), owned_by(live, candidates))
 
 
 async def _listed(cluster: Direct, kind: Resource, namespace: str) -> Sequence[Live]:

@@ -21,7 +21,7 @@ _REQUESTS = {"CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"}
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class Contents:
     """What belongs together, and what is said about it."""
 
     source: str
@@ -36,14 +36,14 @@ class Material:
     conditions: tuple[str, ...] = ()
 
 
-def of_pem(source: str, data: bytes) -> Material:
+def of_pem(source: str, data: bytes) -> Contents:
     """Read a PEM text with certificates, at most one key and at most one request.
 
     Raises:
         PkiError: it holds nothing of the kind, or something that cannot be read.
     """
     labels = {block.label for block in read_blocks(data, limit=SIZE_LIMIT)}
-    found = Material(source)
+    found = Contents(source)
     if labels & _CERTIFICATES:
         found = replace(found, certificates=_certificates(data))
     if labels & _REQUESTS:
@@ -51,12 +51,12 @@ def of_pem(source: str, data: bytes) -> Material:
     if any("PRIVATE KEY" in label for label in labels):
         keys = {label for label in labels if "PRIVATE KEY" in label}
         found = replace(found, key=pki.read_key(_only(data, keys)))
-    if found == Material(source):
+    if found == Contents(source):
         raise MalformedPem("neither a certificate, a signing request nor a private key found")
     return found
 
 
-def of_secret(source: str, data: dict[str, bytes]) -> Material:
+def of_secret(source: str, data: dict[str, bytes]) -> Contents:
     """Read a Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``, or whatever PEM it holds.
 
     Raises:
@@ -72,7 +72,7 @@ def of_secret(source: str, data: dict[str, bytes]) -> Material:
     return replace(found, trusted=_certificates(trusted) if trusted else ())
 
 
-def of_certificate_request(source: str, request: CertificateRequest) -> Material:
+def of_certificate_request(source: str, request: CertificateRequest) -> Contents:
     """Read cert-manager's request and what became of it.
 
     Raises:
@@ -81,7 +81,7 @@ def of_certificate_request(source: str, request: CertificateRequest) -> Material
     spec, status = request.spec, request.status
     lifetime = parse_duration(spec.duration) if spec.duration else timedelta(days=90)
     usages = pki.parse_usages(spec.usages) if spec.usages else DEFAULT_USAGES
-    return Material(
+    return Contents(
         source,
         _certificates(status.certificate) if status.certificate else (),
         _certificates(status.ca) if status.ca else (),
@@ -93,14 +93,14 @@ def of_certificate_request(source: str, request: CertificateRequest) -> Material
     )
 
 
-def of_signing_request(source: str, request: CertificateSigningRequest) -> Material:
+def of_signing_request(source: str, request: CertificateSigningRequest) -> Contents:
     """Read Kubernetes' own request and what became of it.
 
     Raises:
         PkiError: the request or its certificate cannot be read.
     """
     certificate = request.status.certificate
-    return Material(
+    return Contents(
         source,
         _certificates(certificate) if certificate else (),
         request=pki.read_request(request.spec.request),

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from certwright.cli.errors import UsageError, told
-from certwright.cli.load import load_controllers
+from certwright.cli.controllers import load_controllers
+from certwright.cli.errors import UsageError, system_message
 from certwright.cli.loops import run_to_end
 from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import Key
@@ -28,8 +28,8 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What the user typed."""
+class ProcessOptions:
+    """What the command line asks for."""
 
     targets: list[str]
     kubeconfig: Path | None = None
@@ -41,7 +41,7 @@ class Options:
     dump: Path | None = None
 
 
-def run_controllers(options: Options) -> None:
+def run_controllers(options: ProcessOptions) -> None:
     """Run until a signal ends it.
 
     What was typed or configured wrongly is refused before anything starts. A server that is
@@ -82,7 +82,9 @@ async def _run(
                 if address is None or error.errno is None:
                     raise
                 where = f"{address.host}:{address.port}"
-                raise UsageError(f"--probes {where}: {told(error)}; choose another") from error
+                raise UsageError(
+                    f"--probes {where}: {system_message(error)}; choose another"
+                ) from error
 
 
 def _election(text: str | None) -> LeaderElection | None:

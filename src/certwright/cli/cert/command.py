@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from certwright.cli.options import Context, Kubeconfig, Namespace, examples
+from certwright.cli.options import Context, Kubeconfig, Namespace, Target, examples
 
-cert = typer.Typer(
+commands = typer.Typer(
+    name="cert",
     help="Look at certificates.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -15,12 +16,12 @@ cert = typer.Typer(
 )
 
 
-@cert.callback()
+@commands.callback()
 def _group() -> None:
     """Look at certificates."""
 
 
-@cert.command(
+@commands.command(
     short_help="Show certificates, and what is wrong with them.",
     epilog=examples(
         "certwright cert inspect tls.crt",
@@ -63,7 +64,7 @@ def inspect(
     compared, never printed. Exit code 0: nothing is wrong but warnings; 1: there are errors;
     2: a source cannot be read.
     """
-    from certwright.cli.cert.inspect import Options, inspect
+    from certwright.cli.cert.inspect import InspectOptions, inspect
 
-    code = inspect(Options(sources, namespace, kubeconfig, context, output, expires_within, lint))
-    raise typer.Exit(code)
+    target = Target(kubeconfig, context, namespace)
+    raise typer.Exit(inspect(InspectOptions(sources, target, output, expires_within, lint)))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from certwright.cli.mr.view import consequences, explanation, list_table
+from certwright.cli.mr.text import consequences, explanation, list_table
 from certwright.kube import JsonObject
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

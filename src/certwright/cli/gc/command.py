@@ -1,20 +1,11 @@
-"""The words of ``certwright gc`` and ``certwright unique``."""
+"""The command line of ``certwright gc``."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from certwright.cli.errors import UsageError
-from certwright.cli.options import (
-    Context,
-    Files,
-    Kubeconfig,
-    Output,
-    OutputFormat,
-    Recursive,
-    examples,
-)
+from certwright.cli.options import Context, Kubeconfig, Output, OutputFormat, Target, examples
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -56,7 +47,7 @@ def gc(
     Ends with 0, or with 2 when something could not be read or deleted.
     """
     from certwright.cli.connection import run_once
-    from certwright.cli.data.gc import collect_garbage, settings_of
+    from certwright.cli.gc.collect import collect_garbage, settings_of
     from certwright.kube.durations import parse_duration
 
     try:
@@ -64,40 +55,4 @@ def gc(
         settings = settings_of(namespace or [], lifetime, dry_run=dry_run)
     except ValueError as error:
         raise UsageError(f"--minimum-lifetime: {error}") from error
-    run_once(collect_garbage((kubeconfig, context), settings, output))
-
-
-@commands.command(
-    short_help="Name ConfigMaps and Secrets after their contents.",
-    epilog=examples(
-        "certwright unique -f app/ | kubectl apply -f -",
-        "certwright unique -f config.yaml -f deployment.yaml -o json",
-    ),
-)
-def unique(
-    filename: Files,
-    recursive: Recursive = False,
-    output: Annotated[
-        Output, typer.Option("-o", "--output", metavar="yaml|json", help="How to print them.")
-    ] = Output.YAML,
-) -> None:
-    """Name ConfigMaps and Secrets after a hash of their contents, and print all manifests.
-
-    They become immutable and collectable by `certwright gc`. References in the other manifests
-    (volumes, environment, pull secrets, ManagedResources) follow, and are annotated, so that
-    nothing in use is collected. Secrets are printed as they are: mind where that goes.
-    """
-    from certwright.cli.apply.inputs import read_manifests
-    from certwright.cli.data.unique import unique_manifests
-    from certwright.cli.terminal.output import documents
-
-    if output is Output.TABLE:
-        raise UsageError("--output table: manifests are printed as yaml or json")
-    manifests = read_manifests(filename, recursive=recursive)
-    try:
-        made = unique_manifests(manifest.obj for manifest in manifests)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    print(documents(made.objects, output))
-    for remark in made.remarks:
-        print(f"warning: {remark}", file=sys.stderr)
+    run_once(collect_garbage(Target(kubeconfig, context), settings, output))

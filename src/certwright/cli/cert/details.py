@@ -17,7 +17,7 @@ from certwright.pki.certificates import (
 )
 
 
-class Facts(Struct, frozen=True, rename="camel", kw_only=True):
+class CertificateDetails(Struct, frozen=True, rename="camel", kw_only=True):
     """One certificate in words. Names are those of RFC 4514, instants are in UTC."""
 
     subject: str
@@ -41,11 +41,11 @@ class Facts(Struct, frozen=True, rename="camel", kw_only=True):
     fingerprint: str
 
 
-def facts_of(certificate: x509.Certificate) -> Facts:
+def details_of(certificate: x509.Certificate) -> CertificateDetails:
     """Describe a certificate."""
     validity, usages = pki.Validity.of(certificate), usages_of(certificate)
     constraints = extension(certificate, x509.BasicConstraints)
-    return Facts(
+    return CertificateDetails(
         subject=plain(pki.format_name(certificate.subject)),
         issuer=plain(pki.format_name(certificate.issuer)),
         serial=f"{certificate.serial_number:x}",

@@ -1,4 +1,4 @@
-"""A word to who waits for a server that does not answer."""
+"""A notice on standard error when a server takes long to answer."""
 
 import asyncio
 import sys
@@ -7,23 +7,23 @@ from typing import Final, TextIO
 
 from certwright.client import Request, Response, Stream, Transport
 
-PATIENCE_SECONDS: Final = 2.0
-"""How long somebody looks at nothing before wondering."""
+QUIET_SECONDS: Final = 2.0
+"""How long a command may be silent before it reports what it is doing."""
 CLEAR_LINE: Final = "\r\x1b[K"
 
 
-class TellingTransport:
-    """A transport that says so, once, when an answer takes long."""
+class NoticeTransport:
+    """A transport that prints a notice, once, when an answer takes long."""
 
     def __init__(self, inner: Transport, server: str, stream: TextIO | None = None) -> None:
         self._inner = inner
         self._server = server
         self._stream = stream or sys.stderr
-        self._told = False
+        self._noticed = False
 
     async def send(self, request: Request) -> Response:
         """Pass a request on."""
-        timer = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._tell)
+        timer = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._notice)
         try:
             return await self._inner.send(request)
         finally:
@@ -37,9 +37,9 @@ class TellingTransport:
         """Close the transport beneath."""
         await self._inner.close()
 
-    def _tell(self) -> None:
-        if not self._told:
-            self._told = True
+    def _notice(self) -> None:
+        if not self._noticed:
+            self._noticed = True
             clear = CLEAR_LINE if self._stream.isatty() else ""
-            text = f"{clear}waiting for {self._server} to answer; Ctrl-C ends it"
+            text = f"{clear}waiting for {self._server} to answer; press Ctrl-C to give up"
             print(text, file=self._stream, flush=True)

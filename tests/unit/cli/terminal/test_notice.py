@@ -5,11 +5,11 @@ import io
 
 import pytest
 
-from certwright.cli.terminal.patience import TellingTransport
+from certwright.cli.terminal.notice import NoticeTransport
 from certwright.client import Request, Response, request
 from certwright.testkit.time.virtual import VirtualLoop
 
-TOLD = "waiting for https://server to answer; Ctrl-C ends it\n"
+TOLD = "waiting for https://server to answer; press Ctrl-C to give up\n"
 
 
 class Slow:
@@ -28,7 +28,7 @@ async def test_who_waits_for_long_is_told_once(
     virtual_loop: VirtualLoop, seconds: float, told: str
 ) -> None:
     stream = io.StringIO()
-    transport = TellingTransport(Slow(seconds), "https://server", stream)
+    transport = NoticeTransport(Slow(seconds), "https://server", stream)
     for _ in range(3):
         await transport.send(request.raw("/version"))
     await asyncio.sleep(10)

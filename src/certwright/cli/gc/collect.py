@@ -2,10 +2,9 @@
 
 import sys
 from datetime import timedelta
-from pathlib import Path
 
 from certwright.cli.connection import connected, require_name
-from certwright.cli.options import Output
+from certwright.cli.options import Output, Target
 from certwright.cli.terminal.output import document, fitted, table, terminal_width
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
@@ -19,14 +18,12 @@ from certwright.operators.garbagecollector import (
 )
 
 
-async def collect_garbage(
-    where: tuple[Path | None, str | None], settings: CollectorSettings, output: Output
-) -> int:
+async def collect_garbage(target: Target, settings: CollectorSettings, output: Output) -> int:
     """Make one pass over the cluster and print what was found; return 2 if something failed."""
     for namespace in settings.namespaces:
         require_name(namespace, "namespace")
-    async with connected(*where) as to:
-        done = await collect(to.client, settings, SYSTEM)
+    async with connected(target) as session:
+        done = await collect(session.client, settings, SYSTEM)
     if output is not Output.TABLE:
         print(document(report_document(done, dry_run=settings.dry_run), output))
     elif done.survey.assessments:

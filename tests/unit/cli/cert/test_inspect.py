@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequest
-from certwright.cli.cert.findings import Horizon, Severity, findings_in
-from certwright.cli.cert.material import (
-    Material,
+from certwright.cli.cert.contents import (
+    Contents,
     of_certificate_request,
     of_pem,
     of_secret,
     of_signing_request,
 )
+from certwright.cli.cert.diagnostics import Horizon, Severity, diagnose
 from certwright.cli.cert.table import table
 from certwright.cli.main import main
 from certwright.pki.certificates import fingerprint
@@ -78,8 +78,8 @@ def run(
     return inspect
 
 
-def names_found(material: Material, now: datetime = NOW, horizon: Horizon = Horizon()) -> list[str]:  # noqa: B008 - frozen
-    return [one.name for one in findings_in(material, now, horizon)]
+def names_found(material: Contents, now: datetime = NOW, horizon: Horizon = Horizon()) -> list[str]:  # noqa: B008 - frozen
+    return [one.name for one in diagnose(material, now, horizon)]
 
 
 def test_a_chain_is_drawn_and_told(run: Callable[..., Any], shop: SimpleNamespace) -> None:
@@ -177,7 +177,7 @@ def test_help_ends_with_examples(run: Callable[..., Any]) -> None:
 def test_names_cannot_talk_to_the_terminal(shop: SimpleNamespace) -> None:
     csr = pki.build_request(new_key(), pki.distinguished_name("a\x1b[2Jb"))
     request = pki.read_request(pki.write_request(csr))
-    assert "\x1b" not in table(Material("x", request=request), [], NOW)
+    assert "\x1b" not in table(Contents("x", request=request), [], NOW)
 
 
 def test_a_certificate_out_of_its_time_is_an_error(shop: SimpleNamespace) -> None:
@@ -185,7 +185,7 @@ def test_a_certificate_out_of_its_time_is_an_error(shop: SimpleNamespace) -> Non
     assert "Expired" in names_found(material, NOW + 91 * DAY)
     assert "NotYetValid" in names_found(material, NOW - DAY)
     assert names_found(material, NOW + 70 * DAY) == ["ExpiresSoon"]
-    (finding,) = findings_in(material, NOW + 70 * DAY, Horizon())
+    (finding,) = diagnose(material, NOW + 70 * DAY, Horizon())
     assert finding.severity is Severity.WARNING
 
 
@@ -194,7 +194,7 @@ def test_a_broken_chain_is_an_error_and_a_root_in_it_a_notice(shop: SimpleNamesp
     broken = shop.chain + pki.write_certificates(stranger.certificate)
     assert names_found(of_pem("x", broken)) == ["BrokenChain"]
     whole = of_pem("x", shop.chain + pki.write_certificates(shop.root.certificate))
-    (finding,) = findings_in(whole, NOW, Horizon())
+    (finding,) = diagnose(whole, NOW, Horizon())
     assert (finding.name, finding.severity) == ("RootInChain", Severity.NOTICE)
 
 

@@ -12,9 +12,9 @@ import structlog
 import yaml
 
 from certwright.api.managedresources import ManagedResource
-from certwright.cli.errors import UsageError, told
+from certwright.cli.errors import UsageError, system_message
 from certwright.cli.loops import run_to_end
-from certwright.cli.resourcemanager.flags import Given
+from certwright.cli.resourcemanager.flags import ResourceManagerOptions
 from certwright.client import Client, Config, HttpTransport, load_config
 from certwright.kube import ApiError, crd_manifest
 from certwright.operators.garbagecollector import (
@@ -50,25 +50,25 @@ from certwright.runtime.serve.probes import Probes
 _log = structlog.get_logger()
 
 
-def run_resource_manager(given: Given) -> None:
+def run_resource_manager(options: ResourceManagerOptions) -> None:
     """Run until a signal ends it, or print what was asked for.
 
     Raises:
         ExceptionGroup: of a `UsageError` for each mistake in file and flags.
     """
-    if given.print_crds:
+    if options.print_crds:
         print(yaml.safe_dump(crd_manifest(ManagedResource), sort_keys=False), end="")
         return
-    loaded = load(given, os.environ)
+    loaded = load(options, os.environ)
     configuration = loaded.configuration
-    as_json = configuration.log_format == "json" if given.config else None
+    as_json = configuration.log_format == "json" if options.config else None
     configure_logs(level=configuration.log_level, as_json=as_json)
     for warning in loaded.warnings:
         _log.warning("configuration", path=warning.path, problem=warning.message)
-    run_to_end(_run(_Clusters.of(configuration), configuration, given.dump))
+    run_to_end(_run(_Clusters.of(configuration), configuration, options.dump))
 
 
-def load(given: Given, environment: Mapping[str, str]) -> LoadedConfiguration:
+def load(options: ResourceManagerOptions, environment: Mapping[str, str]) -> LoadedConfiguration:
     """Return the configuration of file, flags and environment.
 
     Raises:
@@ -76,11 +76,11 @@ def load(given: Given, environment: Mapping[str, str]) -> LoadedConfiguration:
         ExceptionGroup: of a `UsageError` for each mistake in it.
     """
     try:
-        content = given.config.read_bytes() if given.config else b""
-        document = read_file(content, str(given.config)) if given.config else {}
-        return load_with_flags(document, given.flags, environment)
+        content = options.config.read_bytes() if options.config else b""
+        document = read_file(content, str(options.config)) if options.config else {}
+        return load_with_flags(document, options.flags, environment)
     except OSError as error:
-        raise UsageError(f"--config {given.config}: {error.strerror}") from error
+        raise UsageError(f"--config {options.config}: {error.strerror}") from error
     except ConfigurationError as error:
         wrong = [UsageError(str(problem)) for problem in error.problems]
         raise ExceptionGroup("the configuration cannot be used", wrong) from error
@@ -209,8 +209,9 @@ class _Serving:
                 await asyncio.Event().wait()
         except OSError as error:
             raise UsageError(
-                f"cannot listen on {self._address.host}:{self._address.port}: {told(error)}; choose"
-                " another with --health-bind-address and --metrics-bind-address, port 0 for none"
+                f"cannot listen on {self._address.host}:{self._address.port}:"
+                f" {system_message(error)}; choose another address with --health-bind-address and"
+                " --metrics-bind-address, or port 0 to serve nothing"
             ) from error
 
 

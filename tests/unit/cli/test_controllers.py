@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
+from certwright.cli.controllers import built_controllers, load_controllers
 from certwright.cli.errors import UsageError
-from certwright.cli.load import load_controllers
-from certwright.cli.manifests import controllers_of
 from certwright.issuer import IssuerApp
 
 TWO = """
@@ -140,7 +139,7 @@ def test_operators_are_found_beside_controllers(tmp_path: Path) -> None:
     )
     found = load_controllers([str(tmp_path / "both.py")])
     assert [one.name for one in found] == ["config-map", "several"]
-    assert [one.name for one in controllers_of(found[1:])] == ["config-map"]
+    assert [one.name for one in built_controllers(found[1:])] == ["config-map"]
 
 
 ISSUER = """

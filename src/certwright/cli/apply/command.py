@@ -1,4 +1,4 @@
-"""The words of ``certwright apply``, ``diff``, ``delete`` and ``tree``."""
+"""The command lines of ``certwright apply``, ``diff``, ``delete`` and ``tree``."""
 
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from certwright.cli.options import (
     Output,
     OutputFormat,
     Recursive,
+    Target,
     Yes,
     examples,
     seconds_of,
@@ -102,15 +103,15 @@ def apply(
 
     Ends with 0 when all is as wanted, 2 when something failed, waits, or was wrong.
     """
-    from certwright.cli.apply.apply import Choices, Place, apply_manifests
-    from certwright.cli.apply.inputs import read_given
+    from certwright.cli.apply.apply import ApplyOptions, apply_manifests
+    from certwright.cli.apply.inputs import read_input
     from certwright.cli.connection import run_once
 
-    patience = seconds_of(timeout, "--timeout") if wait else None
-    choices = Choices(output, dry_run, prune, recreate, take_over, not no_adopt, yes, patience)
-    given = read_given(filename, recursive=recursive)
-    where = Place(inventory, namespace, kubeconfig, context)
-    run_once(apply_manifests(where, given, choices))
+    seconds = seconds_of(timeout, "--timeout") if wait else None
+    options = ApplyOptions(output, dry_run, prune, recreate, take_over, not no_adopt, yes, seconds)
+    files = read_input(filename, recursive=recursive)
+    target = Target(kubeconfig, context, namespace)
+    run_once(apply_manifests(target, inventory, files, options))
 
 
 @commands.command(
@@ -139,16 +140,16 @@ def diff(
 
     Ends with 0 if nothing differs, 1 if something does, 2 for an error.
     """
-    from certwright.cli.apply.apply import Choices, Place, diff_manifests
-    from certwright.cli.apply.inputs import read_given
+    from certwright.cli.apply.apply import ApplyOptions, diff_manifests
+    from certwright.cli.apply.inputs import read_input
     from certwright.cli.connection import run_once
 
-    choices = Choices(
+    options = ApplyOptions(
         output, prune=prune, recreate=recreate, take_over=take_over, adopt=not no_adopt
     )
-    given = read_given(filename, recursive=recursive)
-    where = Place(inventory, namespace, kubeconfig, context)
-    run_once(diff_manifests(where, given, choices))
+    files = read_input(filename, recursive=recursive)
+    target = Target(kubeconfig, context, namespace)
+    run_once(diff_manifests(target, inventory, files, options))
 
 
 @commands.command(
@@ -182,15 +183,15 @@ def delete(
 
     Ends with 0 when all is gone, 2 when something failed, waits, or was wrong.
     """
-    from certwright.cli.apply.apply import Choices, Place, delete_inventory
-    from certwright.cli.apply.inputs import read_given
+    from certwright.cli.apply.delete import DeletionOptions, delete_inventory
+    from certwright.cli.apply.inputs import read_input
     from certwright.cli.connection import run_once
 
-    patience = seconds_of(timeout, "--timeout") if wait else None
-    choices = Choices(output, dry_run, yes=yes, wait_seconds=patience)
-    given = read_given(filename, recursive=recursive) if filename else None
-    where = Place(inventory, namespace, kubeconfig, context)
-    run_once(delete_inventory(where, given, choices))
+    seconds = seconds_of(timeout, "--timeout") if wait else None
+    options = DeletionOptions(output, dry_run, yes, seconds)
+    files = read_input(filename, recursive=recursive) if filename else None
+    target = Target(kubeconfig, context, namespace)
+    run_once(delete_inventory(target, inventory, files, options))
 
 
 @commands.command(
@@ -219,13 +220,12 @@ def tree(
 
     Ends with 0 when all are healthy, 1 when some are not, 2 for an error.
     """
-    from certwright.cli.apply.apply import Place
-    from certwright.cli.apply.inputs import read_given
+    from certwright.cli.apply.inputs import read_input
+    from certwright.cli.apply.tree import show_tree
     from certwright.cli.connection import run_once
-    from certwright.cli.tree import show_tree
 
     if not inventory and not filename:
         raise UsageError("say which objects: -i NAME for an inventory, or -f PATH for manifests")
-    given = read_given(filename, recursive=recursive) if filename else None
-    where = Place(inventory or "", namespace, kubeconfig, context)
-    run_once(show_tree(where, given, output))
+    files = read_input(filename, recursive=recursive) if filename else None
+    target = Target(kubeconfig, context, namespace)
+    run_once(show_tree(target, inventory or "", files, output))

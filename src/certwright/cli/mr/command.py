@@ -1,4 +1,4 @@
-"""The words of ``certwright mr``; what they do is in `certwright.cli.mr.actions`."""
+"""The command lines of ``certwright mr``; what they do is in `actions`."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from certwright.cli.options import (
     Namespace,
     Output,
     OutputFormat,
+    Target,
     Yes,
     examples,
     seconds_of,
@@ -39,17 +40,17 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the ManagedRe
 )
 def list_(
     namespace: Namespace = None,
-    everywhere: AllNamespaces = False,
+    all_namespaces: AllNamespaces = False,
     output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
     """List ManagedResources with their messages; those that need attention come first."""
     from certwright.cli.connection import run_once
-    from certwright.cli.mr.actions import Where, show_list
+    from certwright.cli.mr.actions import show_list
 
-    where = Where(kubeconfig, context, namespace)
-    run_once(show_list(where, output, everywhere=everywhere))
+    target = Target(kubeconfig, context, namespace)
+    run_once(show_list(target, output, all_namespaces=all_namespaces))
 
 
 @commands.command(
@@ -65,10 +66,9 @@ def explain(
 ) -> None:
     """Explain one: conditions, objects in trouble and who wrote them last, its Secrets."""
     from certwright.cli.connection import run_once
-    from certwright.cli.mr.actions import Where
-    from certwright.cli.mr.actions import explain as told
+    from certwright.cli.mr import actions
 
-    run_once(told(Where(kubeconfig, context, namespace), name, output))
+    run_once(actions.explain(Target(kubeconfig, context, namespace), name, output))
 
 
 @commands.command(
@@ -114,15 +114,14 @@ def diff(
     not shown.
     """
     from certwright.cli.connection import run_once
-    from certwright.cli.mr.actions import Keeper, Where
-    from certwright.cli.mr.actions import diff as shown
+    from certwright.cli.mr import actions
 
-    target = (
-        target_kubeconfig or kubeconfig if target_context else target_kubeconfig,
-        target_context,
-    )
-    keeper = Keeper(target, config, cluster_id)
-    run_once(shown(Where(kubeconfig, context, namespace), name, output, keeper))
+    source = Target(kubeconfig, context, namespace)
+    target = None
+    if target_kubeconfig or target_context:
+        target = Target(target_kubeconfig or kubeconfig, target_context)
+    options = actions.PreviewOptions(target, config, cluster_id)
+    run_once(actions.diff(source, name, output, options))
 
 
 @commands.command(
@@ -154,10 +153,8 @@ def force_delete(
     behind. The resource manager does it, so it has to be running.
     """
     from certwright.cli.connection import run_once
-    from certwright.cli.mr.actions import Where
-    from certwright.cli.mr.actions import force_delete as forced
+    from certwright.cli.mr import actions
 
-    patience = timedelta(seconds=seconds_of(timeout, "--timeout"))
-    run_once(
-        forced(Where(kubeconfig, context, namespace), name, patience, yes=yes, dry_run=dry_run)
-    )
+    target = Target(kubeconfig, context, namespace)
+    wait = timedelta(seconds=seconds_of(timeout, "--timeout"))
+    run_once(actions.force_delete(target, name, wait, yes=yes, dry_run=dry_run))

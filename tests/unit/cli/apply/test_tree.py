@@ -2,7 +2,7 @@
 
 from certwright.apply import Live, ObjectRef
 from certwright.apply.health import Health, Verdict
-from certwright.cli.tree import Node, adopt, lines
+from certwright.cli.apply.tree import Node, lines, owned_by
 
 
 def node(kind: str, *children: Node, health: Health = Health.HEALTHY, message: str = "") -> Node:
@@ -36,7 +36,7 @@ def test_children_are_found_through_each_other_and_strangers_are_not() -> None:
         live("Pod", "p2", "rs"), live("ReplicaSet", "rs", "web"),
         live("Pod", "p1", "rs"), live("Pod", "other", "elsewhere"),
     ]  # fmt: skip
-    (found,) = adopt(live("Deployment", "web"), candidates)
+    (found,) = owned_by(live("Deployment", "web"), candidates)
     assert found.verdict.ref.name == "rs"
     assert [child.verdict.ref.name for child in found.children] == ["p1", "p2"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from certwright.cli.errors import UsageError
-from certwright.cli.resourcemanager.flags import Given
-from certwright.cli.resourcemanager.run import addresses_of, election_of, load
+from certwright.cli.resourcemanager.flags import ResourceManagerOptions
+from certwright.cli.resourcemanager.process import addresses_of, election_of, load
 from certwright.operators.managedresource.configuration import Configuration, LeaderElectionSettings
 from certwright.operators.managedresource.configuration import load as load_document
 from certwright.runtime import ListenAddress
@@ -52,7 +52,9 @@ def test_flags_win_over_the_file(tmp_path: Path) -> None:
         "controllers: {resourceClass: seed, managedResource: {syncPeriod: 1h}}\n",
         "utf-8",
     )
-    controllers = load(Given(path, {"--sync-period": "2h"}), {}).configuration.controllers
+    controllers = load(
+        ResourceManagerOptions(path, {"--sync-period": "2h"}), {}
+    ).configuration.controllers
     assert controllers.resource_class == "seed"
     assert controllers.managed_resource.sync_period == timedelta(hours=2)
 
@@ -66,7 +68,7 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "utf-8",
     )
     with pytest.raises(ExceptionGroup) as refused:
-        load(Given(path), {})
+        load(ResourceManagerOptions(path), {})
     told = " ".join(str(error) for error in refused.value.exceptions)
     assert "controllers.resourceClas" in told
     assert "controllers.health.concurrentSyncs" in told
@@ -74,4 +76,4 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
-        load(Given(tmp_path / "nowhere.yaml"), {})
+        load(ResourceManagerOptions(tmp_path / "nowhere.yaml"), {})

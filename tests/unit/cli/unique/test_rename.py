@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from certwright.cli.data.unique import unique_manifests
+from certwright.cli.unique.rename import unique_manifests
 from certwright.kube import JsonObject
 from certwright.testkit.builders import config_map, deployment, secret
 

@@ -4,12 +4,14 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from certwright.cli.errors import UsageError
-from certwright.runtime import Controller, Declared, Operator
+from certwright.client import Client, Config, HttpTransport
+from certwright.kube import Object, Resource
+from certwright.runtime import Controller, Declared, Manager, Operator
 
 
 def load_controllers(targets: Sequence[str], *, issuers: bool = False) -> list[Declared]:
@@ -123,3 +125,25 @@ def _blame(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
     return f"{own[-1].filename}, line {own[-1].lineno}: {what}" if own else what
+
+
+def custom_kinds(declared: Iterable[Declared]) -> list[type[Object]]:
+    """Return the typed kinds that controllers watch and that have a CRD of ours, once each."""
+    found: dict[type[Object], None] = {}
+    for one in declared:
+        kinds = one.kinds if isinstance(one, Operator) else [w.kind for w in one.watched]
+        for kind in kinds:
+            if not isinstance(kind, Resource) and hasattr(kind, "definition"):
+                found.setdefault(kind)
+    return list(found)
+
+
+def built_controllers(declared: Iterable[Declared]) -> list[Controller]:
+    """Return the controllers, those of operators as they would be built for a process."""
+    nowhere = Client(HttpTransport(Config(server="https://nowhere.invalid")))
+    site = Manager(nowhere)
+    found: list[Controller] = []
+    for one in declared:
+        parts = one.build(site) if isinstance(one, Operator) else [one]
+        found += [part for part in parts if isinstance(part, Controller)]
+    return found

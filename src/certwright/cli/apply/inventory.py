@@ -1,0 +1,93 @@
+"""The inventory a command names, opened in a cluster, and the objects it lists."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from certwright.apply import (
+    ConfigMapInventory,
+    Direct,
+    Engine,
+    InventoryError,
+    ObjectRef,
+    ObjectSet,
+)
+from certwright.cli.apply.inputs import Input
+from certwright.cli.apply.namespaces import placed
+from certwright.cli.connection import Session, connected
+from certwright.cli.errors import UsageError
+from certwright.cli.options import Target
+from certwright.kube import NotFound
+from certwright.kube.names import dns_label_problems
+
+FIELD_MANAGER: Final = "certwright-cli"
+_LISTED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OpenInventory:
+    """A cluster, and an inventory in it."""
+
+    session: Session
+    objects: ObjectSet
+
+
+@asynccontextmanager
+async def open_inventory(target: Target, name: str) -> AsyncIterator[OpenInventory]:
+    """Connect, and find the inventory.
+
+    Raises:
+        UsageError: its name is not valid, its namespace does not exist, or what is stored
+            under it cannot be read.
+    """
+    if problems := dns_label_problems(name):
+        raise UsageError(f"--inventory {name}: {'; '.join(problems)}")
+    async with connected(target) as session:
+        cluster = Direct(session.client, field_manager=FIELD_MANAGER)
+        inventory = ConfigMapInventory(cluster, session.namespace, name)
+        try:
+            yield OpenInventory(session, ObjectSet(Engine(cluster), inventory, inventory.owner))
+        except InventoryError as error:
+            raise UsageError(
+                f"{error}; nothing was deleted. Restore the ConfigMap, or delete it to start over"
+            ) from error
+        except NotFound as error:
+            if error.message != f'namespaces "{session.namespace}" not found':
+                raise
+            raise UsageError(
+                f"namespace {session.namespace}, which is to hold the inventory, does not exist;"
+                f" create it with: kubectl create namespace {session.namespace}"
+            ) from error
+
+
+async def named_objects(files: Input, session: Session) -> list[ObjectRef]:
+    """Return which objects of a cluster the manifests name."""
+    return [ObjectRef.of(obj) for obj in await placed(session, files.manifests)]
+
+
+def listed_among(
+    listed: Sequence[ObjectRef], named: Sequence[ObjectRef] | None
+) -> Sequence[ObjectRef]:
+    """Return what of an inventory is named, in whatever version of its group; None names all."""
+    if named is None:
+        return listed
+    chosen = {ref.identity for ref in named}
+    return [ref for ref in listed if ref.identity in chosen]
+
+
+def nothing_listed(inventory: str, namespace: str, purpose: str = "") -> str:
+    """Return the message for an inventory that lists nothing, and how to find others."""
+    return (
+        f"inventory {inventory} in namespace {namespace} lists nothing{purpose}; to see all"
+        " inventories, run:"
+        " kubectl get configmaps -A -L certwright.dev/inventory -l certwright.dev/inventory"
+    )
+
+
+def consequences(deletions: Sequence[ObjectRef], listed: int) -> str:
+    """Return what a deletion would do to an inventory of *listed* objects."""
+    names = [f"  {ref}" for ref in deletions[:_LISTED]]
+    more = [f"  and {len(deletions) - _LISTED} more"] if len(deletions) > _LISTED else []
+    head = f"{len(deletions)} of the {listed} objects in this inventory would be deleted:"
+    return "\n".join([head, *names, *more])

@@ -1,0 +1,18 @@
+"""``certwright crds``: the definitions of the kinds that controllers watch."""
+
+import typer
+
+from certwright.cli.options import Controllers, Output, examples
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(epilog=examples("certwright crds examples/greeting.py | kubectl apply -f -"))
+def crds(controllers: Controllers) -> None:
+    """Print the CustomResourceDefinitions controllers need."""
+    from certwright.cli.controllers import custom_kinds, load_controllers
+    from certwright.cli.terminal.output import documents
+    from certwright.kube import crd_manifest
+
+    kinds = custom_kinds(load_controllers(controllers))
+    print(documents([crd_manifest(kind) for kind in kinds], Output.YAML))

@@ -1,1 +1,0 @@
-"""``certwright gc`` and ``certwright unique``."""

@@ -1,0 +1,81 @@
+"""The command line of ``certwright up``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certwright.cli.errors import UsageError
+from certwright.cli.options import OptionalControllers, examples
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(
+    short_help="Start an API server, controllers and samples.",
+    epilog=examples(
+        "certwright up                               # a cluster to play with",
+        "certwright up examples/greeting.py          # with a controller and its samples",
+        "certwright up --kubeconfig ./kubeconfig my_controllers.py",
+        "certwright up --real my_controllers.py      # on etcd and kube-apiserver",
+    ),
+)
+def up(
+    controllers: OptionalControllers = None,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write the kubeconfig; must not exist. Default: a temporary file.",
+        ),
+    ] = None,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Manifests to apply at the start; may be repeated."
+            " Default: the .yaml beside each controller file.",
+            show_default=False,
+        ),
+    ] = None,
+    no_samples: Annotated[bool, typer.Option("--no-samples", help="Start empty.")] = False,
+    no_managed_resources: Annotated[
+        bool,
+        typer.Option("--no-managed-resources", help="Do not run the ManagedResource operator."),
+    ] = False,
+    no_issuers: Annotated[
+        bool, typer.Option("--no-issuers", help="Neither approve nor sign requests.")
+    ] = False,
+    real: Annotated[
+        bool, typer.Option("--real", help="Use a real control plane (built on first use).")
+    ] = False,
+) -> None:
+    """Start an API server, controllers and samples; show what happens.
+
+    Ctrl-C ends it. The server runs in this process, listens on 127.0.0.1, and forgets everything
+    when it ends. Only the kubeconfig it writes gives access. Deployments, StatefulSets, DaemonSets
+    and Jobs become ready without nodes. ManagedResources are kept, and CertificateRequests are
+    approved and signed; there is a sample of each, with commands to try.
+    """
+    if samples and no_samples:
+        raise UsageError("--samples and --no-samples exclude each other; drop one of them")
+    if sys.stderr.isatty():
+        print("starting ...", file=sys.stderr, flush=True)  # what is imported next takes its time
+    from certwright.cli.up.up import UpOptions, run_up
+
+    files = [Path(target.partition(":")[0]) for target in controllers or ()]
+    beside = [file.with_suffix(".yaml") for file in files if file.suffix == ".py"]
+    found = [path for path in dict.fromkeys(beside) if path.is_file()]
+    chosen = [] if no_samples else samples or found
+    run_up(
+        UpOptions(
+            controllers or [],
+            kubeconfig,
+            chosen,
+            real=real,
+            managed=not no_managed_resources,
+            issuers=not no_issuers,
+            with_samples=not no_samples,
+        )
+    )
