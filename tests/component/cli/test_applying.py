@@ -294,7 +294,9 @@ def test_who_is_asked_before_much_is_deleted_knows_what_was_not_read(cli, write,
         file.write("---\nkind: [\n")
     done = cli("delete", "-f", path, "-i", "app")
     assert done.code == 2
-    assert done.err.startswith("1 document cannot be used: what is in there stays\n12 of the 12 ")
+    assert done.err.startswith(
+        "1 document cannot be used, so the objects in there stay\n12 of the 12 "
+    )
 
 
 @pytest.mark.parametrize("words", [(), ("-i", "app")])
@@ -361,7 +363,10 @@ def test_places_that_do_not_exist_are_named_with_what_to_do(cli, write):
     assert nowhere.err.endswith("create it with: kubectl create namespace nowhere\n")
     unknown = cli("tree", "-i", "unknown")
     assert unknown.code == 2
-    assert "inventory unknown in namespace default lists nothing; which there are" in unknown.err
+    assert (
+        "inventory unknown in namespace default lists nothing; to see all inventories"
+        in unknown.err
+    )
 
 
 def test_dry_runs_say_so(cli, write):

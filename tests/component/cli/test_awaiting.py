@@ -100,7 +100,7 @@ async def test_what_is_not_healthy_in_time_is_named_with_the_reason(waiting):
     message = waits.result()
     assert message.startswith('not healthy after 30 s: Deployment "default/y"')
     assert "default/x" not in message
-    assert message.endswith("; look closer with: certwright tree -i app")
+    assert message.endswith("; to see more, run: certwright tree -i app")
 
 
 async def failing(waiting, states):

@@ -48,7 +48,9 @@ async def delete_inventory(
             raise UsageError(nothing_listed(inventory, namespace, " to delete"))
         many = PruneGuard().is_mass_deletion(before=len(listed), removed=len(deletions))
         if many and not options.dry_run:
-            kept = f"{files.doubts}: their objects stay\n" if files and files.doubts else ""
+            kept = (
+                f"{files.doubts}, so the objects in there stay\n" if files and files.doubts else ""
+            )
             confirm(f"{kept}{consequences(deletions, len(listed))}", yes=options.yes)
 
         async def delete(on_entry: OnEntry) -> ChangeSet:
