@@ -21,15 +21,15 @@ Namespace = Annotated[
         "-n",
         "--namespace",
         metavar="NAME",
-        help="Where requests are made, and the issuer if its kind has namespaces."
-        " Default: the one of the context, or default.",
+        help="Namespace of the requests, and of the issuer if its kind is namespaced."
+        " Default: the namespace of the context.",
     ),
 ]
 Unsupported = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FEATURE",
-        help="What its authority does not do, by the names in the matrix; may be repeated.",
+        help="Feature that the authority does not have, by its name in the matrix; repeatable.",
         show_default=False,
     ),
 ]
@@ -58,17 +58,19 @@ def conformance(
         Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.")
     ] = None,
     timeout: Annotated[
-        str, typer.Option(metavar="DURATION", help="How long one answer may take.")
+        str, typer.Option(metavar="DURATION", help="How long a request may take.")
     ] = "1m",
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Test an issuer in a cluster, whatever it is written in: which certificates does it sign?
+    """Test which certificates an issuer in a cluster signs, whatever it is written in.
 
-    Requests of every kind are made and approved, each answer is compared with what was asked,
-    and a matrix of features is printed. Ends with 1 if anything failed. Needs the right to
-    create, approve and delete requests and to create and delete issuers of its kind, and
-    removes everything it created.
+    It creates and approves requests of every kind, compares each certificate with its request,
+    and prints a matrix of features. At the end it deletes everything it created. It needs the
+    permission to create, approve and delete requests, and to create and delete issuers of its
+    kind.
+
+    Exit code 0: all passed; 1: something failed.
     """
     from certwright.issuer.conformance import Feature, IssuerName, Options, main
 
@@ -78,7 +80,7 @@ def conformance(
         raise UsageError(f"--issuer: {error}") from error
     if unknown := [text for text in unsupported or () if text not in set(Feature)]:
         known = ", ".join(sorted(Feature))
-        raise UsageError(f"--unsupported: {unknown[0]!r} is no feature; there are {known}")
+        raise UsageError(f"--unsupported: {unknown[0]!r} is not a feature; choose from {known}")
     features = [Feature(text) for text in unsupported or ()]
     patience = timedelta(seconds=seconds_of(timeout, "--timeout"))
     options = Options(name, kubeconfig, context, namespace, features, junit, patience, key_secrets)

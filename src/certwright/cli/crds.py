@@ -7,9 +7,12 @@ from certwright.cli.options import Controllers, Output, examples
 commands = typer.Typer(rich_markup_mode=None)
 
 
-@commands.command(epilog=examples("certwright crds examples/greeting.py | kubectl apply -f -"))
+@commands.command(
+    short_help="Print the definitions that controllers need.",
+    epilog=examples("certwright crds examples/greeting.py | kubectl apply -f -"),
+)
 def crds(controllers: Controllers) -> None:
-    """Print the CustomResourceDefinitions controllers need."""
+    """Print the CustomResourceDefinitions that controllers need."""
     from certwright.cli.controllers import custom_kinds, load_controllers
     from certwright.cli.terminal.output import documents
     from certwright.kube import crd_manifest

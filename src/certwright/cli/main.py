@@ -1,4 +1,4 @@
-"""The command line. Everything else is in the module of the command."""
+"""The command line: its commands put together, and their mistakes as one line each."""
 
 import os
 import sys
@@ -7,16 +7,14 @@ from collections.abc import Iterable, Iterator
 try:
     import typer
 except ModuleNotFoundError:
-    sys.exit("error: the command line has a dependency of its own: pip install 'certwright[cli]'")
+    sys.exit("error: the command line needs another package: pip install 'certwright[cli]'")
 
-from certwright import __version__
-from certwright.cli import conformance, crds, rbac
+from certwright.cli import conformance, crds, rbac, version
 from certwright.cli.apply import command as apply
 from certwright.cli.cert import command as cert
 from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
 from certwright.cli.mr import command as mr
-from certwright.cli.options import examples
 from certwright.cli.resourcemanager import command as resourcemanager
 from certwright.cli.run import command as run
 from certwright.cli.unique import command as unique
@@ -32,30 +30,25 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for part in (
-    cert.commands,
-    apply.commands,
-    mr.commands,
-    gc.commands,
-    unique.commands,
-    conformance.commands,
-    up.commands,
-    run.commands,
-    crds.commands,
-    rbac.commands,
-    resourcemanager.commands,
+for command in (
+    up,
+    run,
+    crds,
+    rbac,
+    apply,
+    mr,
+    resourcemanager,
+    gc,
+    unique,
+    cert,
+    conformance,
+    version,
 ):
-    app.add_typer(part)
-
-
-@app.command(epilog=examples("certwright version"))
-def version() -> None:
-    """Print the version."""
-    print(__version__)
+    app.add_typer(command.commands)
 
 
 def main() -> None:
-    """Run the command line; a mistake of the user is one line, not a traceback."""
+    """Run the command line; print mistakes that a person can correct without a traceback."""
     try:
         app()
     except KeyboardInterrupt:
@@ -63,7 +56,7 @@ def main() -> None:
     except Exception as error:
         parts = list(_parts(error))
         if any(isinstance(part, BrokenPipeError) for part in parts):
-            # Whoever read our output has seen enough; do not fail again when Python flushes it.
+            # The reader of the pipe has closed it; do not fail again when Python flushes it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         mistakes = _mistakes(parts)
@@ -75,7 +68,7 @@ def main() -> None:
 
 
 def _parts(error: BaseException) -> Iterator[BaseException]:
-    """Yield what went wrong, also from inside a group."""
+    """Yield the errors, also those inside a group."""
     if isinstance(error, BaseExceptionGroup):
         for part in error.exceptions:
             yield from _parts(part)
@@ -84,9 +77,9 @@ def _parts(error: BaseException) -> Iterator[BaseException]:
 
 
 def _mistakes(errors: Iterable[BaseException]) -> list[BaseException]:
-    """Return what the user can mend."""
+    """Return the errors that a person can correct."""
     from certwright.client import ConfigError, TransportError
     from certwright.testkit.controlplane import ControlPlaneError
 
-    mendable = UsageError | ConfigError | TransportError | ControlPlaneError
-    return [error for error in errors if isinstance(error, mendable)]
+    correctable = UsageError | ConfigError | TransportError | ControlPlaneError
+    return [error for error in errors if isinstance(error, correctable)]

@@ -50,7 +50,7 @@ Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read subdire
 Namespace = Annotated[
     str | None,
     typer.Option(
-        "-n", "--namespace", metavar="NAME", help="Default: that of the context, else default."
+        "-n", "--namespace", metavar="NAME", help="Default: the namespace of the context."
     ),
 ]
 AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="In all namespaces.")]
@@ -62,9 +62,9 @@ Context = Annotated[str | None, typer.Option(metavar="NAME", help="Context of th
 OutputFormat = Annotated[
     Output, typer.Option("-o", "--output", help="How to print the result.", show_choices=True)
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting a lot.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a mass deletion.")]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Have the server check everything, but change nothing.")
+    bool, typer.Option("--dry-run", help="Let the server check everything; change nothing.")
 ]
 
 

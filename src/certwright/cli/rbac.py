@@ -10,7 +10,8 @@ commands = typer.Typer(rich_markup_mode=None)
 
 
 @commands.command(
-    epilog=examples("certwright rbac examples/greeting.py --name greeting | kubectl apply -f -")
+    short_help="Print the role that controllers need.",
+    epilog=examples("certwright rbac examples/greeting.py --name greeting | kubectl apply -f -"),
 )
 def rbac(
     controllers: Controllers,
@@ -18,7 +19,7 @@ def rbac(
         str, typer.Option(metavar="NAME", help="Name of the ClusterRole.")
     ] = "certwright",
 ) -> None:
-    """Print the smallest ClusterRole controllers need."""
+    """Print a ClusterRole with the permissions that controllers need."""
     from certwright.cli.controllers import built_controllers, load_controllers
     from certwright.cli.terminal.output import document
     from certwright.runtime import policy_rules

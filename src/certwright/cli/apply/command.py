@@ -28,7 +28,7 @@ Inventory = Annotated[
         "-i",
         "--inventory",
         metavar="NAME",
-        help="Name under which the objects are remembered, in ConfigMaps of the namespace.",
+        help="Name of the set of objects; it is kept in ConfigMaps of the namespace.",
     ),
 ]
 OptionalFiles = Annotated[
@@ -43,13 +43,13 @@ OptionalFiles = Annotated[
 ]
 Prune = Annotated[
     bool,
-    typer.Option("--prune", help="Delete what was applied before and is no longer in the files."),
+    typer.Option("--prune", help="Delete objects applied before that are not in the files now."),
 ]
 Wait = Annotated[
     bool,
     typer.Option(
         "--wait",
-        help="Wait until all is healthy and rolled out, or gone; after --timeout, say what is not.",
+        help="Wait until all objects are healthy and rolled out, or deleted.",
     ),
 ]
 Timeout = Annotated[
@@ -57,7 +57,7 @@ Timeout = Annotated[
 ]
 Recreate = Annotated[
     bool,
-    typer.Option("--recreate", help="Delete and recreate what cannot be changed in place."),
+    typer.Option("--recreate", help="Delete and recreate objects that cannot be changed in place."),
 ]
 TakeOver = Annotated[
     bool, typer.Option("--take-over", help="Take objects that belong to another inventory.")
@@ -93,15 +93,15 @@ def apply(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Apply the objects in these files, and remember them under a name.
+    """Apply the objects in these files, and keep an inventory of them.
 
-    Definitions and namespaces come first and are waited for. What is as it should be costs no
-    write. With --prune, objects that were applied under the name before and are no longer in
-    the files are deleted, after everything else is applied; if that is most of them, it asks.
+    CustomResourceDefinitions and namespaces are applied first. Objects that are up to date
+    are not written again. With --prune, objects that were applied under this name before and are
+    no longer in the files are deleted at the end; if these are most of them, apply asks first.
 
-    A document that cannot be read keeps no other from being applied, but nothing is pruned then.
+    If a document cannot be read, the others are applied, and nothing is pruned.
 
-    Ends with 0 when all is as wanted, 2 when something failed, waits, or was wrong.
+    Exit code 0: everything is as wanted; 2: something failed, is blocked, or cannot be read.
     """
     from certwright.cli.apply.apply import ApplyOptions, apply_manifests
     from certwright.cli.apply.inputs import read_input
@@ -136,9 +136,9 @@ def diff(
 ) -> None:
     """Show what apply would change, field by field; change nothing.
 
-    The server judges, by dry runs. Values of Secrets are not shown.
+    The server compares, by dry runs. Values of Secrets are not shown.
 
-    Ends with 0 if nothing differs, 1 if something does, 2 for an error.
+    Exit code 0: nothing differs; 1: something does; 2: an error.
     """
     from certwright.cli.apply.apply import ApplyOptions, diff_manifests
     from certwright.cli.apply.inputs import read_input
@@ -173,15 +173,15 @@ def delete(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Delete the objects of an inventory, users before what they use.
+    """Delete the objects of an inventory, workloads before what they mount.
 
-    With -f, those of them that the files name. A document that cannot be read names nothing:
-    what is in there stays, and stays in the inventory.
+    With -f, only the objects that the files name. Objects in a document that cannot be read
+    stay, in the cluster and in the inventory.
 
-    Objects that belong to somebody else by now stay. What does not go at once (finalizers) is
-    named with what holds it, and stays in the inventory: run it again, or use --wait.
+    Objects that another owner has taken over stay. If an object does not go at once, the result
+    names its finalizers, and it stays in the inventory: run the command again, or use --wait.
 
-    Ends with 0 when all is gone, 2 when something failed, waits, or was wrong.
+    Exit code 0: all are gone; 2: something failed, is blocked, or cannot be read.
     """
     from certwright.cli.apply.delete import DeletionOptions, delete_inventory
     from certwright.cli.apply.inputs import read_input
@@ -215,17 +215,17 @@ def tree(
 ) -> None:
     """Show objects, what they own (ReplicaSets, Pods, …), and their health.
 
-    Those of an inventory, of files, or with both those of the inventory that the files name. A
-    document that cannot be read is named, and the others are shown.
+    With -i, the objects of an inventory; with -f, those in the files; with both, those of the
+    inventory that the files name. Documents that cannot be read are listed at the end.
 
-    Ends with 0 when all are healthy, 1 when some are not, 2 for an error.
+    Exit code 0: all are healthy; 1: some are not; 2: an error.
     """
     from certwright.cli.apply.inputs import read_input
     from certwright.cli.apply.tree import show_tree
     from certwright.cli.connection import run_once
 
     if not inventory and not filename:
-        raise UsageError("say which objects: -i NAME for an inventory, or -f PATH for manifests")
+        raise UsageError("choose the objects: -i NAME for an inventory, or -f PATH for manifests")
     files = read_input(filename, recursive=recursive) if filename else None
     target = Target(kubeconfig, context, namespace)
     run_once(show_tree(target, inventory or "", files, output))

@@ -27,7 +27,7 @@ def _group() -> None:
         "certwright cert inspect tls.crt",
         "certwright cert inspect tls.crt --expires-within 168h  # for a cron job",
         "certwright cert inspect secret/web-tls -n shop         # chain, key match, trust",
-        "certwright cert inspect cr/web-1 -n shop --lint        # does it fit what was asked for?",
+        "certwright cert inspect cr/web-1 -n shop --lint        # does it match the request?",
         "certwright cert inspect - -o json < bundle.pem",
     ),
 )
@@ -54,15 +54,16 @@ def inspect(
         ),
     ] = None,
     lint: Annotated[
-        bool, typer.Option("--lint", help="Ask pkilint too (pip install 'certwright[lint]').")
+        bool, typer.Option("--lint", help="Run pkilint, too (pip install 'certwright[lint]').")
     ] = False,
 ) -> None:
     """Show certificates, how they are linked, and what is wrong with them.
 
-    Whatever a source holds is shown together: a chain with its private key, a bundle of roots,
-    a signing request, a CertificateRequest with what was issued for it. Private keys are
-    compared, never printed. Exit code 0: nothing is wrong but warnings; 1: there are errors;
-    2: a source cannot be read.
+    A source may hold a chain with its private key, a bundle of roots, a signing request, or a
+    CertificateRequest with the certificate issued for it. Private keys are compared, never
+    printed.
+
+    Exit code 0: no errors, but maybe warnings; 1: there are errors; 2: a source cannot be read.
     """
     from certwright.cli.cert.inspect import InspectOptions, inspect
 

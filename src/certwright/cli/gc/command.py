@@ -11,9 +11,9 @@ commands = typer.Typer(rich_markup_mode=None)
 
 
 @commands.command(
-    short_help="Collect immutable objects that nothing uses any more.",
+    short_help="Delete ConfigMaps and Secrets that nothing uses any more.",
     epilog=examples(
-        "certwright gc --dry-run                     # what would go, and why the rest stays",
+        "certwright gc --dry-run      # what would be deleted, and why the rest stays",
         "certwright gc -n garden --minimum-lifetime 1h",
         "certwright gc --dry-run -o json | jq '.objects[] | select(.verdict==\"collectable\")'",
     ),
@@ -39,12 +39,12 @@ def gc(
 ) -> None:
     """Delete immutable ConfigMaps and Secrets that nothing uses any more.
 
-    Only objects labelled resources.gardener.cloud/garbage-collectable-reference=true are looked
-    at. What an annotation, a pod template, a ManagedResource or another reference uses stays.
-    An unused object is first noted as such and deleted by a later pass; one pass is enough with
-    --minimum-lifetime 0.
+    Only objects labelled resources.gardener.cloud/garbage-collectable-reference=true are
+    considered. Objects that a pod template, a ManagedResource, an annotation or another reference
+    uses stay. An unused object is first marked, and deleted by a later pass; with
+    --minimum-lifetime 0 it is deleted at once.
 
-    Ends with 0, or with 2 when something could not be read or deleted.
+    Exit code 0: done; 2: something could not be read or deleted.
     """
     from certwright.cli.connection import run_once
     from certwright.cli.gc.collect import collect_garbage, settings_of

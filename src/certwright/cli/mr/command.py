@@ -32,7 +32,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the ManagedRe
 
 @commands.command(
     "list",
-    short_help="List them; those that need attention come first.",
+    short_help="List ManagedResources; those that need attention come first.",
     epilog=examples(
         "certwright mr list -n garden                # those that need attention come first",
         "certwright mr list -A -o json",
@@ -54,7 +54,7 @@ def list_(
 
 
 @commands.command(
-    short_help="Explain the state of one.",
+    short_help="Explain the state of a ManagedResource.",
     epilog=examples("certwright mr explain my-app -n garden      # why is it not healthy?"),
 )
 def explain(
@@ -64,7 +64,7 @@ def explain(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Explain one: conditions, objects in trouble and who wrote them last, its Secrets."""
+    """Explain a ManagedResource: conditions, unhealthy objects, who changed them last, Secrets."""
     from certwright.cli.connection import run_once
     from certwright.cli.mr import actions
 
@@ -74,7 +74,7 @@ def explain(
 @commands.command(
     short_help="Show what the next pass would change.",
     epilog=examples(
-        "certwright mr diff my-app -n garden         # 0: nothing, 1: something, 2: an error",
+        "certwright mr diff my-app -n garden         # exit code 1: something would change",
         "certwright mr diff my-app -n shoot--x --target-kubeconfig ./shoot.yaml",
         "certwright mr diff my-app -n garden --config ./resource-manager.yaml",
     ),
@@ -87,7 +87,9 @@ def diff(
     context: Context = None,
     target_kubeconfig: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where the objects are. Default: the same cluster."),
+        typer.Option(
+            metavar="FILE", help="Kubeconfig of the target cluster. Default: the source cluster."
+        ),
     ] = None,
     target_context: Annotated[
         str | None, typer.Option(metavar="NAME", help="Context of the target's kubeconfig.")
@@ -96,8 +98,8 @@ def diff(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Configuration of the resource manager. Default: its own default, and what"
-            " the objects it keeps tell.",
+            help="Configuration file of the resource manager. Default: the defaults, completed by"
+            " what is found on the objects.",
         ),
     ] = None,
     cluster_id: Annotated[
@@ -107,11 +109,11 @@ def diff(
 ) -> None:
     """Show what the next pass would change in the target, field by field; change nothing.
 
-    What a resource manager does about objects that are no longer wanted depends on how it is
-    configured (guard against large deletions, garbage collector): name its file with --config.
+    Whether objects that are no longer wanted are deleted depends on the configuration of the
+    resource manager (prune guard, garbage collector): name its file with --config. Values of
+    Secrets are not shown.
 
-    Ends with 0 if nothing differs, 1 if something does, 2 for an error. Values of Secrets are
-    not shown.
+    Exit code 0: nothing differs; 1: something does; 2: an error.
     """
     from certwright.cli.connection import run_once
     from certwright.cli.mr import actions
@@ -126,9 +128,9 @@ def diff(
 
 @commands.command(
     "force-delete",
-    short_help="Delete one whose objects do not go away.",
+    short_help="Delete a ManagedResource whose objects do not go away.",
     epilog=examples(
-        "certwright mr explain stuck -n garden       # first: what holds it?",
+        "certwright mr explain stuck -n garden       # first: what blocks it?",
         "certwright mr force-delete stuck -n garden --dry-run",
         "certwright mr force-delete stuck -n garden",
     ),
@@ -148,9 +150,9 @@ def force_delete(
 ) -> None:
     """Delete a ManagedResource whose objects do not go away, by clearing their finalizers.
 
-    Only objects that belong to it are touched, and only after they had a few seconds to go by
-    themselves. Whatever the finalizers protect (volumes, load balancers, DNS entries) is left
-    behind. The resource manager does it, so it has to be running.
+    Only finalizers of objects that belong to it are cleared, and only a few seconds after these
+    were deleted. What the finalizers protect (volumes, load balancers, DNS entries) is left
+    behind. The resource manager has to be running, because it does the work.
     """
     from certwright.cli.connection import run_once
     from certwright.cli.mr import actions

@@ -9,11 +9,12 @@ commands = typer.Typer(rich_markup_mode=None)
 
 @commands.command(
     "resource-manager",
+    short_help="Run the resource manager.",
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def resource_manager(context: typer.Context) -> None:
-    """Keep ManagedResources, collect garbage, renew tokens."""
+    """Run the operators of ManagedResources, unused configuration and tokens."""
     from certwright.cli.resourcemanager.flags import parse
     from certwright.cli.resourcemanager.process import run_resource_manager
 

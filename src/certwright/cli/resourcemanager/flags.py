@@ -15,9 +15,10 @@ _TRUE: Final = frozenset({"1", "t", "true"})
 _FALSE: Final = frozenset({"0", "f", "false"})
 
 _DESCRIPTION: Final = """\
-Keep objects as ManagedResources describe them, judge their health, collect
-garbage and renew tokens: one process, one replica at a time, configured by a
-file of kind ResourceManagerConfiguration, by flags, or both. Flags win.
+Keep objects as ManagedResources describe them, check their health, delete
+unused configuration and renew tokens. One replica works at a time. It is
+configured by a file of kind ResourceManagerConfiguration, by flags, or both;
+flags override the file.
 """
 _EXAMPLES: Final = """\
 Examples:

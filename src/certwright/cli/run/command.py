@@ -25,7 +25,7 @@ def run(
     leader_elect: Annotated[
         str | None,
         typer.Option(
-            metavar="NAMESPACE/NAME", help="Work only while holding this Lease; stand by otherwise."
+            metavar="NAMESPACE/NAME", help="Work only while this process holds the Lease."
         ),
     ] = None,
     probes: Annotated[
@@ -50,8 +50,8 @@ def run(
 ) -> None:
     """Run controllers against a cluster until SIGTERM or Ctrl-C.
 
-    If the server cannot be reached or refuses the credentials, the process does not end: it says
-    so in the log and on /readyz, and continues as soon as it can.
+    If the server cannot be reached or refuses the credentials, the process waits: the log and
+    /readyz report it, and work continues as soon as the server answers.
     """
     from certwright.cli.run.process import ProcessOptions, run_controllers
 

@@ -27,9 +27,10 @@ def unique(
 ) -> None:
     """Name ConfigMaps and Secrets after a hash of their contents, and print all manifests.
 
-    They become immutable and collectable by `certwright gc`. References in the other manifests
-    (volumes, environment, pull secrets, ManagedResources) follow, and are annotated, so that
-    nothing in use is collected. Secrets are printed as they are: mind where that goes.
+    They become immutable, and `certwright gc` may delete them when they are unused. References
+    in the other manifests (volumes, environment, pull secrets, ManagedResources) are changed to
+    the new names, and annotations protect what is in use. Secrets are printed in plain text:
+    do not let them end up in a log.
     """
     from certwright.cli.apply.inputs import read_manifests
     from certwright.cli.terminal.output import documents

@@ -39,13 +39,13 @@ def up(
             show_default=False,
         ),
     ] = None,
-    no_samples: Annotated[bool, typer.Option("--no-samples", help="Start empty.")] = False,
+    no_samples: Annotated[bool, typer.Option("--no-samples", help="Apply no samples.")] = False,
     no_managed_resources: Annotated[
         bool,
         typer.Option("--no-managed-resources", help="Do not run the ManagedResource operator."),
     ] = False,
     no_issuers: Annotated[
-        bool, typer.Option("--no-issuers", help="Neither approve nor sign requests.")
+        bool, typer.Option("--no-issuers", help="Do not approve or sign CertificateRequests.")
     ] = False,
     real: Annotated[
         bool, typer.Option("--real", help="Use a real control plane (built on first use).")
@@ -53,15 +53,15 @@ def up(
 ) -> None:
     """Start an API server, controllers and samples; show what happens.
 
-    Ctrl-C ends it. The server runs in this process, listens on 127.0.0.1, and forgets everything
-    when it ends. Only the kubeconfig it writes gives access. Deployments, StatefulSets, DaemonSets
-    and Jobs become ready without nodes. ManagedResources are kept, and CertificateRequests are
-    approved and signed; there is a sample of each, with commands to try.
+    The server runs in this process and listens on 127.0.0.1; Ctrl-C ends it, and nothing is
+    kept. Only the kubeconfig it writes gives access. Deployments, StatefulSets, DaemonSets and
+    Jobs become ready without nodes. The ManagedResource operator and an issuer run along, and
+    CertificateRequests are approved; there is a sample of each, with commands to try.
     """
     if samples and no_samples:
         raise UsageError("--samples and --no-samples exclude each other; drop one of them")
     if sys.stderr.isatty():
-        print("starting ...", file=sys.stderr, flush=True)  # what is imported next takes its time
+        print("starting ...", file=sys.stderr, flush=True)  # the imports below take a second
     from certwright.cli.up.up import UpOptions, run_up
 
     files = [Path(target.partition(":")[0]) for target in controllers or ()]
