@@ -3,7 +3,8 @@
 import asyncio
 
 from tests.walk.journeys import JOURNEYS, Journey
-from tests.walk.report import text
+from tests.walk.page import update
+from tests.walk.report import picture, text
 from tests.walk.tracer import Record, Tracer
 
 from certwright.runtime import configure_logs
@@ -23,10 +24,12 @@ def walk(journey: Journey) -> Record:
 
 
 def main() -> None:
-    """Walk all journeys and print them."""
+    """Walk all journeys, print them and draw them on the architecture page."""
     configure_logs(level="critical")
-    for title, journey in JOURNEYS.items():
-        print("\n".join(text(title, walk(journey))), end="\n\n")  # noqa: T201 - a program
+    for name, (title, journey) in JOURNEYS.items():
+        record = walk(journey)
+        print("\n".join(text(title, record)), end="\n\n")  # noqa: T201 - a program
+        update(name, picture(record))
 
 
 if __name__ == "__main__":

@@ -280,8 +280,17 @@ def _config_map(name: str) -> JsonObject:
 
 Journey: TypeAlias = Callable[[Tracer], Coroutine[None, None, None]]
 
-JOURNEYS: dict[str, Journey] = {
-    "A ManagedResource, from the watch to its first status": managed_resource,
-    "A CertificateRequest, from the watch to its signed status": certificate_request,
-    "kubectl apply, from the socket into the storage of the embedded server": kubectl_apply,
+JOURNEYS: dict[str, tuple[str, Journey]] = {
+    "managed-resource": (
+        "A ManagedResource, from the watch to its first status",
+        managed_resource,
+    ),
+    "certificate-request": (
+        "A CertificateRequest, from the watch to its signed status",
+        certificate_request,
+    ),
+    "kubectl-apply": (
+        "kubectl apply, from the socket into the storage of the embedded server",
+        kubectl_apply,
+    ),
 }

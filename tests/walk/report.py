@@ -2,9 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tests.walk.imports import reachable
 from tests.walk.tracer import Record
+
+LOWEST = frozenset({"kube", "clock", "api"})
 
 
 def room(file: str) -> str:
@@ -57,26 +60,39 @@ def text(title: str, record: Record) -> Iterator[str]:
 
 
 def picture(record: Record) -> Iterator[str]:
-    """Draw a journey with Mermaid: each room with an arrow from the one that first called it.
+    """Draw a journey with Mermaid: each room, and an arrow from the room that called it first.
 
-    Dotted arrows are hops back.
+    Rooms are numbered as they are entered; a dotted arrow is a hop back. The lowest layers,
+    which every room uses, are left out.
     """
-    names = {name: f"r{number}" for number, name in enumerate(rooms(record))}
+    back = hops_back(record)
+    nodes = {name: f"r{number}" for number, name in enumerate(drawn_rooms(record), 1)}
     yield "```mermaid"
     yield "flowchart LR"
-    for name, node in names.items():
-        yield f'  {node}["{name}"]'
-    entered: set[str] = set(list(names)[:1])
-    back = hops_back(record)
-    previous = ""
+    for number, (name, node) in enumerate(nodes.items(), 1):
+        yield f'  {node}["{number} {name}"]'
+    for caller, callee in first_calls(record):
+        arrow = "-.->" if (caller, callee) in back else "-->"
+        yield f"  {nodes[caller]} {arrow} {nodes[callee]}"
+    yield "```"
+
+
+def first_calls(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield for each room but the first the room from which it was entered first.
+
+    A room that the event loop entered follows the one that was entered before it.
+    """
     callers: dict[str, str] = {}
     for caller, callee in record.calls:
         if room(caller) != room(callee):
             callers.setdefault(room(callee), room(caller))
-    for name, node in names.items():
-        source = callers.get(name, previous)
-        if name not in entered:
-            arrow = "-.->" if (source, name) in back else "-->"
-            yield f"  {names[source]} {arrow} {node}"
-        previous = name
-    yield "```"
+    names = drawn_rooms(record)
+    for previous, name in pairwise(names):
+        caller = callers.get(name, previous)
+        known = caller in names and names.index(caller) < names.index(name)
+        yield (caller if known else previous), name
+
+
+def drawn_rooms(record: Record) -> list[str]:
+    """Return the rooms of the picture, in the order in which they were first entered."""
+    return [name for name in rooms(record) if name.partition("/")[0] not in LOWEST]
