@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
@@ -35,7 +34,7 @@ DAY = timedelta(days=1)
 NOW = datetime.now(UTC)
 
 
-def new_key() -> EllipticCurvePrivateKey:
+def new_key() -> pki.PrivateKey:
     return pki.generate_key(pki.KeySpec())
 
 
@@ -63,7 +62,7 @@ def shop() -> SimpleNamespace:
 def run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Callable[..., Any]:
-    def inspect(*words: bytes | str, stdin: bytes = b"") -> tuple[int, str, str]:
+    def inspect(*words: bytes | str, stdin: bytes = b"") -> tuple[int | str, str, str]:
         files = [word if isinstance(word, str) else tmp_path / "file.pem" for word in words]
         for word in words:
             if isinstance(word, bytes):

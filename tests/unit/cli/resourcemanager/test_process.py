@@ -38,9 +38,9 @@ def test_the_lease_is_in_our_namespace_unless_said_otherwise() -> None:
     assert election is not None
     assert (election.namespace, election.name) == ("mine", "gardener-resource-manager")
     assert election.lease_duration == timedelta(seconds=15)
-    assert (
-        election_of(LeaderElectionSettings(resource_namespace="other"), "mine").namespace == "other"
-    )
+    elsewhere = election_of(LeaderElectionSettings(resource_namespace="other"), "mine")
+    assert elsewhere is not None
+    assert elsewhere.namespace == "other"
     assert election_of(LeaderElectionSettings(leader_elect=False), "mine") is None
 
 

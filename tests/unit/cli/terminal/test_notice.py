@@ -2,11 +2,12 @@
 
 import asyncio
 import io
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from certwright.cli.terminal.notice import NoticeTransport
-from certwright.client import Request, Response, request
+from certwright.client import Request, Response, Stream, request
 from certwright.testkit.time.virtual import VirtualLoop
 
 TOLD = "waiting for https://server to answer; press Ctrl-C to give up\n"
@@ -21,6 +22,12 @@ class Slow:
     async def send(self, _: Request) -> Response:
         await asyncio.sleep(self.seconds)
         return Response(200, {}, b"{}")
+
+    def stream(self, _: Request) -> AbstractAsyncContextManager[Stream]:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        raise NotImplementedError
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(1.9, ""), (2.1, TOLD)])
