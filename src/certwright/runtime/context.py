@@ -198,8 +198,8 @@ class Context:
     ) -> JsonObject:
         """Apply our part of the status of an object that was read, and leave others theirs.
 
-        What we applied before and do not mention now is removed. Always makes the call: say
-        nothing rather than the same again. Returns the object as stored.
+        What we applied before and do not mention now is removed. Always makes the call, so
+        do not apply the same status again. Returns the object as stored.
 
         Raises:
             Conflict: the object was replaced since, or, unless *any_version*, changed.
@@ -294,7 +294,7 @@ class Context:
         """Return an object that was read as it is now, given that only we changed it since.
 
         Raises:
-            Conflict: somebody else did, so what was decided may be wrong. Saves the call that
+            Conflict: others did, so what was decided may be wrong. Saves the call that
                 would find out.
         """
         store = self._environment.stores.get(resource)

@@ -51,13 +51,13 @@ class Controller:
     reconcile: Reconcile
     name: str = ""
     field_manager: str = ""
-    """Whose fields the writes are, as others see them in managedFields."""
+    """The owner of the written fields, as managedFields shows it."""
     owns: Sequence[Watchable] = ()
     """Kinds created with ``ctx.apply(…, owner=…)``: their changes wake the owner."""
     watches: Sequence[Trigger] = ()
     """Other kinds, see `mapped`."""
     reads: Sequence[Watchable] = ()
-    """Kinds that are read and wake nobody."""
+    """Kinds that are read; their changes wake no key."""
     sources: Sequence[Source] = ()
     """Async generator functions that yield keys."""
     channels: Sequence[Channel] = ()

@@ -47,7 +47,7 @@ def _unique_identity() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderElection:
-    """Which Lease decides, and how patient everybody is. The defaults are client-go's."""
+    """Which Lease decides, and its times. The defaults are client-go's."""
 
     name: str
     namespace: str
@@ -65,7 +65,7 @@ class LeaderElection:
 
 
 class LeaseRecord(Struct, frozen=True):
-    """What the Lease says, and nothing that depends on a clock."""
+    """The contents of a Lease, and nothing that depends on a clock."""
 
     holder: str
     seconds: float
@@ -75,7 +75,7 @@ class LeaseRecord(Struct, frozen=True):
 
     @classmethod
     def read(cls, lease: JsonObject) -> "LeaseRecord":
-        """Read a Lease. Missing or absurd fields mean: nobody holds it."""
+        """Read a Lease. Missing or absurd fields mean that it has no holder."""
         spec = lease.get("spec") or {}
         return cls(
             holder=spec.get("holderIdentity") or "",
@@ -107,7 +107,7 @@ def decide(record: LeaseRecord | None, unchanged_for: float, identity: str) -> L
 
 
 class Elector:
-    """Takes part in one election; `leading` says how it stands, *on_change* hears of changes."""
+    """Takes part in one election; *on_change* is called when `leading` changes."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Elector:
 
     @property
     def holder(self) -> str:
-        """Who leads, as far as this replica has seen."""
+        """The identity of the leader, as far as this replica has seen."""
         return self._record.holder if self._record else ""
 
     async def run(self) -> None:
@@ -160,7 +160,9 @@ class Elector:
             async with asyncio.timeout(self._election.retry_period.total_seconds()):
                 await self._write({"holderIdentity": "", "leaseDurationSeconds": 1})
         except (ApiError, TransportError, TimeoutError) as error:
-            _log.warning("lease not released", lease=str(self._key), error=str(error))
+            _log.warning(
+                "leader election: lease not released", lease=str(self._key), error=str(error)
+            )
 
     async def _attempt(self) -> None:
         """Make one bounded attempt to lead."""
@@ -171,12 +173,16 @@ class Elector:
         try:
             async with asyncio.timeout(limit):
                 held = await self._act()
-        except (Conflict, AlreadyExists):  # somebody was faster; the next look tells who
+        except (Conflict, AlreadyExists):  # another replica was faster; the next read shows which
             self._fresh = False
             return
         except (ApiError, TransportError, TimeoutError) as error:
             self._fresh = False  # whether a write took effect is unknown: read before the next
-            _log.warning("lease not reached", lease=str(self._key), error=str(error) or "timeout")
+            _log.warning(
+                "leader election: lease cannot be read or written",
+                lease=str(self._key),
+                error=str(error) or "timeout",
+            )
             return
         if held:  # counted from the request's start: the others count from when they see it
             self._held_until = started + self._election.renew_deadline.total_seconds()
@@ -235,7 +241,9 @@ class Elector:
             return
         self.leading = leading
         _log.info(
-            "leading" if leading else "stopped leading",
+            "leader election: this replica leads"
+            if leading
+            else "leader election: leads no longer",
             lease=str(self._key),
             identity=self._election.identity,
             reason=why,

@@ -9,7 +9,7 @@ Standbys keep their caches and queues warm: taking over needs no list.
 
 Shutdown: `Manager.stop` lets what is under way end within the grace period, cancels the rest,
 gives the lease away, writes the last events and ends. Cancelling `Manager.run` is a crash:
-nothing is tidied up.
+nothing is cleaned up.
 """
 
 import asyncio
@@ -188,7 +188,9 @@ class Manager:
             if all(drain.result() for drain in drains):
                 await self._elector.release()
             else:
-                _log.warning("lease left to expire: a reconcile ignores its cancellation")
+                _log.warning(
+                    "leader election: lease left to expire, as a reconcile ignores its cancellation"
+                )
         async with asyncio.TaskGroup() as group:
             for running in self._running:
                 group.create_task(running.recorder.flush())
@@ -196,7 +198,7 @@ class Manager:
     # Looking inside
 
     def idle(self) -> bool:
-        """Say whether everything is at rest: nothing queued, under way, or still to be heard of.
+        """Return whether all work is done: nothing queued, under way, or still on the way here.
 
         Keys that wait for a time of their own do not count, nor do kinds that cannot be
         watched, nor the queues of a replica that does not lead.
@@ -219,7 +221,7 @@ class Manager:
         )
 
     def liveness(self) -> Iterator[health.Check]:
-        """Yield what a restart would cure; nothing that trouble with the API server causes."""
+        """Yield what only a restart can repair; trouble with the API server is not among it."""
         return health.liveness(self.workers)
 
     def readiness(self) -> Iterator[health.Check]:
@@ -239,7 +241,7 @@ class Manager:
         return health.dump(self.informers, self.workers, self._elector, self.clock)
 
     def _stalled(self, who: object, seconds: float) -> None:
-        """Say which reconcile blocked the event loop."""
+        """Report a reconcile that blocked the event loop."""
         controller = who.controller if isinstance(who, InFlight) else ""
         self.metrics.stalls.labels(controller).observe(seconds)
         _log.warning(
@@ -299,5 +301,5 @@ def _share(cache: Cache, watched: Watched) -> StoreHandle:
         indexes=watched.indexes,
     )
     if watched.keep is not None:
-        share.store.keep_no_refused()  # nobody but who asks a cache for a store admits later
+        share.store.keep_no_refused()  # only users that hold the store itself admit later
     return share

@@ -113,7 +113,7 @@ class Fault(IntEnum):
     PENDING = 2
     CONFLICT = 3
     REFUSED = 4
-    """The API server said no, or could not be reached."""
+    """The API server refused a request, or could not be reached."""
     DEADLINE = 5
     CRASH = 6
     """An exception of no known kind: a defect in the reconcile function."""

@@ -1,4 +1,4 @@
-"""Stores shared by everybody who watches the same thing; kinds come and go while it runs."""
+"""Stores, shared by all users of the same view; kinds come and go while the cache runs."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +40,7 @@ class View:
 
 
 class StoreHandle:
-    """One user's share in a store, which is watched as long as anybody holds a share."""
+    """One user's share in a store, which is watched as long as there is a share."""
 
     def __init__(self, informer: "Informer", on_release: Callable[["Informer"], None]) -> None:
         self.store: Store = informer.store
@@ -152,12 +152,12 @@ class Cache:
         indexes: Mapping[str, IndexFunction] | None = None,
         required: bool = True,
     ) -> StoreHandle:
-        """Return a share in the store of a kind; who asks for the same shares one watch.
+        """Return a share in the store of a kind; equal views share one watch.
 
         May be called before and while the cache runs. Transforms are the same when they
         compare equal; an index of a name taken must be the same function. What *keep* does
         not want never enters the store, see `Store`. A process is not ready before its stores
-        are, but for those that nobody *required*: users must not make it unready by naming a
+        are, except for those without *required*: users must not make it unready by naming a
         kind it may not watch.
 
         Raises:
@@ -302,7 +302,7 @@ class _Identified(Struct):
 
 
 class _Admission:
-    """Tells whether an object we wrote belongs into a store's selection."""
+    """Whether an object we wrote belongs into a store's selection."""
 
     def __init__(self, selection: Selection) -> None:
         self._namespace = selection.namespace

@@ -38,7 +38,7 @@ class BrokenJson(ValueError):
 
 
 class UnnamedObject(ValueError):
-    """A JSON document that is no object of the API: nothing says what it is called."""
+    """A JSON document without the name of an object."""
 
 
 class EntryDecoder:
@@ -72,7 +72,7 @@ class EntryDecoder:
         """Return the entry of the object that stands between *start* and *stop*.
 
         *held* finds the entry a store has already: the same version is not made twice, and
-        most of what a watch tells us is what we have just written.
+        most events of a watch report what we have just written.
 
         Raises:
             BrokenJson: the bytes are no JSON document.
@@ -136,9 +136,9 @@ class EntryDecoder:
         """Return what a transform makes of an object; all of it if the transform fails."""
         try:
             return transform(raw)
-        except Exception as error:  # noqa: BLE001 - somebody else's function
+        except Exception as error:  # noqa: BLE001 - a function of users
             _log.warning(
-                "object kept whole, its transform failed",
+                "transform failed, the whole object is kept",
                 kind=self.resource.kind,
                 key=f"{found.namespace}/{found.name}",
                 error=f"{error!r}",
@@ -273,7 +273,7 @@ class _EventType(StrEnum):
 
 
 class ObjectEvent(NamedTuple):
-    """An object appeared, changed or disappeared; of the last only key and version are told."""
+    """An object appeared, changed or disappeared; of the last only key and version are read."""
 
     entry: Entry
     deleted: bool

@@ -124,7 +124,7 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
             raise self._bad(kind, str(error)) from error
 
     def _bad(self, kind: type[Any], why: str) -> BadObject:
-        """Say which object, which field, and what to do: the text ends up on a condition."""
+        """Return an error that names object, field and cure: its text ends up on a condition."""
         what, _, path = why.partition(" - at `$")
         where = path.rstrip("`").lstrip(".") or "the object"
         name = kind.resource.kind if issubclass(kind, Object) else _kind_of(self.raw)
@@ -205,9 +205,13 @@ class Index:
         try:
             values = tuple(self.values(entry))
             hash(values)
-        except Exception as error:  # noqa: BLE001 - somebody else's function
+        except Exception as error:  # noqa: BLE001 - a function of users
             # An object of a shape the function did not foresee: found under nothing.
-            _log.warning("object left out of an index", key=str(entry.key), error=f"{error!r}")
+            _log.warning(
+                "index function failed, object left out of the index",
+                key=str(entry.key),
+                error=f"{error!r}",
+            )
             return ()
         return values
 
@@ -296,7 +300,7 @@ class RefusedEntries:
         self._size = 0
 
     def put(self, entry: Entry) -> None:
-        """Keep an entry instead of any older version; whoever came first goes first."""
+        """Keep an entry instead of any older version; drop the oldest if there is no room."""
         self.take(entry.key)
         if not self.limit:
             return

@@ -45,7 +45,7 @@ class WatchState(StrEnum):
     FORBIDDEN = "forbidden"
     """This user may not list and watch the kind."""
     STOPPED = "stopped"
-    """Nobody wants the store any more."""
+    """The last share in the store was released."""
 
 
 class Stalled(Exception):
@@ -88,7 +88,7 @@ def remedy_for(
 ) -> Remedy:
     """Decide what follows from a failure.
 
-    *streaming* tells whether a streaming list was under way, *failures* how many attempts
+    *streaming* means that a streaming list was under way, *failures* is how many attempts
     in a row have failed, this one included.
     """
     message = str(error) or type(error).__name__
@@ -109,7 +109,7 @@ def remedy_for(
             return Remedy(WatchState.BACKING_OFF, message, use_pages=True)
         case Stalled() if not streaming:
             # Either the connection is dead, or the server was restored to before our version:
-            # it neither refuses such a watch nor says anything until it gets there.
+            # it neither refuses such a watch nor sends anything until it gets there.
             return Remedy(WatchState.BACKING_OFF, message, verify=True)
         case Stalled() | ListCutShort():
             return Remedy(WatchState.BACKING_OFF, message, use_pages=streaming and doubtful)
@@ -143,5 +143,5 @@ def obstacle(
 
 
 def is_too_large(error: ApiError) -> bool:
-    """Tell whether a server says it does not know our version yet."""
+    """Return whether a server refused a version because it has not reached it yet."""
     return any(cause.reason == "ResourceVersionTooLarge" for cause in error.causes)

@@ -34,7 +34,7 @@ A plain function that enqueues keys. It must not raise and must not change the s
 """
 
 Interest: TypeAlias = Callable[[Entry], bool]
-"""Says whether a store is to hold an object it does not hold yet. Must not raise."""
+"""Returns whether a store is to hold an object it does not hold yet. Must not raise."""
 
 THIS_PROCESS = 1
 """The mark of writes by the process; a `Context` has a number of its own."""
@@ -60,10 +60,10 @@ class _Tombstone(NamedTuple):
 class Store:
     """Entries of one kind (or a selection of it), indexed, kept current by a watch.
 
-    Read-your-own-writes: whoever writes through the client passes the answer to
+    Read-your-own-writes: the response to a write goes to
     `note_write`; from then on no reader gets an older version, however late the watch is.
     Versions are compared as integers; where a server uses opaque ones, the event decides.
-    *admits* tells whether an object we wrote belongs into the store's selection. What *keep*
+    *admits* returns whether an object we wrote belongs into the store's selection. What *keep*
     does not want is not taken in, as if it did not exist, but see `admit`; what is in stays
     until it is deleted or discarded.
     """
@@ -142,7 +142,7 @@ class Store:
         if self._table.index(("user", name), values).values is not values:
             raise ValueError(
                 f"{self.resource.kind} store has another index {name!r} already; "
-                "whoever shares a store shares its index functions, or picks another name"
+                "users of one store share its index functions; pick another name"
             )
 
     @property
@@ -174,10 +174,10 @@ class Store:
         return lambda: listeners.remove(listener)
 
     def notify(self, changes: Iterable[Difference]) -> None:
-        """Tell the listeners of changes that `swap` made.
+        """Call the listeners for changes that `swap` made.
 
         A list shows of an object deleted and created again only the successor: the two are
-        told apart here, because a predicate that compares them would compare strangers.
+        told apart here, because a predicate must not compare two different objects.
         """
         for old, new in changes:
             replaced = old is not None and new is not None and old.uid != new.uid
@@ -196,7 +196,7 @@ class Store:
     def upsert(self, entry: Entry, *, own: bool = False) -> bool:
         """Take in an object as the server sent it; return whether it is news.
 
-        *own* tells that it did not come by the watch: this process wrote it or asked for it.
+        *own* means that it did not come by the watch: this process wrote it or asked for it.
         """
         key = entry.key
         if self._gone and self._is_echo_of_deleted(entry):
@@ -310,7 +310,7 @@ class Store:
         """Note a bookmark: what happened before it was sent has been delivered.
 
         The first one after a deletion may have been sent before it, the second was not. An
-        event that has not come by then was lost, and nobody waits for it any longer.
+        event that has not come by then was lost, and is not awaited any longer.
         """
         if self._gone:
             self._gone = {
@@ -320,22 +320,22 @@ class Store:
             }
 
     def admit(self, key: Key) -> Entry | None:
-        """Take in what *keep* refused and wants by now, if it is still at hand; tell nobody."""
+        """Take in what *keep* refused before, if it is still at hand; call no listener."""
         entry = self._table.refused.take(key)
         if entry is not None and key not in self._table.entries:
             self._table.put(entry)
         return self._table.entries.get(key)
 
     def has_refused(self, key: Key) -> bool:
-        """Say whether `admit` would find what *keep* refused."""
+        """Return whether `admit` would find what *keep* refused."""
         return key in self._table.refused
 
     def keep_no_refused(self) -> None:
-        """Keep nothing at hand of what *keep* refuses: nobody is going to `admit` it."""
+        """Keep nothing at hand of what *keep* refuses, for users that never `admit`."""
         self._table.refused = RefusedEntries(0)
 
     def discard(self, key: Key) -> None:
-        """Drop an object that *keep* no longer wants, without telling anybody."""
+        """Drop an object that *keep* no longer wants, and call no listener."""
         self._ahead.pop(key, None)
         entry = self._table.entries.get(key)
         if entry is not None:
@@ -354,7 +354,7 @@ class Store:
         A version that cannot be compared, an object that cannot be read, and one that does
         not (or no longer) belong into this store are left to the watch. So is an object that
         is not here although the watch is past its version: it was deleted before the answer
-        arrived, and no event will come to say so again.
+        arrived, and its event has passed.
         """
         try:
             entry = self.decoder.entry(raw, held=self.get)

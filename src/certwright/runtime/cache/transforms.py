@@ -96,7 +96,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 
 
 def find(raw: bytes, value: msgspec.Raw, start: int, stop: int) -> tuple[int, int] | None:
-    """Return where ``,"managedFields":…`` stands between *start* and *stop*, if it is easy to tell.
+    """Return where ``,"managedFields":…`` stands between *start* and *stop*, if that is certain.
 
     *value* is the field's JSON as a decoder found it there.
     """

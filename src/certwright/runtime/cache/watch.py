@@ -1,8 +1,8 @@
 """Keeping one store current: list, watch, and every way both can fail.
 
 A `Watch` never gives up and never raises for anything a server or network does; what it
-does instead is its `state`, for everybody to see. `certwright.runtime.cache.state` draws the
-states and decides what follows from a failure.
+does instead is its `state`, which probes and metrics show. `certwright.runtime.cache.state`
+draws the states and decides what follows from a failure.
 
 Versions: a list asks for the most recent state, never for "any"; a watch goes on from the
 last version seen; a list that comes back older than what was seen means that the server's
@@ -49,7 +49,7 @@ RENEWAL_SECONDS = (300.0, 600.0)
 """When we ask the server to end a watch: spread, so that not all are renewed at once."""
 UNREACHED_SECONDS = 5.0
 """The longest pause while nothing reaches the server: attempts cost it nothing, and when it is
-back everybody waits for us."""
+back, all reconciles wait for the stores."""
 TURN_BYTES = 400_000
 """How much is taken in before the rest of the event loop has a turn: about 2 ms."""
 EVENT_BYTES = 2_000
@@ -68,7 +68,7 @@ class WatchStatus(NamedTuple):
     objects: int
     resource_version: str
     silent_seconds: float | None
-    """How long ago the server last said anything; None before it ever did."""
+    """How long ago the server last sent anything; None before it ever did."""
     last_error: str
     failures: int
     lists: int
@@ -195,7 +195,7 @@ class Watch:
             await self._pause(max(wait, backoff.delay(max(1, self._failures))))
 
     def _was_healthy(self, now: float, failure: WatchFailure | None) -> bool:
-        """Tell whether the connection that just ended watched for a while.
+        """Return whether the connection that just ended watched for a while.
 
         How long the list before it took does not count: a list that is outdated as soon as
         it is complete must not be repeated without pause. An idle connection was well until
@@ -343,7 +343,7 @@ class Watch:
             self._version = version
 
     async def _complete(self, staged: Table, version: str) -> None:
-        """Put a complete list in place, tell the listeners, open the barrier."""
+        """Put a complete list in place, call the listeners, and report the store as synced."""
         if not version:
             raise BrokenJson(f"the list of {self.store.resource.kind} has no resourceVersion")
         number = version_number(version)
@@ -373,7 +373,7 @@ class Watch:
             await asyncio.sleep(0)
 
     def _ends_turn(self, taken: bytes) -> bool:
-        """Tell whether enough was taken in for the rest of the loop to have its turn."""
+        """Return whether enough was taken in for the rest of the loop to have its turn."""
         self._turn += len(taken) + EVENT_BYTES
         if self._turn < TURN_BYTES:
             return False

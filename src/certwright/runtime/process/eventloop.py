@@ -32,7 +32,7 @@ _log = structlog.get_logger()
 
 
 class StallMonitor:
-    """Times the steps of coroutines on one event loop; *on_stall* gets who and how long."""
+    """Times the steps of coroutines on one event loop; *on_stall* gets which and how long."""
 
     def __init__(self, on_stall: Callable[[object, float], None]) -> None:
         self._on_stall = on_stall
@@ -135,7 +135,7 @@ class CpuPool:
         """Run a function in a thread and return what it returns or raise what it raises.
 
         Cancelling the caller gives up waiting; a function that already started runs to its
-        end, so it must be free of side effects somebody could miss.
+        end, so it must be free of side effects.
         """
         call = partial(copy_context().run, fn, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._executor, call)

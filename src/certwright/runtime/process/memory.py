@@ -41,7 +41,7 @@ class MemoryTrimmer:
         self._manager = manager
 
     async def run(self) -> None:
-        """Wait for the caches, tidy up, and look again from time to time."""
+        """Wait for the caches, release memory, and again whenever the process has grown."""
         await self._manager.cache.wait_synced()
         release_memory()
         settled = resident_bytes()
@@ -75,7 +75,7 @@ def trim_grown(settled: int) -> int:
 
 
 def resident_bytes() -> int:
-    """Return how many bytes this process occupies; 0 where the system does not tell."""
+    """Return how many bytes this process occupies; 0 where /proc is missing."""
     try:
         pages = int(_STATM.read_text("ascii").split()[1])
     except OSError:

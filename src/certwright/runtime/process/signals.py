@@ -1,4 +1,4 @@
-"""Signals of the operating system: stop on SIGTERM and SIGINT, tell everything on SIGUSR1."""
+"""Signals of the operating system: stop on SIGTERM and SIGINT, dump the state on SIGUSR1."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ def on_signals(
     """Handle signals of the running loop for the time of a context.
 
     The first SIGTERM or SIGINT calls *stop*, a second one ends the process as it would have
-    without us: whoever is in a hurry, or stuck, gets out. SIGUSR1 writes what *dump* returns
+    without us, so a shutdown that hangs can be cut short. SIGUSR1 writes what *dump* returns
     to *dump_to*, or to standard error.
     """
     loop = asyncio.get_running_loop()
@@ -34,7 +34,7 @@ def on_signals(
             loop.remove_signal_handler(ending)
         stop()
 
-    def tell() -> None:
+    def write_dump() -> None:
         text = orjson.dumps(dump(), default=str, option=orjson.OPT_INDENT_2)
         if dump_to is None:
             sys.stderr.write(text.decode() + "\n")
@@ -43,7 +43,7 @@ def on_signals(
 
     for ending in endings:
         loop.add_signal_handler(ending, end, ending)
-    loop.add_signal_handler(signal.SIGUSR1, tell)
+    loop.add_signal_handler(signal.SIGUSR1, write_dump)
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 LONGEST_WAIT_SECONDS = 300.0
-"""What a server or a proxy may ask for at most: one that says "in a year" is broken."""
+"""What a server or a proxy may ask for at most: one that asks for a year is broken."""
 
 
 class Rng(Protocol):
@@ -35,7 +35,7 @@ class Backoff:
     """Exponential delays that never exceed a cap.
 
     The n-th failure in a row waits between ``(1 - jitter)`` and the whole of
-    ``base * factor ** (n - 1)``, capped. Keeps no count: whoever fails counts.
+    ``base * factor ** (n - 1)``, capped. Keeps no count of failures itself.
     """
 
     base_seconds: float = 0.005

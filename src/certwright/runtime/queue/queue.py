@@ -161,7 +161,7 @@ class Queue(Generic[K]):
     def add_rate_limited(self, key: K, at_least: float = 0.0) -> float:
         """Queue a key whose work failed, later each time; return the delay in seconds.
 
-        *at_least* is how long somebody asked us to stay away.
+        *at_least* is how long the server asked us to stay away.
         """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         seconds = max(at_least, self._backoff.delay(failures))
@@ -183,7 +183,7 @@ class Queue(Generic[K]):
         return self._failures.get(key, 0)
 
     async def get(self) -> K:
-        """Return the next key and hand it to the caller, who must call `done` with it.
+        """Return the next key and hand it to the caller, which must call `done` with it.
 
         Raises:
             QueueShutDown: the queue was shut down; keys still waiting are left.
@@ -212,7 +212,7 @@ class Queue(Generic[K]):
             self._enqueue(key, priority, now)
 
     def shut_down(self) -> None:
-        """Give out no more keys and accept none; workers that wait are told. Cannot be undone."""
+        """Give out no more keys, accept none, and release workers that wait. Cannot be undone."""
         self._shut_down = True
         self._delays.clear()
         while self._waiters:
@@ -307,7 +307,7 @@ class _Delays(Generic[K]):
         self._heap: list[tuple[float, int, K]] = []  # may hold superseded entries
         self._serial = 0  # ties are served in the order of arrival, keys need no order
         self._timer: asyncio.Handle | None = None
-        self._timer_due = 0.0  # kept here: not every loop's handles tell
+        self._timer_due = 0.0  # kept here: not every loop's handles have it
 
     def __len__(self) -> int:
         return len(self._due)

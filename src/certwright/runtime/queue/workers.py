@@ -42,7 +42,7 @@ CUT_OFF_SECONDS = 1.0
 """How long a reconcile cancelled by a shutdown may take to end."""
 
 CRASHES = (Exception, SystemExit, BaseExceptionGroup)
-"""What somebody else's code may raise without taking the process down."""
+"""What the code of users may raise without taking the process down."""
 
 _OURS = {__file__, eventloop.__file__}
 
@@ -161,7 +161,7 @@ class Workers:
         self.queue.shut_down()
         if not await self._have_ended(grace_seconds):
             for key in self.in_flight:
-                self._log.warning("reconcile cut off by shutdown", key=str(key))
+                self._log.warning("reconcile cancelled by shutdown", key=str(key))
             self.pause()
         return await self._have_ended(CUT_OFF_SECONDS)
 
@@ -184,16 +184,16 @@ class Workers:
             try:
                 for key in trigger.keys(old, new):
                     add(key, priority)
-            except CRASHES as error:  # somebody else's mapper or predicate
+            except CRASHES as error:  # a mapper or predicate of users
                 self._mapper_failed(trigger, new or old, error)
 
         return on_change
 
     def _mapper_failed(self, trigger: Trigger, changed: Entry | None, error: BaseException) -> None:
-        """Lose nothing: whom the change concerns is unknown, so it concerns everybody."""
+        """Have every object reconciled: which ones the change concerns is unknown."""
         self._metrics.mapper_errors.inc()
         self._log.error(
-            "mapper failed, every object is looked at instead",
+            "mapper or predicate failed, every object is reconciled instead",
             kind=trigger.watched.resource.kind,
             changed=str(changed.key) if changed else "",
             exc_info=error,
@@ -286,7 +286,7 @@ class Workers:
             if current.stopped is None:
                 if current.task is not None and current.task.cancelling():
                     raise
-                return error  # raised by the reconcile itself: nobody cancelled this worker
+                return error  # raised by the reconcile itself; this worker was not cancelled
             current.uncancel()
             if current.task is not None and current.task.cancelling():
                 raise
@@ -367,11 +367,11 @@ class Workers:
                 log.info("reconcile waits for the cache", error=text)
             case Fault.TERMINAL:
                 self._metrics.terminal.inc()
-                log.warning("reconcile failed for good", error=text)
+                log.warning("reconcile failed, not retried until something changes", error=text)
                 self._event(key, "ReconcileFailed", text)
             case Fault.DEADLINE:
                 self._metrics.timeouts.inc()
-                log.warning("reconcile took too long", error=text)
+                log.warning("reconcile exceeded its deadline", error=text)
                 self._event(key, "ReconcileTimedOut", text)
             case Fault.CRASH:
                 self._metrics.panics.inc()
@@ -393,6 +393,6 @@ class Workers:
 
 
 def _is_cancelled() -> bool:
-    """Tell whether somebody cancelled the running task; its code may just claim so."""
+    """Return whether the running task was cancelled; its code may raise the same error."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,1 +1,1 @@
-"""What a running process tells: logs, metrics, probes."""
+"""What a process shows of itself: its state goes in; logs, metrics and probes come out."""

@@ -1,6 +1,6 @@
 """What is known about a running manager from outside: checks, gauges, and the whole dump.
 
-Pure reading; must run on the event loop, because watches tell their age by its clock.
+Reads only; must run on the event loop, because the ages of watches are by its clock.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ class Check(NamedTuple):
 
 
 def liveness(workers: Sequence[Workers]) -> Iterator[Check]:
-    """Yield what only a restart can cure: controllers all of whose workers are lost.
+    """Yield what only a restart can repair: controllers all of whose workers are lost.
 
     Trouble with the API server is not among it: a restart would not help, and thousands of
     restarts would make it worse. A blocked event loop needs no check: it does not answer.
@@ -47,7 +47,7 @@ def liveness(workers: Sequence[Workers]) -> Iterator[Check]:
 def readiness(informers: Iterable[Informer]) -> Iterator[Check]:
     """Yield whether each store is complete and its watch moves, on leaders and standbys alike.
 
-    Stores that nobody requires are told of, and are no problem.
+    Stores that are not required are listed, and are never a problem.
     """
     for informer in informers:
         status = informer.watch.status()
@@ -104,7 +104,7 @@ def readings(
         if status.silent_seconds is not None:
             yield Reading(
                 "certwright_watch_silent_seconds",
-                "Time since the server last said anything",
+                "Time since the server last sent anything",
                 labels,
                 status.silent_seconds,
             )
@@ -120,7 +120,7 @@ def readings(
 def dump(
     informers: Iterable[Informer], workers: Sequence[Workers], elector: Elector | None, clock: Clock
 ) -> JsonObject:
-    """Return the internal state as JSON: what is queued, under way, watched, and who leads.
+    """Return the internal state as JSON: what is queued, under way and watched, and the leader.
 
     Of queues only the first keys are shown, and all are counted.
     """

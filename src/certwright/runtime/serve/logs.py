@@ -1,4 +1,4 @@
-"""Structured logs: lines for people on a terminal, JSON for machines, secrets for nobody.
+"""Structured logs: lines for people on a terminal, JSON for machines, never a secret.
 
 Modules log through ``structlog.get_logger()``; the process calls `configure` once, at its
 composition root. Everything the standard library's ``logging`` receives (aiohttp, asyncio)

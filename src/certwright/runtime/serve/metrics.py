@@ -1,7 +1,7 @@
 """Numbers for Prometheus, under the names controller-runtime users have dashboards for.
 
 Each manager has a registry of its own. Children are bound once, when a controller is added:
-counting is one method call. Depths and ages are `Reading`s, taken when somebody asks.
+counting is one method call. Depths and ages are `Reading`s, taken when the metrics are read.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
 
 
 class Reading(NamedTuple):
-    """A gauge at the moment somebody asks: depths, ages, states."""
+    """A gauge, taken when the metrics are read: depths, ages, states."""
 
     name: str
     text: str

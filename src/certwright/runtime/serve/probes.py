@@ -1,7 +1,7 @@
 """HTTP for kubelets and Prometheus: /livez, /readyz and /metrics.
 
-``?verbose`` shows every check; a failing probe shows them anyway. Answers go to whoever can
-reach the address, so they say what is watched and how old it is, and nothing of what is in it.
+``?verbose`` shows every check; a failing probe shows them anyway. All who can reach
+the address can read it, so it names what is watched and its age, never what is in it.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -30,11 +30,11 @@ class Inspected(Protocol):
     """What the probes look at; `Manager` is one."""
 
     def liveness(self) -> Iterator[Check]:
-        """Yield what only a restart can cure."""
+        """Yield what only a restart can repair."""
         ...
 
     def readiness(self) -> Iterator[Check]:
-        """Yield what must be well before anybody relies on this replica."""
+        """Yield whether each store is complete and its watch alive."""
         ...
 
     async def exposition(self) -> bytes:

@@ -1,8 +1,8 @@
 """Events people see with ``kubectl describe``: recorded at once, written in the background.
 
 `EventRecorder.record` never waits and never fails; `run` writes. Repetitions become one Event
-with a series, updated at most every `SERIES_SECONDS`. The API server lets nobody change the
-note of an Event, so another note is another Event; after a few of them, those that differ in
+with a series, updated at most every `SERIES_SECONDS`. The note of an Event cannot be
+changed, so another note is another Event; after a few of them, those that differ in
 their note only are combined. An object gets a burst of new Events and then one every few
 minutes. So a hot loop in a controller cannot flood the API server; what is held back is
 counted, not queued.
@@ -37,10 +37,10 @@ MAX_NOTES = 5
 """How many notes on the same subject get an Event of their own."""
 MAX_PENDING = 1000
 MAX_OBJECTS = 4096
-"""How many are remembered to be told from new ones; each costs three quarters of a KiB."""
+"""How many are remembered to recognise repetitions; each costs three quarters of a KiB."""
 YIELDING = 3
-"""For how many times as long as the last Event took to write the next one waits: whoever has
-to wait for the API server shares it with work that matters more."""
+"""For how many times as long as the last Event took to write the next one waits: a slow API
+server is left to work that matters more."""
 YIELD_SECONDS = 5.0
 """And for how long at most."""
 _WRITE_SECONDS = 10.0
@@ -63,7 +63,7 @@ class _Subject(Struct, frozen=True, gc=False):
 
 
 class _Topic(Struct, frozen=True, gc=False):
-    """What tells one Event from another: repetitions share it."""
+    """What distinguishes one Event from another: repetitions share it."""
 
     subject: _Subject
     note: str
@@ -199,7 +199,7 @@ class EventRecorder:
     async def _write(self, topic: _Topic) -> None:
         """Write one Event. A failure loses this one only: events are best effort."""
         if topic not in self._dirty:
-            return  # written meanwhile: at shutdown two are at it
+            return  # written meanwhile: at shutdown `run` and `flush` both write
         del self._dirty[topic]
         series = self._series.get(topic)
         if series is None:
@@ -235,7 +235,7 @@ class EventRecorder:
         return _Topic(subject, note if note in notes or len(notes) < MAX_NOTES else "")
 
     def _name(self, subject: _Subject, now: datetime) -> str:
-        """Return a name nobody else will think of; RBAC objects have names Events cannot."""
+        """Return a unique name; RBAC objects have names that Events cannot."""
         self._serial += 1
         stamp = f"{int(now.timestamp() * 1_000_000):x}{self._serial:x}{self._mark:04x}"
         name = f"{subject.name[:220]}.{stamp}"
@@ -250,10 +250,10 @@ class EventRecorder:
 
     def _admit(self, subject: _Subject) -> bool:
         """Ask the spam bucket of the object."""
-        now, whose = self._clock.monotonic(), subject.uid or subject.name
-        full_at = self._buckets.pop(whose, now)
+        now, owner = self._clock.monotonic(), subject.uid or subject.name
+        full_at = self._buckets.pop(owner, now)
         spent = spend(full_at, now)
-        self._buckets[whose] = full_at if spent is None else spent
+        self._buckets[owner] = full_at if spent is None else spent
         if len(self._buckets) > MAX_OBJECTS:
             del self._buckets[next(iter(self._buckets))]
         return spent is not None

@@ -5,7 +5,7 @@ however late the watch is.
 
 A write with a precondition that the server refused would be refused again until the cache
 has caught up. Until then, or for a few seconds, it is refused here: a watch that lags costs
-no calls. The event that ends the lag wakes the key, so nobody waits longer than necessary. If
+no calls. The event that ends the lag wakes the key, so it waits no longer than necessary. If
 it has not come by then, it was lost, and the object is read once to put the cache right.
 """
 
@@ -150,7 +150,7 @@ class Writes:
             raise
 
     async def _read(self, version: _Version) -> None:
-        """Put the cache right about an object whose change it never heard of."""
+        """Read an object whose change the cache has missed."""
         try:
             answer = await self._client.send(request.get(version.resource, version.key))
         except NotFound:
@@ -168,7 +168,7 @@ class Writes:
 
 
 def _was_the_last(resource: Resource, metadata: JsonObject) -> bool:
-    """Say whether a write took away the last finalizer: the object it returned is gone.
+    """Return whether a write removed the last finalizer: the object it returned is gone.
 
     It has the version it had before, so a store would go on showing it with its finalizer.
     """
@@ -216,7 +216,7 @@ class Applier:
         owned = own_fields(metadata.get("managedFields") or [], self._writes.field_manager)
         if (
             owned is not None and store is not None and key in store
-        ):  # else nobody says when it goes
+        ):  # else its deletion would go unnoticed
             projection = projection_hash(live, owned)
             self._applied[resource, key] = _Applied(digest, metadata["resourceVersion"], projection)
         return Effect.WRITTEN
