@@ -21,9 +21,8 @@ The library does the rest: kinds, approval, readiness, retries, conditions, even
 """
 
 from certwright.issuer.app import IssuerApp
-from certwright.issuer.bundle import Bundle
 from certwright.issuer.issuer import Issuer
-from certwright.issuer.request import Request
+from certwright.issuer.request import Bundle, Request
 from certwright.issuer.spec import SecretData, SecretKey
 from certwright.issuer.verbs import (
     IssuerUnavailable,

@@ -8,12 +8,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Generic, TypeVar, Unpack
 
-from certwright.issuer.issuer import Issuer
-from certwright.issuer.kinds import cluster_kind_of, issuer_kind
-from certwright.issuer.run.assembly import build, kebab
-from certwright.issuer.run.command import main
-from certwright.issuer.settings import IssuerOptions, IssuerSettings
-from certwright.issuer.sign.calls import (
+from certwright.issuer.author import (
     RECHECK,
     Author,
     CheckFunction,
@@ -23,6 +18,11 @@ from certwright.issuer.sign.calls import (
     SignFunction,
     SigningIssuer,
 )
+from certwright.issuer.issuer import Issuer
+from certwright.issuer.kinds import cluster_kind_of, issuer_kind
+from certwright.issuer.run.assembly import build, kebab
+from certwright.issuer.run.command import main
+from certwright.issuer.settings import IssuerOptions, IssuerSettings
 from certwright.issuer.sign.result import Classifier
 from certwright.issuer.spec import SpecType
 from certwright.kube import JsonObject, Object, crd_manifest

@@ -1,14 +1,13 @@
-"""What ``sign`` is given: one request, whichever of the two kinds it came as."""
+"""What ``sign`` is given, a request of either kind, and what it returns, a bundle."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from certwright import pki
 from certwright.api.certmanager import CERTIFICATE_NAME, CERTIFICATE_REVISION
-from certwright.issuer.bundle import Bundle
 from certwright.issuer.spec import SecretData
 from certwright.kube import Condition
 from certwright.pki.names import common_name
@@ -22,9 +21,47 @@ Offload: TypeAlias = Callable[..., Awaitable[Any]]
 """Runs a function with its arguments in a thread; ``Context.cpu`` is one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A certificate with its intermediates, leaf first and without root, and the authority.
+
+    Both are PEM. *ca* is empty when it is not known; it is written to the request only with
+    ``IssuerApp(set_ca=True)``. The bundle is checked against the request before the request
+    counts as Issued, unless this library signed it itself.
+    """
+
+    chain: bytes
+    ca: bytes = b""
+    made_for: str = field(default="", repr=False, compare=False)
+    """The uid of the request, set by ``request.sign_with`` only."""
+    remark: str = field(default="", repr=False, compare=False)
+    """How its validity differs from what was requested, set by ``request.sign_with`` only."""
+
+    def with_ca(self, ca: bytes) -> "Bundle":
+        """Return the same certificate with another authority to trust, or several."""
+        return replace(self, ca=ca)
+
+    @classmethod
+    def from_pem(cls, pem: bytes | str | Iterable[bytes | str]) -> "Bundle":
+        """Make a bundle of PEM certificates in any order, with comments, repeats and a root.
+
+        Raises:
+            pki.PkiError: they cannot be read or do not form one chain.
+        """
+        parts = [pem] if isinstance(pem, bytes | str) else list(pem)
+        joined = b"\n".join(part.encode() if isinstance(part, str) else part for part in parts)
+        return cls.of_chain(pki.read_chain(joined))
+
+    @classmethod
+    def of_chain(cls, chain: pki.Chain) -> "Bundle":
+        """Make a bundle of a chain that was read or built."""
+        ca = pki.write_certificates(chain.authority) if chain.authority is not None else b""
+        return cls(chain.to_pem(), ca)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Request:
-    """A certificate that somebody asked for and somebody approved."""
+    """An approved request for a certificate, as the author of an issuer sees it."""
 
     kind: KindName
     name: str
@@ -40,7 +77,7 @@ class Request:
     issuer_name: str
     issuer_namespace: str
     username: str = ""
-    """Who asked, as the API server knows them."""
+    """The requester, as the API server knows them."""
     user_uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -67,12 +104,12 @@ class Request:
 
     @cached_property
     def terms(self) -> pki.RequestTerms:
-        """What is asked for beside the signing request: lifetime, usages, authority or not."""
+        """What is requested beside the signing request: lifetime, usages, authority or not."""
         return self.read_terms()
 
     @property
     def duration(self) -> timedelta:
-        """How long the certificate should be valid; 90 days if nobody said."""
+        """How long the certificate should be valid; 90 days if not given."""
         return self.terms.lifetime
 
     @property
@@ -87,12 +124,12 @@ class Request:
 
     @property
     def names(self) -> pki.AlternativeNames:
-        """The alternative names that are asked for."""
+        """The requested alternative names."""
         return self.csr.names
 
     @property
     def common_name(self) -> str:
-        """The common name that is asked for, or nothing."""
+        """The requested common name, or nothing."""
         return common_name(self.csr.subject) or ""
 
     @property
@@ -146,5 +183,5 @@ class Request:
         lifetime = validity.not_after - validity.not_before
         remark = ""
         if abs(lifetime - terms.lifetime) > _TOLERANCE:
-            remark = f"valid for {lifetime} where {terms.lifetime} was asked for"
+            remark = f"valid for {lifetime} where {terms.lifetime} was requested"
         return Bundle(authority.write_chain(leaf), authority.top_pem, self.uid, remark)

@@ -1,6 +1,6 @@
 """How an app behaves, apart from its kinds and its author's functions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypedDict
 
@@ -48,8 +48,16 @@ class IssuerSettings:
     on_mismatch: Literal["fail", "retry"] = "fail"
     mark_invalid: bool = False
     compat: Compat = "v1"
+    field_manager: str = field(init=False)
+    """The field manager of everything the app writes: its group, unless *field_owner* is set."""
+    compatibility: Compatibility = field(init=False)
+    """What the app does where issuer-lib and this library differ."""
 
     def __post_init__(self) -> None:
+        owner = self.group if self.field_owner is None else self.field_owner
+        object.__setattr__(self, "field_manager", owner)
+        object.__setattr__(self, "compatibility", compatibility(self.compat))
+        object.__setattr__(self, "workers", max(1, self.workers))
         if not self.field_manager:
             raise ValueError("field_owner is empty: the API server takes no apply without a name")
         if not self.certificate_requests and not self.kubernetes_csrs:
@@ -61,14 +69,3 @@ class IssuerSettings:
             raise ValueError("max_retry must not be negative")
         if min(self.sign_timeout, self.check_timeout) <= timedelta():
             raise ValueError("sign_timeout and check_timeout must be positive")
-        object.__setattr__(self, "workers", max(1, self.workers))
-
-    @property
-    def field_manager(self) -> str:
-        """The field manager of everything the app writes: its group, unless named otherwise."""
-        return self.group if self.field_owner is None else self.field_owner
-
-    @property
-    def compatibility(self) -> Compatibility:
-        """What the app does where issuer-lib and this library differ."""
-        return compatibility(self.compat)

@@ -1,6 +1,6 @@
 """HTTPS to a certificate authority: bounded in time and size, never redirected.
 
-Errors say whom we talked to and what went wrong, never what was sent: requests hold tokens.
+Errors name the server and what went wrong, never what was sent: requests hold tokens.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 
 class WebError(Exception):
-    """No usable answer came back. Trying again later may help."""
+    """The server sent no usable answer. Trying again later may help."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server said. Header names are in lower case."""
+class WebResponse:
+    """The response of a server. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,7 +48,7 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        """Whether the server did what it was asked for."""
+        """Whether the status is 2xx."""
         return 200 <= self.status < 300
 
     def json(self, kind: type[StructT]) -> StructT:
@@ -68,7 +68,7 @@ class Answer:
 class Web:
     """Connections to one server, for the time of a context.
 
-    *trusted* are the PEM certificates to believe instead of the machine's own.
+    *trusted* are PEM certificates that replace the roots of the machine.
     """
 
     def __init__(self, *, trusted: str = "", patience: timedelta = PATIENCE) -> None:
@@ -77,7 +77,7 @@ class Web:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        """Make ready; nothing is sent yet."""
+        """Open the session; nothing is sent yet."""
         context = await asyncio.to_thread(_tls_context, self._trusted)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=context),
@@ -106,7 +106,7 @@ class Web:
         *,
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
-    ) -> Answer:
+    ) -> WebResponse:
         """Send a request and return the whole answer, whatever its status.
 
         Raises:
@@ -120,7 +120,7 @@ class Web:
             ) as response:
                 received = await _body(response, peer)
                 names = {name.lower(): value for name, value in response.headers.items()}
-                return Answer(response.status, names, received)
+                return WebResponse(response.status, names, received)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             text = self._explained(error, peer)
         raise WebError(text)  # out here: what aiohttp raised holds our headers
@@ -136,12 +136,12 @@ class Web:
             case TimeoutError():
                 return f"{peer} did not answer within {self._patience.total_seconds():g} s"
             case ValueError():
-                return f"{peer} is no URL that can be asked"
+                return f"{peer} is not a valid URL"
         return f"{peer} cut the connection ({type(error).__name__})"
 
 
 def refuse_plain(url: str, secret: str) -> None:
-    """Refuse a URL that a secret would be sent to in the clear; this very machine is fine.
+    """Refuse a URL that a secret would be sent to unencrypted; this machine is fine.
 
     Raises:
         ValueError: the message names the *secret* and the server.
@@ -152,7 +152,7 @@ def refuse_plain(url: str, secret: str) -> None:
     except ValueError:
         return  # nothing can be sent there
     if place.scheme in _PLAIN and not _is_this_machine(host):
-        raise ValueError(f"{secret} goes by https only; {_peer(url)} would get it in the clear")
+        raise ValueError(f"{secret} must be sent by https; {_peer(url)} is not encrypted")
 
 
 def _is_this_machine(host: str) -> bool:
@@ -168,7 +168,7 @@ def _peer(url: str) -> str:
         place = urlsplit(url)
         port = f":{place.port}" if place.port else ""
     except ValueError:
-        return "what is set"
+        return "the configured URL"
     return f"{place.scheme}://{place.hostname or ''}{port}"
 
 

@@ -11,14 +11,30 @@ from hypothesis import strategies as st
 from certwright.cli.cert.contents import of_pem
 from certwright.issuers.acme import ExternalAccount, MalformedBinding, Ticket, retry_after
 from certwright.issuers.acme.issuer import ticket_in
-from certwright.issuers.acme.messages import Account, Authorization, Directory, Order, Problem
+from certwright.issuers.acme.messages import (
+    Account,
+    Authorization,
+    Directory,
+    Order,
+    ProblemDocument,
+)
 from certwright.issuers.cfssl.client import _Reply
 from certwright.issuers.vault.client import _Failure, _Login, _Signed
-from certwright.issuers.web import Answer, WebError
+from certwright.issuers.web import WebError, WebResponse
 from certwright.pki import PkiError
 
 NOW = datetime(2031, 5, 17, 12, tzinfo=UTC)
-MESSAGES = [Account, Authorization, Directory, Order, Problem, _Reply, _Failure, _Login, _Signed]
+MESSAGES = [
+    Account,
+    Authorization,
+    Directory,
+    Order,
+    ProblemDocument,
+    _Reply,
+    _Failure,
+    _Login,
+    _Signed,
+]
 WORDS = st.sampled_from(
     sorted({name for kind in MESSAGES for name in kind.__struct_encode_fields__})
 )
@@ -34,7 +50,7 @@ JSON = st.recursive(
 @settings(max_examples=60, deadline=None)
 def test_any_json_is_a_message_or_refused(kind, value):
     try:
-        message = Answer(200, {}, msgspec.json.encode(value)).json(kind)
+        message = WebResponse(200, {}, msgspec.json.encode(value)).json(kind)
     except WebError:
         return
     assert isinstance(message, kind)
@@ -46,7 +62,7 @@ def test_any_json_is_a_message_or_refused(kind, value):
 @settings(max_examples=40, deadline=None)
 def test_any_bytes_are_a_message_or_refused(kind, body):
     with contextlib.suppress(WebError):
-        Answer(200, {}, body).json(kind)
+        WebResponse(200, {}, body).json(kind)
 
 
 @given(value=st.dictionaries(st.sampled_from(Ticket.__struct_fields__) | st.text(max_size=5), JSON))

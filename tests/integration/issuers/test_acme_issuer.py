@@ -110,7 +110,7 @@ async def test_an_order_goes_on_after_a_restart(live, pebble, issued, txt_record
     ("change", "reason"),
     [
         ({"caBundle": ""}, "its certificate is not trusted"),
-        ({"http01": None}, "nobody proves names: set dns01 or http01"),
+        ({"http01": None}, "no solver can prove names: set dns01 or http01"),
         ({"directory": "http://acme.example/dir"}, "ACME is spoken over https only"),
         ({"directory": "https://localhost:9/dir"}, "https://localhost:9 cannot be reached"),
         ({"accountKey": {"name": "account", "key": "other"}}, "MalformedPem"),

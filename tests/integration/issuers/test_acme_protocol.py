@@ -12,18 +12,18 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from certwright import pki
 from certwright.clock import SYSTEM
 from certwright.issuers.acme import (
+    AccountCredentials,
     AccountKey,
     AcmeClient,
     AcmeRefused,
     ExternalAccount,
     Identifier,
-    Issued,
-    Login,
+    IssuedOrder,
     OrderFailed,
-    Ordering,
+    OrderProcess,
+    PendingOrder,
     Proof,
     Ticket,
-    Waiting,
     identifiers,
 )
 from certwright.issuers.web import Web, WebError
@@ -51,11 +51,13 @@ async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
     csr = request.csr.public_bytes(Encoding.DER)
     for _ in range(steps):
         async with Web(trusted=pebble.trusted) as web:
-            ordering = Ordering(AcmeClient(web, login, SYSTEM.now()), login, solvers, SYSTEM.now())
+            ordering = OrderProcess(
+                AcmeClient(web, login, SYSTEM.now()), login, solvers, SYSTEM.now()
+            )
             step = await ordering.advance(ticket, names, csr)
-        if isinstance(step, Issued):
+        if isinstance(step, IssuedOrder):
             return step
-        assert isinstance(step, Waiting)
+        assert isinstance(step, PendingOrder)
         # as it is kept: JSON
         ticket = msgspec.json.decode(msgspec.json.encode(step.ticket), type=Ticket)
         await asyncio.sleep(0.05)
@@ -64,7 +66,9 @@ async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
 
 @pytest.mark.parametrize(("algorithm", "size"), KEYS)
 async def test_every_kind_of_account_key_logs_in_and_is_found_again(pebble, algorithm, size):
-    login = Login(pebble.directory, AccountKey(new_key(algorithm, size)), "ops@example.com")
+    login = AccountCredentials(
+        pebble.directory, AccountKey(new_key(algorithm, size)), "ops@example.com"
+    )
     async with Web(trusted=pebble.trusted) as web:
         first = await AcmeClient(web, login, SYSTEM.now()).log_in()
         again = await AcmeClient(web, login, SYSTEM.now()).log_in()
@@ -72,7 +76,7 @@ async def test_every_kind_of_account_key_logs_in_and_is_found_again(pebble, algo
 
 
 async def test_http_01_for_names_and_addresses(pebble, responder):
-    login = Login(pebble.directory, AccountKey(new_key()))
+    login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     request = signing_request(
         "A.example.com", "b.example.com", "127.0.0.1", common_name="a.example.com"
     )
@@ -88,7 +92,7 @@ async def test_http_01_for_names_and_addresses(pebble, responder):
 
 async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(pebble, txt_records):
     records = txt_records(settling=timedelta(seconds=0.3))
-    login = Login(pebble.directory, AccountKey(new_key()))
+    login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     issued = await until_issued(pebble, login, [records], signing_request("*.wild.example"))
     leaf = order_chain(pki.read_certificates(issued.chain)).leaf
     assert alternative_names(leaf).dns == ("*.wild.example",)
@@ -106,13 +110,13 @@ async def test_a_failed_proof_ends_the_order_with_the_servers_reason(pebble, res
         async def withdraw(self, proof):
             pass
 
-    login = Login(pebble.directory, AccountKey(new_key()))
+    login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     with pytest.raises(OrderFailed, match=r"not\.example was not proven: .*404"):
         await until_issued(pebble, login, [Liar()], signing_request("not.example"))
 
 
 async def test_a_wildcard_cannot_be_proven_by_http(pebble, responder):
-    login = Login(pebble.directory, AccountKey(new_key()))
+    login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     with pytest.raises(
         OrderFailed,
         match=r"\*\.wild\.example can be proven by dns-01; this issuer is set up for http-01",
@@ -121,14 +125,14 @@ async def test_a_wildcard_cannot_be_proven_by_http(pebble, responder):
 
 
 async def test_a_ticket_of_another_account_is_not_used(pebble, responder):
-    login = Login(pebble.directory, AccountKey(new_key()))
+    login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     stolen = Ticket(pebble.directory, "another-key", "https://localhost/1", "https://localhost/2")
     request = signing_request("c.example.com")
     assert await until_issued(pebble, login, [responder], request, ticket=stolen)
 
 
 async def test_an_order_that_the_server_forgot_is_made_anew(pebble, responder):
-    login = Login(pebble.directory, AccountKey(new_key()))
+    login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     async with Web(trusted=pebble.trusted) as web:
         client = AcmeClient(web, login, SYSTEM.now())
         account = await client.log_in()
@@ -142,23 +146,23 @@ async def test_an_external_account_opens_the_door(strict_pebble):
     key = AccountKey(new_key())
     external = ExternalAccount.of(*strict_pebble.external)
     async with Web(trusted=strict_pebble.trusted) as web:
-        bare = AcmeClient(web, Login(strict_pebble.directory, key), SYSTEM.now())
+        bare = AcmeClient(web, AccountCredentials(strict_pebble.directory, key), SYSTEM.now())
         assert (await bare.directory()).meta.external_account_required
         with pytest.raises(AcmeRefused) as refused:
             await bare.log_in()
         assert refused.value.problem.kind == "externalAccountRequired"
         bound = AcmeClient(
-            web, Login(strict_pebble.directory, key, external=external), SYSTEM.now()
+            web, AccountCredentials(strict_pebble.directory, key, external=external), SYSTEM.now()
         )
         assert await bound.log_in()
         wrong = ExternalAccount.of(external.key_id, urlsafe_b64encode(b"no" * 16).decode())
-        other = Login(strict_pebble.directory, AccountKey(new_key()), external=wrong)
+        other = AccountCredentials(strict_pebble.directory, AccountKey(new_key()), external=wrong)
         with pytest.raises(AcmeRefused):
             await AcmeClient(web, other, SYSTEM.now()).log_in()
 
 
 async def test_an_unknown_authority_behind_the_server_is_named(pebble):
-    login = Login(pebble.directory, AccountKey(new_key()))
+    login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     async with Web() as web:
         with pytest.raises(WebError, match="its certificate is not trusted"):
             await AcmeClient(web, login, SYSTEM.now()).directory()

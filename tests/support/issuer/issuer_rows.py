@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from certwright.issuer.bundle import Bundle
 from certwright.issuer.check.reader import IssuerRecord, read_issuer
 from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.request import Bundle
 from certwright.issuer.requests.certificaterequest import CertificateRequestKind
 from certwright.issuer.requests.controller import before_signing
 from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest

@@ -11,8 +11,7 @@ from cryptography.x509.oid import NameOID
 from tests.support.issuer.issuer_rows import T1, T2
 
 from certwright import pki
-from certwright.issuer.bundle import Bundle
-from certwright.issuer.request import Request
+from certwright.issuer.request import Bundle, Request
 from certwright.issuer.sign.result import SignStatus
 from certwright.issuer.sign.sign import BadBundle, accepted, request_refusal
 from certwright.pki.pem import read_blocks, write_block

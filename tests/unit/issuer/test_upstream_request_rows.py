@@ -21,7 +21,7 @@ from tests.support.issuer.issuer_rows import (
     request_kind,
 )
 
-from certwright.issuer.bundle import Bundle
+from certwright.issuer.request import Bundle
 from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Pending, Permanent, WithCondition
 

@@ -20,7 +20,7 @@ from tests.support.issuer.issuer_rows import (
     signing_kind,
 )
 
-from certwright.issuer.bundle import Bundle
+from certwright.issuer.request import Bundle
 from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Pending, Permanent, WithCondition
 

@@ -11,9 +11,9 @@ from aiohttp import web as server
 
 from certwright.issuer import SecretKey
 from certwright.issuers.acme.issuer import Webhook
-from certwright.issuers.cfssl.issuer import Spec as CfsslSpec
-from certwright.issuers.vault.issuer import Spec as VaultSpec
-from certwright.issuers.web import ANSWER_LIMIT, Answer, Web, WebError, refuse_plain
+from certwright.issuers.cfssl.issuer import CfsslSpec
+from certwright.issuers.vault.issuer import VaultSpec
+from certwright.issuers.web import ANSWER_LIMIT, Web, WebError, WebResponse, refuse_plain
 
 
 class Thing(msgspec.Struct):
@@ -102,11 +102,11 @@ async def test_a_bundle_that_is_none_is_named() -> None:
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"name": []}', b"\xff"])
 def test_other_bodies_are_refused_by_name(body: bytes) -> None:
     with pytest.raises(WebError, match="the server answered 200 with no Thing"):
-        Answer(200, {}, body).json(Thing)
+        WebResponse(200, {}, body).json(Thing)
 
 
 def test_unknown_fields_are_ignored() -> None:
-    assert Answer(200, {}, b'{"name": "a", "more": 1}').json(Thing) == Thing("a")
+    assert WebResponse(200, {}, b'{"name": "a", "more": 1}').json(Thing) == Thing("a")
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_secrets_go_where_nobody_listens(url: str) -> None:
     ],
 )
 def test_secrets_do_not_go_in_the_clear(url: str, shown: str) -> None:
-    with pytest.raises(ValueError, match="the token goes by https only") as refused:
+    with pytest.raises(ValueError, match="the token must be sent by https") as refused:
         refuse_plain(url, "the token")
-    assert f"; {shown} would" in str(refused.value)
+    assert f"; {shown} is not" in str(refused.value)
 
 
 PLAIN, SECRET = "http://elsewhere.example", SecretKey("c0ffee")
@@ -156,7 +156,7 @@ PLAIN, SECRET = "http://elsewhere.example", SecretKey("c0ffee")
     ],
 )
 def test_no_issuer_sends_a_secret_in_the_clear(spec: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match="https only") as refused:
+    with pytest.raises(ValueError, match="by https") as refused:
         spec()
     assert SECRET not in str(refused.value)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from certwright.issuer.author import Author
 from certwright.issuer.check.reader import IssuerReader, IssuerRecord, SecretMissing, read_issuer
 from certwright.issuer.check.status import IssuerStatusWriter, IssuerStep, issuer_step
 from certwright.issuer.kinds import IssuerKey
@@ -10,9 +11,9 @@ from certwright.issuer.request import Offload
 from certwright.issuer.run.memory import AppMemory, IssuerMemory
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
-from certwright.issuer.sign.calls import Author, call
 from certwright.issuer.sign.redaction import redact_spec
 from certwright.issuer.sign.result import CheckFailure, check_failure, text_of
+from certwright.issuer.sign.sign import call
 from certwright.issuer.spec import SpecError
 from certwright.issuer.status import Requeue, StatusUpdate
 from certwright.kube import JsonObject, Key, NotFound, Resource

@@ -7,14 +7,13 @@ from typing import Any
 
 from certwright.api.certmanager import GROUP
 from certwright.client import TransportError
-from certwright.issuer.bundle import Bundle
 from certwright.issuer.check.reader import IssuerRecord, read_issuer
 from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.request import Bundle
 from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest
 from certwright.issuer.run.memory import AppMemory, RequestMemory
-from certwright.issuer.sign.calls import call
 from certwright.issuer.sign.result import CheckFailure, SignResult, SignStatus, text_of
-from certwright.issuer.sign.sign import ReadFailed, Signer
+from certwright.issuer.sign.sign import ReadFailed, Signer, call
 from certwright.issuer.status import (
     READY,
     Phase,

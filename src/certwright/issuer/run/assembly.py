@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
+from certwright.issuer.author import Author
 from certwright.issuer.check.controller import IssuerController
 from certwright.issuer.check.reader import IssuerReader, SecretReader
 from certwright.issuer.kinds import IssuerKey
@@ -19,8 +20,7 @@ from certwright.issuer.run import predicates
 from certwright.issuer.run.memory import AppMemory
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
-from certwright.issuer.sign.calls import Author, call
-from certwright.issuer.sign.sign import Signer
+from certwright.issuer.sign.sign import Signer, call
 from certwright.issuer.sign.threads import Threads
 from certwright.issuer.spec import SpecType
 from certwright.issuer.upstream import Compatibility

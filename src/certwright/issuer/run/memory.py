@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from certwright.issuer.bundle import Bundle
 from certwright.issuer.kinds import IssuerKey
+from certwright.issuer.request import Bundle
 from certwright.issuer.sign.result import CheckFailure
 from certwright.issuer.status import StatusEvent
 from certwright.kube import Key, Resource

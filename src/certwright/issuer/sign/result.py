@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from certwright import pki
-from certwright.issuer.bundle import Bundle
+from certwright.issuer.request import Bundle
 from certwright.issuer.sign.httperrors import http_verb
 from certwright.issuer.verbs import (
     IssuerUnavailable,

@@ -1,20 +1,22 @@
 """One attempt to sign: the request is checked, the author's code called, its answer checked."""
 
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Generic, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
 
 from certwright import pki
 from certwright.client import TransportError
-from certwright.issuer.bundle import Bundle
+from certwright.issuer.author import Author
 from certwright.issuer.check.reader import IssuerReader, IssuerRecord, SecretMissing, read_secret
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.kinds import IssuerKey
-from certwright.issuer.request import Offload, Request
+from certwright.issuer.request import Bundle, Offload, Request
 from certwright.issuer.requests.kind import RequestKind, StoredRequest, TermsError
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
-from certwright.issuer.sign.calls import Author, call, refuse_answer
 from certwright.issuer.sign.redaction import redact_result
 from certwright.issuer.sign.result import SignResult, SignStatus, classify, named, text_of
 from certwright.issuer.sign.window import is_window_open, max_retry_of, window_start
@@ -22,9 +24,11 @@ from certwright.issuer.spec import SpecError
 from certwright.issuer.status import INVALID_REQUEST
 from certwright.issuer.verbs import Permanent
 from certwright.kube import ApiError, Condition, Key
+from certwright.kube.durations import format_duration
 from certwright.runtime import Context
 
 S = TypeVar("S")
+R = TypeVar("R")
 
 LARGE = 8192
 """Bytes from which a signing request is read in a thread."""
@@ -35,6 +39,10 @@ _UNACCEPTABLE = frozenset({"KeyMismatch", "Expired", "CaMismatch"})
 
 class ReadFailed(Exception):
     """The API server did not deliver what the issuer refers to."""
+
+
+class TimedOut(TimeoutError):
+    """The author's code did not return in time."""
 
 
 class BadBundle(ValueError):
@@ -127,7 +135,7 @@ class Signer(Generic[S]):
                 self.author.sign, request, issuer, limit=limit, threads=self.threads
             )
             if not isinstance(bundle, Bundle):
-                raise refuse_answer("sign", "a Bundle", bundle)  # an author without a type checker
+                raise TypeError(f"sign returned {type(bundle).__name__}; it must return a Bundle")
             if not self.settings.compatibility.validates:
                 return SignResult(status=SignStatus.ISSUED, bundle=bundle)
             normal, remark = accepted(bundle, request, ctx.clock.now())
@@ -198,3 +206,24 @@ def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, s
     remark = next((one.message for one in violations if one.name == "DurationMismatch"), "")
     normal = Bundle.of_chain(chain)
     return Bundle(normal.chain, ca or normal.ca), remark
+
+
+async def call(
+    function: Callable[..., Awaitable[R] | R], *arguments: Any, limit: timedelta, threads: Offload
+) -> R:
+    """Call a function of the author's; one that is not async runs in a thread.
+
+    Raises:
+        TimedOut: it did not return within *limit*; its thread goes on (see `Threads`).
+    """
+    try:
+        async with asyncio.timeout(limit.total_seconds()) as scope:
+            if inspect.iscoroutinefunction(function):
+                answer: Awaitable[R] | R = function(*arguments)
+            else:
+                answer = await threads(function, *arguments)
+            return await answer if inspect.isawaitable(answer) else answer
+    except TimeoutError as error:
+        if not scope.expired():
+            raise
+        raise TimedOut(f"timed out after {format_duration(limit)}") from error

@@ -18,9 +18,9 @@ from certwright.issuers.acme.messages import (
     Directory,
     Identifier,
     Order,
-    Problem,
+    ProblemDocument,
 )
-from certwright.issuers.web import Answer, Web
+from certwright.issuers.web import Web, WebResponse
 
 _NONCE_ATTEMPTS = 4
 _SHORTEST_WAIT, _LONGEST_WAIT = timedelta(seconds=1), timedelta(hours=1)
@@ -29,8 +29,8 @@ StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
-    """At which server, and as whom."""
+class AccountCredentials:
+    """Which server, and the account there."""
 
     directory: str
     key: AccountKey
@@ -40,8 +40,8 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An order as the server sees it now, and when to ask again if it said so."""
+class OrderState:
+    """An order as the server sees it, and when to ask again if the server set a time."""
 
     url: str
     order: Order
@@ -49,7 +49,7 @@ class Told:
 
 
 class AcmeClient:
-    """Talks to one ACME server as one account, for a moment: *now* is when it began.
+    """Talks to one ACME server as one account; *now* is the time of the attempt.
 
     Raises (all methods that ask the server):
         AcmeRefused: it answered with a problem.
@@ -57,19 +57,19 @@ class AcmeClient:
         WebError: it did not answer.
     """
 
-    def __init__(self, web: Web, login: Login, now: datetime) -> None:
+    def __init__(self, web: Web, credentials: AccountCredentials, now: datetime) -> None:
         self._web = web
-        self._login = login
-        self._key = login.key
+        self._credentials = credentials
+        self._key = credentials.key
         self._now = now
         self._directory: Directory | None = None
         self._nonces: list[str] = []
         self._account: str | None = None
 
     async def directory(self) -> Directory:
-        """Return what the server offers."""
+        """Return the URLs of the server."""
         if self._directory is None:
-            answer = await self._web.send("GET", _secure(self._login.directory))
+            answer = await self._web.send("GET", _secure(self._credentials.directory))
             if not answer.is_success:
                 raise self._refusal("its directory", answer)
             self._directory = answer.json(Directory)
@@ -79,10 +79,10 @@ class AcmeClient:
         """Find the account of our key, or open one and agree to the terms; return its URL."""
         directory = await self.directory()
         payload: dict[str, Any] = {"termsOfServiceAgreed": True}
-        if self._login.contact:
-            payload["contact"] = [f"mailto:{self._login.contact}"]
-        if self._login.external is not None:
-            binding = self._login.external.bind(self._key, directory.new_account)
+        if self._credentials.contact:
+            payload["contact"] = [f"mailto:{self._credentials.contact}"]
+        if self._credentials.external is not None:
+            binding = self._credentials.external.bind(self._key, directory.new_account)
             payload["externalAccountBinding"] = binding
         self._account = None  # this one request is signed by the key, not in the account's name
         answer = await self._post("the account", directory.new_account, payload)
@@ -97,16 +97,16 @@ class AcmeClient:
         """Go on as the account that `log_in` returned earlier."""
         self._account = _secure(account)
 
-    async def new_order(self, names: list[Identifier]) -> Told:
+    async def new_order(self, names: list[Identifier]) -> OrderState:
         """Order a certificate for names."""
         payload = {"identifiers": [msgspec.to_builtins(name) for name in names]}
         url = (await self.directory()).new_order
         answer = await self._post("the order", url, payload)
-        return self._told(_location(answer, "order"), answer)
+        return self._state(_location(answer, "order"), answer)
 
-    async def order(self, url: str) -> Told:
+    async def order(self, url: str) -> OrderState:
         """Ask how an order is doing."""
-        return self._told(url, await self._post("to show the order", url, None))
+        return self._state(url, await self._post("to show the order", url, None))
 
     async def authorization(self, url: str) -> Authorization:
         """Ask how the proof of a name is doing."""
@@ -117,18 +117,18 @@ class AcmeClient:
         """Ask the server to look for the proof now."""
         await self._post("the answer to its challenge", challenge.url, {})
 
-    async def finalize(self, told: Told, csr: bytes) -> Told:
+    async def finalize(self, state: OrderState, csr: bytes) -> OrderState:
         """Send the signing request (DER) for an order whose names are all proven."""
         payload = {"csr": encoded(csr)}
-        answer = await self._post("the signing request", told.order.finalize, payload)
-        return self._told(told.url, answer)
+        answer = await self._post("the signing request", state.order.finalize, payload)
+        return self._state(state.url, answer)
 
     async def certificate(self, order: Order) -> bytes:
         """Fetch the chain of an order that is valid, as PEM."""
         answer = await self._post("to hand out the certificate", order.certificate, None)
         return answer.body
 
-    async def _post(self, what: str, url: str, payload: dict[str, Any] | None) -> Answer:
+    async def _post(self, what: str, url: str, payload: dict[str, Any] | None) -> WebResponse:
         """Send a signed request; *payload* None asks to see something ("POST-as-GET")."""
         body = b"" if payload is None else orjson.dumps(payload)
         _secure(url)
@@ -155,21 +155,21 @@ class AcmeClient:
             raise AcmeError(f"the ACME server gives no nonce (it answered {answer.status})")
         return nonce
 
-    def _keep_nonce(self, answer: Answer) -> None:
+    def _keep_nonce(self, answer: WebResponse) -> None:
         if nonce := answer.headers.get("replay-nonce"):
             self._nonces = [nonce]  # older ones expire; one at a time is all that we need
 
-    def _told(self, url: str, answer: Answer) -> Told:
-        return Told(url, answer.json(Order), self._wait(answer))
+    def _state(self, url: str, answer: WebResponse) -> OrderState:
+        return OrderState(url, answer.json(Order), self._wait(answer))
 
-    def _refusal(self, what: str, answer: Answer) -> AcmeRefused:
+    def _refusal(self, what: str, answer: WebResponse) -> AcmeRefused:
         if answer.headers.get("content-type", "").startswith("application/problem+json"):
-            problem = answer.json(Problem)
+            problem = answer.json(ProblemDocument)
         else:
-            problem = Problem(detail=f"HTTP status {answer.status}")
+            problem = ProblemDocument(detail=f"HTTP status {answer.status}")
         return AcmeRefused(what, answer.status, problem, self._wait(answer))
 
-    def _wait(self, answer: Answer) -> timedelta | None:
+    def _wait(self, answer: WebResponse) -> timedelta | None:
         return retry_after(answer.headers.get("retry-after", ""), self._now)
 
 
@@ -188,15 +188,15 @@ def retry_after(header: str, now: datetime) -> timedelta | None:
     return min(max(wait, _SHORTEST_WAIT), _LONGEST_WAIT)
 
 
-def _location(answer: Answer, what: str) -> str:
+def _location(answer: WebResponse, what: str) -> str:
     location = answer.headers.get("location", "")
     if not location:
-        raise AcmeError(f"the ACME server does not say where the {what} is")
+        raise AcmeError(f"the ACME server sends no Location of the {what}")
     return location
 
 
 def _secure(url: str) -> str:
-    """Return a URL that we may talk to: whatever a server says, only HTTPS (RFC 8555, 6.1)."""
+    """Return a URL if it is HTTPS, as RFC 8555 (6.1) demands, also of URLs that servers send."""
     if urlsplit(url).scheme != "https":
         raise AcmeError("ACME is spoken over https only, and this URL is not")
     return url

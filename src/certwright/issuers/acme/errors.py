@@ -1,8 +1,8 @@
-"""What may go wrong with an ACME server."""
+"""The errors of an ACME server."""
 
 from datetime import timedelta
 
-from certwright.issuers.acme.messages import Problem
+from certwright.issuers.acme.messages import ProblemDocument
 
 
 class AcmeError(Exception):
@@ -12,13 +12,15 @@ class AcmeError(Exception):
 class AcmeRefused(AcmeError):
     """The server answered with a problem document."""
 
-    def __init__(self, what: str, code: int, problem: Problem, wait: timedelta | None) -> None:
+    def __init__(
+        self, what: str, code: int, problem: ProblemDocument, wait: timedelta | None
+    ) -> None:
         super().__init__(f"the ACME server refused {what}: {problem}")
         self.code = code
         """Of HTTP."""
         self.problem = problem
         self.wait = wait
-        """How long the server wants to be left alone, if it said so."""
+        """How long to wait before the next request, if the server set a time."""
 
 
 class OrderFailed(AcmeError):

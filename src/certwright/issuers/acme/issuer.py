@@ -26,9 +26,9 @@ from certwright.issuer import (
     Request,
     SecretKey,
 )
-from certwright.issuers.acme.client import AcmeClient, Login
+from certwright.issuers.acme.client import AccountCredentials, AcmeClient
 from certwright.issuers.acme.jws import AccountKey, ExternalAccount
-from certwright.issuers.acme.orders import Ordering, Ticket, Waiting, identifiers
+from certwright.issuers.acme.orders import OrderProcess, PendingOrder, Ticket, identifiers
 from certwright.issuers.acme.solvers import DNS_01, HTTP_01, Solver, WebhookSolver
 from certwright.issuers.acme.verbs import verb_for
 from certwright.issuers.web import CaBundle, Web, refuse_plain
@@ -61,7 +61,7 @@ class ExternalAccountBinding:
 
 
 @dataclass(frozen=True)
-class Spec:
+class AcmeSpec:
     """Which server, as whom, and how names are proven."""
 
     directory: str
@@ -75,10 +75,10 @@ class Spec:
     http01: Webhook | None = None
     ca_bundle: CaBundle = ""
 
-    def login(self) -> Login:
-        """Return at which server, and as whom."""
+    def credentials(self) -> AccountCredentials:
+        """Return which server, and the account there."""
         external = self.external_account
-        return Login(
+        return AccountCredentials(
             self.directory,
             AccountKey(pki.read_key(self.account_key)),
             self.email,
@@ -86,32 +86,32 @@ class Spec:
         )
 
 
-def acme_issuer(*solvers: Solver) -> IssuerApp[Spec]:
+def acme_issuer(*solvers: Solver) -> IssuerApp[AcmeSpec]:
     """Make the issuer. *solvers* are asked after those that an issuer's spec names."""
-    app = IssuerApp(group="issuers.certwright.dev", kind="ACMEIssuer", spec=Spec)
+    app = IssuerApp(group="issuers.certwright.dev", kind="ACMEIssuer", spec=AcmeSpec)
 
     @app.check(every=timedelta(hours=1))
-    async def check(issuer: Issuer[Spec]) -> None:
-        """Find our account, or open it; without anybody to prove names, that is no use."""
+    async def check(issuer: Issuer[AcmeSpec]) -> None:
+        """Find our account, or open it; names can be proven only if a solver is set."""
         if not (issuer.spec.dns01 or issuer.spec.http01 or solvers):
-            raise IssuerUnavailable("nobody proves names: set dns01 or http01")
+            raise IssuerUnavailable("no solver can prove names: set dns01 or http01")
         async with Web(trusted=issuer.spec.ca_bundle) as web:
-            await AcmeClient(web, issuer.spec.login(), issuer.now).log_in()
+            await AcmeClient(web, issuer.spec.credentials(), issuer.now).log_in()
 
     @app.sign
-    async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+    async def sign(request: Request, issuer: Issuer[AcmeSpec]) -> Bundle:
         """Take the order one step further."""
         if request.is_ca:
-            raise Permanent("ACME servers sign no authorities")
+            raise Permanent("ACME servers do not sign certificates of authorities")
         names = identifiers(request.csr)
         csr = request.csr.csr.public_bytes(Encoding.DER)
-        async with _ordering(issuer, solvers) as ordering:
-            step = await ordering.advance(ticket_in(request.state), names, csr)
-        if isinstance(step, Waiting):
+        async with _order_process(issuer, solvers) as process:
+            step = await process.advance(ticket_in(request.state), names, csr)
+        if isinstance(step, PendingOrder):
             state = msgspec.to_builtins(step.ticket)
             raise Pending(step.message, after=step.after, state=state)
         for leftover in step.leftovers:
-            structlog.get_logger().warning("a proof stays behind", proof=leftover)
+            structlog.get_logger().warning("a proof was not removed", proof=leftover)
         return Bundle.from_pem(step.chain)
 
     app.classify_error(verb_for)
@@ -119,8 +119,10 @@ def acme_issuer(*solvers: Solver) -> IssuerApp[Spec]:
 
 
 @asynccontextmanager
-async def _ordering(issuer: Issuer[Spec], others: tuple[Solver, ...]) -> AsyncIterator[Ordering]:
-    spec, login = issuer.spec, issuer.spec.login()
+async def _order_process(
+    issuer: Issuer[AcmeSpec], others: tuple[Solver, ...]
+) -> AsyncIterator[OrderProcess]:
+    spec, credentials = issuer.spec, issuer.spec.credentials()
     async with AsyncExitStack() as stack:
         web = await stack.enter_async_context(Web(trusted=spec.ca_bundle))
         named: list[Solver] = []
@@ -131,12 +133,12 @@ async def _ordering(issuer: Issuer[Spec], others: tuple[Solver, ...]) -> AsyncIt
                 named.append(
                     WebhookSolver(there, hook.url, challenge, hook.token or "", settling=settling)
                 )
-        client = AcmeClient(web, login, issuer.now)
-        yield Ordering(client, login, [*named, *others], issuer.now)
+        client = AcmeClient(web, credentials, issuer.now)
+        yield OrderProcess(client, credentials, [*named, *others], issuer.now)
 
 
 def ticket_in(state: Mapping[str, Any]) -> Ticket | None:
-    """Return the ticket of an earlier attempt; None at first, and for what is no ticket."""
+    """Return the ticket of an earlier attempt; None at first, and for any other state."""
     try:
         return msgspec.convert(dict(state), Ticket)
     except msgspec.ValidationError:

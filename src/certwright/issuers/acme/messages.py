@@ -1,4 +1,4 @@
-"""What an ACME server says (RFC 8555, section 7.1), as far as we listen."""
+"""The messages of an ACME server (RFC 8555, section 7.1), as far as they are read."""
 
 import msgspec
 
@@ -13,14 +13,14 @@ class Identifier(msgspec.Struct, frozen=True):
     value: str
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ProblemDocument(msgspec.Struct, frozen=True):
     """Why something was refused (RFC 7807 with RFC 8555, section 6.7)."""
 
     type: str = "about:blank"
     detail: str = ""
     status: int = 0
     identifier: Identifier | None = None
-    subproblems: tuple["Problem", ...] = ()
+    subproblems: tuple["ProblemDocument", ...] = ()
 
     @property
     def kind(self) -> str:
@@ -37,14 +37,14 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class DirectoryTerms(msgspec.Struct, frozen=True, rename="camel"):
-    """What a server says about itself."""
+    """The terms of a server."""
 
     terms_of_service: str = ""
     external_account_required: bool = False
 
 
 class Directory(msgspec.Struct, frozen=True, rename="camel"):
-    """Where to ask for what."""
+    """The URLs of a server."""
 
     new_nonce: str
     new_account: str
@@ -59,11 +59,11 @@ class Challenge(msgspec.Struct, frozen=True):
     url: str
     status: str = "pending"
     token: str = ""
-    error: Problem | None = None
+    error: ProblemDocument | None = None
 
 
 class Authorization(msgspec.Struct, frozen=True):
-    """Whether the server believes that we hold a name, and how to convince it."""
+    """Whether the server accepts that we hold a name, and how to prove it."""
 
     identifier: Identifier
     status: str
@@ -72,17 +72,17 @@ class Authorization(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """A certificate on its way."""
+    """The order of a certificate."""
 
     status: str
     authorizations: tuple[str, ...]
     finalize: str
     certificate: str = ""
-    error: Problem | None = None
+    error: ProblemDocument | None = None
 
 
 class Account(msgspec.Struct, frozen=True):
-    """Who we are to the server."""
+    """The account at the server."""
 
     status: str
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from certwright.issuers.acme.client import AcmeClient, Login, Told
+from certwright.issuers.acme.client import AccountCredentials, AcmeClient, OrderState
 from certwright.issuers.acme.errors import AcmeError, AcmeRefused, OrderFailed
 from certwright.issuers.acme.messages import Authorization, Identifier, Order
 from certwright.issuers.acme.solvers import DNS_01, Proof, Solver, choose
@@ -28,7 +28,7 @@ _DOUBLINGS = 16
 
 
 class Ticket(msgspec.Struct, frozen=True):
-    """What is carried from one step to the next."""
+    """What has to be kept from one step to the next."""
 
     directory: str
     key: str
@@ -42,7 +42,7 @@ class Ticket(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedOrder:
     """The order is done."""
 
     chain: bytes
@@ -52,7 +52,7 @@ class Issued:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingOrder:
     """The order needs time: come back with the ticket."""
 
     ticket: Ticket
@@ -60,7 +60,7 @@ class Waiting:
     message: str
 
 
-class Ordering:
+class OrderProcess:
     """Takes orders forward, as one account at one server.
 
     Raises (from `advance`):
@@ -69,17 +69,21 @@ class Ordering:
     """
 
     def __init__(
-        self, client: AcmeClient, login: Login, solvers: Sequence[Solver], now: datetime
+        self,
+        client: AcmeClient,
+        credentials: AccountCredentials,
+        solvers: Sequence[Solver],
+        now: datetime,
     ) -> None:
         self._client = client
-        self._key = login.key
-        self._identity = (login.directory, login.key.thumbprint)
+        self._key = credentials.key
+        self._identity = (credentials.directory, credentials.key.thumbprint)
         self._solvers = solvers
         self._now = now
 
     async def advance(
         self, ticket: Ticket | None, names: list[Identifier], csr: bytes
-    ) -> Issued | Waiting:
+    ) -> IssuedOrder | PendingOrder:
         """Go as far as possible; without a ticket of this account a new order is made.
 
         That is a step of its own: an order that was placed shall be remembered before
@@ -87,26 +91,26 @@ class Ordering:
         """
         found = await self._found(ticket)
         if found is None:
-            return Waiting(await self._placed(names), SOON, "the order was placed")
-        ticket, told = found
-        if told.order.status == "pending":
-            proven = await self._prove(ticket, told)
-            if isinstance(proven, Waiting):
+            return PendingOrder(await self._placed(names), SOON, "the order was placed")
+        ticket, state = found
+        if state.order.status == "pending":
+            proven = await self._prove(ticket, state)
+            if isinstance(proven, PendingOrder):
                 return proven
-            told = proven
+            state = proven
         leftovers: tuple[str, ...] = ()
-        if told.order.status == "ready":
-            leftovers = await self._clear(told.order)
-            told = await self._client.finalize(told, csr)
-        match told.order.status:
+        if state.order.status == "ready":
+            leftovers = await self._clear(state.order)
+            state = await self._client.finalize(state, csr)
+        match state.order.status:
             case "valid":
-                return Issued(await self._client.certificate(told.order), leftovers)
+                return IssuedOrder(await self._client.certificate(state.order), leftovers)
             case "pending" | "ready" | "processing":
-                return _later(ticket, told, f"the order is {told.order.status}")
-        await self._clear(told.order)
-        raise await self._failure(told.order)
+                return _later(ticket, state, f"the order is {state.order.status}")
+        await self._clear(state.order)
+        raise await self._failure(state.order)
 
-    async def _found(self, ticket: Ticket | None) -> tuple[Ticket, Told] | None:
+    async def _found(self, ticket: Ticket | None) -> tuple[Ticket, OrderState] | None:
         if ticket is None or (ticket.directory, ticket.key) != self._identity:
             return None
         self._client.resume(ticket.account)
@@ -119,14 +123,14 @@ class Ordering:
 
     async def _placed(self, names: list[Identifier]) -> Ticket:
         account = await self._client.log_in()
-        told = await self._client.new_order(names)
-        return Ticket(*self._identity, account, told.url)
+        state = await self._client.new_order(names)
+        return Ticket(*self._identity, account, state.url)
 
-    async def _prove(self, ticket: Ticket, told: Told) -> Told | Waiting:
+    async def _prove(self, ticket: Ticket, state: OrderState) -> OrderState | PendingOrder:
         """Present what is asked for and, once that can be seen, ask the server to look."""
         open_ones = [
             choose(one, self._solvers, self._key)
-            for one in await self._authorizations(told.order)
+            for one in await self._authorizations(state.order)
             if one.status == "pending"
         ]
         for solver, _, proof in open_ones:
@@ -137,15 +141,15 @@ class Ordering:
             ticket = msgspec.structs.replace(ticket, answer_from=now + settling)
         assert ticket.answer_from is not None
         if now < ticket.answer_from:
-            return Waiting(ticket, ticket.answer_from - now, "the proofs are being published")
+            return PendingOrder(ticket, ticket.answer_from - now, "the proofs are being published")
         answered = False
         for _, challenge, _ in open_ones:
             if challenge.status == "pending":
                 await self._client.answer(challenge)
                 answered = True
         if answered:
-            return _later(ticket, told, "the server checks the proofs")
-        return await self._client.order(told.url)
+            return _later(ticket, state, "the server checks the proofs")
+        return await self._client.order(state.url)
 
     async def _authorizations(self, order: Order) -> list[Authorization]:
         return [await self._client.authorization(url) for url in order.authorizations]
@@ -178,9 +182,9 @@ class Ordering:
         )
 
 
-def _later(ticket: Ticket, told: Told, message: str) -> Waiting:
-    wait = told.wait or min(SOON * 2 ** min(ticket.looks, _DOUBLINGS), LATEST)
-    return Waiting(msgspec.structs.replace(ticket, looks=ticket.looks + 1), wait, message)
+def _later(ticket: Ticket, state: OrderState, message: str) -> PendingOrder:
+    wait = state.wait or min(SOON * 2 ** min(ticket.looks, _DOUBLINGS), LATEST)
+    return PendingOrder(msgspec.structs.replace(ticket, looks=ticket.looks + 1), wait, message)
 
 
 def identifiers(request: SigningRequest) -> list[Identifier]:

@@ -1,9 +1,9 @@
 """Authorities out of Secrets: which of them signs now, and which are trusted meanwhile.
 
-An authority is followed by another one without anybody noticing: the new one is listed beside
-the old, is trusted at once, signs after everybody has had time to learn of it, and the old one
-is dropped when nothing that it signed can still be valid. All that follows from the
-certificates; nothing is remembered.
+An authority is replaced without an interruption: the new one is listed beside the old, is
+trusted at once, signs once its certificate has had time to spread, and the old one is dropped
+when nothing that it signed can still be valid. All that follows from the certificates; nothing
+is remembered.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,8 +26,8 @@ class UnfitSecret(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Signer:
-    """Who signs now, and whom to trust."""
+class ActiveAuthority:
+    """The authority that signs now, and those to trust."""
 
     authority: pki.Authority
     trusted: bytes
@@ -43,13 +43,13 @@ class _Held:
     anchor_pem: bytes
 
 
-def choose_signer(
+def choose_authority(
     secrets: Iterable[SecretData],
     endpoints: pki.Endpoints,
     rotation: pki.Rotation,
     now: datetime,
-) -> Signer:
-    """Return who signs now.
+) -> ActiveAuthority:
+    """Return the authority that signs now.
 
     A Secret holds ``tls.key`` and ``tls.crt`` (the authority, then what stands between it and
     its root), and may hold the root in ``ca.crt``.
@@ -63,9 +63,9 @@ def choose_signer(
     known = list(held)
     chosen = held[rotation.signer(known, now)]
     if len(known) == 1:  # nearly always, and then there is nothing to work out
-        return Signer(chosen.authority, chosen.anchor_pem)
+        return ActiveAuthority(chosen.authority, chosen.anchor_pem)
     anchors = [held[one].anchor for one in rotation.trusted(known, now)]
-    return Signer(chosen.authority, pki.write_bundle(anchors or [chosen.anchor]))
+    return ActiveAuthority(chosen.authority, pki.write_bundle(anchors or [chosen.anchor]))
 
 
 def _held(secret: SecretData, endpoints: pki.Endpoints) -> _Held:
@@ -94,7 +94,7 @@ def _read(
 
 @contextmanager
 def _blaming(secret: str, key: str = "") -> Iterator[None]:
-    """Say of a refusal which Secret is at fault, and which key if it is one alone."""
+    """Add to a refusal the Secret at fault, and its key if it is one alone."""
     try:
         yield
     except pki.PkiError as error:

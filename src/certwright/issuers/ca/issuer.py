@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Annotated
 
 from msgspec import Meta
@@ -16,13 +17,18 @@ from certwright.issuer import (
     Request,
     SecretData,
 )
-from certwright.issuers.ca.authorities import FOREVER, Signer, UnfitSecret, choose_signer
+from certwright.issuers.ca.authorities import (
+    FOREVER,
+    ActiveAuthority,
+    UnfitSecret,
+    choose_authority,
+)
 from certwright.kube import DurationText
 from certwright.kube.durations import parse_duration
 
 
 @dataclass(frozen=True)
-class Spec:
+class CaSpec:
     """Which authorities sign, and what certificates say about them."""
 
     authorities: Annotated[
@@ -44,28 +50,25 @@ class Spec:
         list[str], Meta(description="URLs where the authority's own certificate is found.")
     ] = field(default_factory=list)
 
-    @property
-    def longest(self) -> timedelta:
-        """The longest lifetime that is signed."""
-        return parse_duration(self.max_duration) if self.max_duration else FOREVER
 
-
-app = IssuerApp(group="issuers.certwright.dev", kind="CAIssuer", spec=Spec, set_ca=True, workers=20)
+app = IssuerApp(
+    group="issuers.certwright.dev", kind="CAIssuer", spec=CaSpec, set_ca=True, workers=20
+)
 
 
 @app.check(every=timedelta(minutes=10))
-def check(issuer: Issuer[Spec]) -> None:
+def check(issuer: Issuer[CaSpec]) -> None:
     """Read the authorities; one of them must be able to sign now."""
-    signer(issuer)
+    active_authority(issuer)
 
 
 @app.sign
-async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+async def sign(request: Request, issuer: Issuer[CaSpec]) -> Bundle:
     """Sign with the authority whose turn it is."""
-    if request.duration > issuer.spec.longest:
+    if request.duration > rotation(issuer.spec.propagation, issuer.spec.max_duration).longest_leaf:
         raise Permanent(f"this issuer signs for at most {issuer.spec.max_duration}")
     try:
-        chosen = signer(issuer)
+        chosen = active_authority(issuer)
     except (pki.PkiError, UnfitSecret, KeyError) as error:
         raise IssuerUnavailable(str(error)) from error
     try:
@@ -75,14 +78,21 @@ async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
     return bundle.with_ca(chosen.trusted)
 
 
-def signer(issuer: Issuer[Spec]) -> Signer:
-    """Return who signs now."""
+def active_authority(issuer: Issuer[CaSpec]) -> ActiveAuthority:
+    """Return the authority that signs now."""
     spec = issuer.spec
-    return choose_signer(
+    return choose_authority(
         spec.authorities,
         pki.Endpoints(
             tuple(spec.revocation_lists), tuple(spec.ocsp_servers), tuple(spec.issuing_certificates)
         ),
-        pki.Rotation(parse_duration(spec.propagation), spec.longest),
+        rotation(spec.propagation, spec.max_duration),
         issuer.now,
     )
+
+
+@lru_cache(maxsize=64)
+def rotation(propagation: str, max_duration: str | None) -> pki.Rotation:
+    """Return how the authorities of a spec follow each other."""
+    longest = parse_duration(max_duration) if max_duration else FOREVER
+    return pki.Rotation(parse_duration(propagation), longest)

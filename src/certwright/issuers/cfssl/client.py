@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 import orjson
 
-from certwright.issuers.web import Answer, Web, WebError
+from certwright.issuers.web import Web, WebError, WebResponse
 
 _API = "/api/v1/cfssl/"
 _REQUEST_CODES = range(9_000, 10_000)  # CFSSL's own: something is wrong with the signing request
@@ -134,7 +134,7 @@ def _sealed(asked: dict[str, Any], key: bytes) -> dict[str, str]:
     return {"token": b64encode(token).decode(), "request": b64encode(body).decode()}
 
 
-def _refusal(answer: Answer, reply: _Reply) -> CfsslRefused:
+def _refusal(answer: WebResponse, reply: _Reply) -> CfsslRefused:
     first = reply.errors[0] if reply.errors else _Error(answer.status, "no reason given")
     text = "".join(letter if letter.isprintable() else " " for letter in first.message)
     return CfsslRefused(

@@ -21,7 +21,7 @@ from certwright.issuers.web import CaBundle, Web, refuse_plain
 
 
 @dataclass(frozen=True)
-class Spec:
+class CfsslSpec:
     """Which server, and what to ask it for."""
 
     url: str
@@ -42,18 +42,18 @@ class Spec:
         return Profile(self.url, self.profile, self.label, key)
 
 
-app = IssuerApp(group="issuers.certwright.dev", kind="CFSSLIssuer", spec=Spec, set_ca=True)
+app = IssuerApp(group="issuers.certwright.dev", kind="CFSSLIssuer", spec=CfsslSpec, set_ca=True)
 
 
 @app.check(every=timedelta(minutes=5))
-async def check(issuer: Issuer[Spec]) -> None:
+async def check(issuer: Issuer[CfsslSpec]) -> None:
     """Ask for the signer's certificate."""
     async with Web(trusted=issuer.spec.ca_bundle) as web:
         await CfsslClient(web, issuer.spec.asked()).authority()
 
 
 @app.sign
-async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+async def sign(request: Request, issuer: Issuer[CfsslSpec]) -> Bundle:
     """Have it signed, and add the signer's certificate."""
     async with Web(trusted=issuer.spec.ca_bundle) as web:
         client = CfsslClient(web, issuer.spec.asked())

@@ -32,7 +32,7 @@ MODULE = "PKCS11_MODULE"
 
 
 @dataclass(frozen=True)
-class Spec:
+class Pkcs11Spec:
     """Which key of which token, and its certificate."""
 
     token: Annotated[str, Meta(description="The label of the token.")]
@@ -66,18 +66,20 @@ class Spec:
         return pki.Authority(own, key, tuple(above), endpoints)
 
 
-def pkcs11_issuer(module: Callable[[], Module]) -> IssuerApp[Spec]:
+def pkcs11_issuer(module: Callable[[], Module]) -> IssuerApp[Pkcs11Spec]:
     """Make the issuer; *module* is called in a thread, whenever the module is needed."""
-    app = IssuerApp(group="issuers.certwright.dev", kind="PKCS11Issuer", spec=Spec, set_ca=True)
+    app = IssuerApp(
+        group="issuers.certwright.dev", kind="PKCS11Issuer", spec=Pkcs11Spec, set_ca=True
+    )
 
     @app.check(every=timedelta(minutes=5))
-    def check(issuer: Issuer[Spec]) -> None:
+    def check(issuer: Issuer[Pkcs11Spec]) -> None:
         """Open the token and make the key sign: only that proves that it is the right one."""
         module().check(issuer.spec.place())
         check_inside(issuer.spec.authority(module()).key)
 
     @app.sign
-    def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+    def sign(request: Request, issuer: Issuer[Pkcs11Spec]) -> Bundle:
         """Sign inside the module. Not async: it runs in a thread, as waiting for it demands."""
         try:
             authority = issuer.spec.authority(module())

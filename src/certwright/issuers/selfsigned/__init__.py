@@ -1,5 +1,5 @@
 """Certificates that sign themselves. ``python -m certwright.issuers.selfsigned run``."""
 
-from certwright.issuers.selfsigned.issuer import Spec, app
+from certwright.issuers.selfsigned.issuer import SelfSignedSpec, app
 
-__all__ = ["Spec", "app"]
+__all__ = ["SelfSignedSpec", "app"]

@@ -12,14 +12,14 @@ from certwright.issuer import Bundle, Issuer, IssuerApp, Permanent, Request
 
 
 @dataclass(frozen=True)
-class Spec:
+class SelfSignedSpec:
     """Nothing to be set."""
 
 
 app = IssuerApp(
     group="issuers.certwright.dev",
     kind="SelfSignedIssuer",
-    spec=Spec,
+    spec=SelfSignedSpec,
     secrets=True,
     set_ca=True,
     kubernetes_csrs=False,
@@ -27,7 +27,7 @@ app = IssuerApp(
 
 
 @app.sign
-async def sign(request: Request, _: Issuer[Spec]) -> Bundle:
+async def sign(request: Request, _: Issuer[SelfSignedSpec]) -> Bundle:
     """Sign with the key of the Secret that the request names."""
     name = request.annotations.get(PRIVATE_KEY_SECRET, "")
     if not name:

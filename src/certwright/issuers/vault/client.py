@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from certwright.issuers.web import Answer, Web, WebError
+from certwright.issuers.web import Web, WebError, WebResponse
 from certwright.pki import SigningRequest
 from certwright.pki.names import common_name
 
@@ -97,7 +97,7 @@ class VaultClient:
         path: str,
         body: Mapping[str, Any] | None = None,
         token: str = "",
-    ) -> Answer:
+    ) -> WebResponse:
         answer = await self._web.send(
             method,
             self._base + path,

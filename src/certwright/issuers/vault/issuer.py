@@ -34,7 +34,7 @@ class KubernetesLogin:
 
 
 @dataclass(frozen=True)
-class Spec:
+class VaultSpec:
     """Which Vault, which role of which engine, and as whom."""
 
     server: str
@@ -50,11 +50,11 @@ class Spec:
         refuse_plain(self.server, "Vault's token")
 
 
-app = IssuerApp(group="issuers.certwright.dev", kind="VaultIssuer", spec=Spec, set_ca=True)
+app = IssuerApp(group="issuers.certwright.dev", kind="VaultIssuer", spec=VaultSpec, set_ca=True)
 
 
 @app.check(every=timedelta(minutes=5))
-async def check(issuer: Issuer[Spec]) -> None:
+async def check(issuer: Issuer[VaultSpec]) -> None:
     """Ask whether Vault is unsealed and lets us in."""
     async with Web(trusted=issuer.spec.ca_bundle) as web:
         vault = VaultClient(web, issuer.spec.server, issuer.spec.namespace)
@@ -63,7 +63,7 @@ async def check(issuer: Issuer[Spec]) -> None:
 
 
 @app.sign
-async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
+async def sign(request: Request, issuer: Issuer[VaultSpec]) -> Bundle:
     """Have the role sign it."""
     order = sign_order(request.csr, request.csr_pem, int(request.duration.total_seconds()))
     async with Web(trusted=issuer.spec.ca_bundle) as web:
@@ -72,7 +72,7 @@ async def sign(request: Request, issuer: Issuer[Spec]) -> Bundle:
         return Bundle.from_pem(await vault.sign(issuer.spec.path, token, order))
 
 
-async def token_for(spec: Spec, vault: VaultClient) -> str:
+async def token_for(spec: VaultSpec, vault: VaultClient) -> str:
     """Return the token to come with, after a login if there is none."""
     if spec.kubernetes is None:
         assert spec.token is not None, "the spec demands one of both"

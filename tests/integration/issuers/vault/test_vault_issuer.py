@@ -66,8 +66,13 @@ async def test_a_role_that_forbids_a_name_fails_the_request(issued, live, spec):
         ({}, {}, "s.good", "set either token or kubernetes"),
         ({"caBundle": ""}, TOKEN, "s.good", "its certificate is not trusted"),
         ({"caBundle": "nonsense"}, TOKEN, "s.good", "the CA bundle holds no PEM certificate"),
-        ({"server": "nonsense"}, TOKEN, "s.good", "is no URL that can be asked"),
-        ({"server": "http://vault.example"}, TOKEN, "s.good", "Vault's token goes by https only"),
+        ({"server": "nonsense"}, TOKEN, "s.good", "is not a valid URL"),
+        (
+            {"server": "http://vault.example"},
+            TOKEN,
+            "s.good",
+            "Vault's token must be sent by https",
+        ),
     ],
 )
 async def test_an_issuer_that_cannot_sign_says_why(

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from certwright.issuer.sign.calls import TimedOut, call
+from certwright.issuer.sign.sign import TimedOut, call
 from certwright.issuer.sign.threads import NoThread, Threads
 
 AT_ONCE = timedelta(milliseconds=20)

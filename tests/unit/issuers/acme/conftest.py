@@ -17,15 +17,15 @@ from aiohttp import web
 from certwright import pki
 from certwright.clock import SYSTEM
 from certwright.issuers.acme import (
+    AccountCredentials,
     AccountKey,
     AcmeClient,
     Identifier,
-    Issued,
-    Login,
-    Ordering,
+    IssuedOrder,
+    OrderProcess,
+    PendingOrder,
     Proof,
     Ticket,
-    Waiting,
 )
 from certwright.issuers.web import Web
 
@@ -189,7 +189,7 @@ async def acme(serve: Callable[..., Awaitable[Any]]) -> FakeAcme:
 @pytest.fixture
 async def client(acme: FakeAcme, trusted: str, key: AccountKey) -> AsyncIterator[AcmeClient]:
     async with Web(trusted=trusted) as connections:
-        yield AcmeClient(connections, Login(f"{acme.url}/dir", key), SYSTEM.now())
+        yield AcmeClient(connections, AccountCredentials(f"{acme.url}/dir", key), SYSTEM.now())
 
 
 @pytest.fixture
@@ -198,12 +198,14 @@ def advance(
 ) -> Callable[..., Awaitable[Any]]:
     """One step of an order for ``a.example``; the first one places it and takes the second."""
 
-    async def step(ticket: Ticket | None = None) -> Issued | Waiting:
+    async def step(ticket: Ticket | None = None) -> IssuedOrder | PendingOrder:
         if ticket is None:
             placed = await step(Ticket("none", "none", "none", "none"))
             assert placed.message == "the order was placed"
             ticket = placed.ticket
-        ordering = Ordering(client, Login(f"{acme.url}/dir", key), [solver], SYSTEM.now())
+        ordering = OrderProcess(
+            client, AccountCredentials(f"{acme.url}/dir", key), [solver], SYSTEM.now()
+        )
         return await ordering.advance(ticket, [Identifier("dns", "a.example")], b"csr")
 
     return step

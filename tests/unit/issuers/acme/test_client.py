@@ -8,12 +8,12 @@ from tests.unit.issuers.acme.conftest import FakeAcme
 
 from certwright.clock import SYSTEM
 from certwright.issuers.acme import (
+    AccountCredentials,
     AccountKey,
     AcmeClient,
     AcmeError,
     AcmeRefused,
     Identifier,
-    Login,
     retry_after,
 )
 from certwright.issuers.web import Web, WebError
@@ -99,7 +99,7 @@ async def test_an_account_that_was_closed_is_an_error(acme: FakeAcme, client: Ac
 
 async def test_an_answer_without_location_is_an_error(acme: FakeAcme, client: AcmeClient) -> None:
     acme.refuse["/account"] = [web.json_response({"status": "valid"})]
-    with pytest.raises(AcmeError, match="does not say where the account is"):
+    with pytest.raises(AcmeError, match="sends no Location of the account"):
         await client.log_in()
 
 
@@ -108,7 +108,9 @@ async def test_only_https_is_spoken_wherever_a_server_points(
 ) -> None:
     async with Web(trusted=trusted) as plain:
         with pytest.raises(AcmeError, match="https only"):
-            await AcmeClient(plain, Login("http://acme.example/dir", key), SYSTEM.now()).directory()
+            await AcmeClient(
+                plain, AccountCredentials("http://acme.example/dir", key), SYSTEM.now()
+            ).directory()
     await client.log_in()
     with pytest.raises(AcmeError, match="https only"):
         await client.order("http://169.254.169.254/latest")
@@ -118,7 +120,7 @@ async def test_contact_and_agreement_are_sent(
     acme: FakeAcme, key: AccountKey, trusted: str
 ) -> None:
     async with Web(trusted=trusted) as plain:
-        login = Login(f"{acme.url}/dir", key, "ops@example.com")
+        login = AccountCredentials(f"{acme.url}/dir", key, "ops@example.com")
         await AcmeClient(plain, login, SYSTEM.now()).log_in()
     assert acme.seen[0][1] == {"termsOfServiceAgreed": True, "contact": ["mailto:ops@example.com"]}
 

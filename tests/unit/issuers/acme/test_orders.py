@@ -13,9 +13,9 @@ from certwright.issuers.acme import (
     AcmeError,
     AcmeRefused,
     Identifier,
-    Issued,
+    IssuedOrder,
     OrderFailed,
-    Waiting,
+    PendingOrder,
     identifiers,
 )
 from certwright.pki import SigningRequest
@@ -27,7 +27,7 @@ async def test_from_order_to_certificate(
     acme: FakeAcme, advance: Callable[..., Awaitable[Any]], solver: Shown
 ) -> None:
     first = await advance()
-    assert isinstance(first, Waiting)
+    assert isinstance(first, PendingOrder)
     assert solver.calls == [("present", PATH)]
     assert acme.paths() == ["/account", "/orders", "/order/1", "/authz/0", "/challenge/1"]
 
@@ -37,7 +37,7 @@ async def test_from_order_to_certificate(
     assert solver.calls[1:] == [("withdraw", PATH)]
 
     acme.order_status = "valid"
-    assert await advance(second.ticket) == Issued(b"PEM")
+    assert await advance(second.ticket) == IssuedOrder(b"PEM")
     assert acme.paths().count("/account") == 1, "who we are is remembered"
     assert acme.paths().count("/finalize/1") == 1
 
@@ -143,7 +143,7 @@ async def test_an_order_that_is_gone_is_made_anew(
 ) -> None:
     ticket = (await advance()).ticket
     acme.refuse["/order/1"] = [acme.problem("malformed", 404, "no such order")]
-    assert isinstance(await advance(ticket), Waiting)
+    assert isinstance(await advance(ticket), PendingOrder)
     assert acme.paths().count("/orders") == 2
 
 

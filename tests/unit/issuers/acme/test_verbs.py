@@ -5,14 +5,20 @@ from datetime import timedelta
 import pytest
 
 from certwright.issuer import IssuerUnavailable, Pending, Permanent, Retry, SignOutcome
-from certwright.issuers.acme import AcmeError, AcmeRefused, MalformedBinding, OrderFailed, Problem
+from certwright.issuers.acme import (
+    AcmeError,
+    AcmeRefused,
+    MalformedBinding,
+    OrderFailed,
+    ProblemDocument,
+)
 from certwright.issuers.acme.verbs import verb_for
 
 TYPE = "urn:ietf:params:acme:error:"
 
 
 def refused(kind: str, wait: timedelta | None = None, code: int = 400) -> AcmeRefused:
-    return AcmeRefused("the order", code, Problem(TYPE + kind, "because"), wait)
+    return AcmeRefused("the order", code, ProblemDocument(TYPE + kind, "because"), wait)
 
 
 @pytest.mark.parametrize(
