@@ -55,14 +55,12 @@ from certwright.apply.follow import (
 from certwright.apply.manifests.compression import (
     pack_brotli,
 )
-from certwright.apply.manifests.errors import (
-    ManifestError,
-)
 from certwright.apply.manifests.limits import (
-    Limits,
+    ReadLimits,
 )
-from certwright.apply.manifests.manifests import (
+from certwright.apply.manifests.read import (
     Manifest,
+    ManifestError,
     Manifests,
     read_files,
     read_secret,
@@ -100,7 +98,6 @@ __all__ = [
     "FieldChange",
     "InventoryError",
     "InventoryPort",
-    "Limits",
     "Live",
     "Manifest",
     "ManifestError",
@@ -111,6 +108,7 @@ __all__ = [
     "Owner",
     "PruneGuard",
     "PruneOptions",
+    "ReadLimits",
     "Rules",
     "SetChanges",
     "UnknownKind",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from certwright.apply import ManifestError
 from certwright.apply.manifests.compression import unpack_brotli
-from certwright.apply.manifests.limits import Limits
+from certwright.apply.manifests.limits import ReadLimits
 from certwright.managed import PackingError, pack, unpack
 from certwright.managed.secretdata import file_name
 
@@ -28,7 +28,7 @@ def secret(**data):
 
 
 def opened(parts):
-    return [unpack_brotli(part, Limits()).decode() for part in parts]
+    return [unpack_brotli(part, ReadLimits()).decode() for part in parts]
 
 
 def test_objects_are_named_by_kind_namespace_and_name():

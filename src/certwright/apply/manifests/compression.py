@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from certwright.apply.manifests.limits import LimitExceeded, Limits
+from certwright.apply.manifests.limits import LimitExceeded, ReadLimits
 
 _INPUT_STEP: Final = 64 * 1024
 _OUTPUT_STEP: Final = 256 * 1024
 _FREE_OUTPUT: Final = 1024 * 1024
-"""Small data may be as repetitive as it likes; the ratio counts beyond this."""
+"""Up to this size the ratio does not count."""
 _QUALITY: Final = 6
 """The best one saves a tenth of the size and takes fifty times as long."""
 
@@ -16,7 +16,7 @@ class CompressionError(ValueError):
     """Data is not Brotli, is cut short, or cannot be unpacked here."""
 
 
-def unpack_brotli(data: bytes, limits: Limits) -> bytes:
+def unpack_brotli(data: bytes, limits: ReadLimits) -> bytes:
     """Decompress *data*, holding no more than the limits allow at any time.
 
     Raises:
@@ -44,7 +44,7 @@ def unpack_brotli(data: bytes, limits: Limits) -> bytes:
             if not rest and not output and not decompressor.is_finished():
                 raise CompressionError("Brotli data ends too early")
     except brotli.error as error:
-        raise CompressionError("corrupt Brotli data, or none") from error
+        raise CompressionError("not Brotli, or corrupt") from error
     if rest:
         raise CompressionError("data follows the end of the Brotli stream")
     return bytes(unpacked)

@@ -1,33 +1,38 @@
 """A stream of manifests as documents: where each begins, what it holds, what is wrong with it.
 
 Documents are separated by lines that begin with ``---``. A document that begins with ``{`` is
-read as JSON, of which several may follow each other without a separator; if it is none after
-all, as YAML. One bad document does not spoil the others.
+read as JSON, of which several may follow each other without a separator; if it is not JSON after
+all, as YAML. A bad document does not affect the others.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from certwright.apply.manifests.jsondocument import read_json, skip_space
 from certwright.apply.manifests.limits import Budget, LimitExceeded
-from certwright.apply.manifests.yamldocument import DocumentError, Duplicate, read_yaml
+from certwright.apply.manifests.scalars import json_number
+from certwright.apply.manifests.yamldocument import DocumentError, DuplicateKey, read_yaml
 
 _SEPARATOR: Final = re.compile(r"^---(.*)$", re.MULTILINE)
 _REMARK: Final = re.compile(r"\s*(#.*)?")
 _STATEMENT: Final = re.compile(r"^[ \t\r]*[^\s#]", re.MULTILINE)
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_LONGEST_INTEGER: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a stream: its place, and its value or the problem with it."""
+    """One document of a stream: its position, and its value or the problem with it."""
 
     index: int
     line: int
     value: Any = None
     problem: str = ""
-    duplicates: tuple[Duplicate, ...] = ()
+    duplicates: tuple[DuplicateKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class _Chunk:
 
 
 def read_documents(text: str, budget: Budget) -> list[Document]:
-    """Read all documents, good and bad. When a limit is hit, the last document says so."""
+    """Read all documents, good and bad. An exceeded limit is the problem of the last one."""
     documents: list[Document] = []
     try:
         for chunk in _chunks(text):
@@ -109,12 +114,14 @@ def _yaml_document(chunk: _Chunk, index: int, position: int, budget: Budget) -> 
         value, duplicates = read_yaml(text, budget)
     except DocumentError as error:
         return Document(index, _line(chunk, before + error.line), problem=error.problem)
-    moved = tuple(Duplicate(twice.key, _line(chunk, before + twice.line)) for twice in duplicates)
+    moved = tuple(
+        DuplicateKey(twice.key, _line(chunk, before + twice.line)) for twice in duplicates
+    )
     return Document(index, _line(chunk, before + _first_line(text)), value, duplicates=moved)
 
 
 def _first_line(text: str) -> int:
-    """Return the line on which a document says something, past comments and blank lines."""
+    """Return the first line of a document that is neither blank nor a comment."""
     match = _STATEMENT.search(text)
     return text.count("\n", 0, match.start()) + 1 if match else 1
 
@@ -122,11 +129,96 @@ def _first_line(text: str) -> int:
 def _may_be_json(text: str, budget: Budget) -> bool:
     """Return whether a document is worth a try as JSON.
 
-    A JSON parser counts nothing before everything is built. What has more brackets than values
-    are allowed is left to the one for YAML, which counts as it goes.
+    A JSON parser counts nothing before everything is built. A text with more brackets than values
+    are allowed is left to the YAML parser, which counts while it builds.
     """
     return text.count("[") + text.count("{") <= budget.limits.nodes
 
 
 def _line(chunk: _Chunk, line: int) -> int:
     return chunk.line + line - 1
+
+
+# JSON, in the same terms as YAML
+
+
+def read_json(
+    text: str, position: int, line: int, budget: Budget
+) -> tuple[Any, list[DuplicateKey], int]:
+    """Read the value at *position*, on *line*; return it, its duplicate keys, and its end.
+
+    Of two equal keys the last one counts; their line is that of the document, since a JSON parser
+    gives no other.
+
+    Raises:
+        DocumentError: this is not JSON, or exceeds a limit.
+    """
+    duplicates: list[DuplicateKey] = []
+
+    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built = dict(pairs)
+        if len(built) != len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            duplicates.extend(DuplicateKey(key, line) for key, count in counts.items() if count > 1)
+        return built
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=build, parse_int=_integer, parse_float=_float, parse_constant=_refuse
+    )
+    try:
+        value, end = decoder.raw_decode(text, position)
+        _measure(value, budget, 1)
+    except json.JSONDecodeError as error:
+        at = line + text.count("\n", position, error.pos)
+        raise DocumentError(f"not JSON: {error.msg}", at) from error
+    except RecursionError as error:
+        raise DocumentError(f"nested more than {budget.limits.depth} levels deep", line) from error
+    except ValueError as error:  # LimitExceeded is one
+        raise DocumentError(str(error), line) from error
+    if _ESCAPED_SURROGATE.search(text, position, end):
+        value = _mended(value)
+    return value, duplicates, end
+
+
+def skip_space(text: str, position: int) -> int:
+    """Return where the next value may begin."""
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _integer(text: str) -> int | float:
+    return json_number(int(text)) if len(text) <= _LONGEST_INTEGER else _float(text)
+
+
+def _float(text: str) -> int | float:
+    return json_number(float(text))
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number in JSON")
+
+
+def _measure(value: Any, budget: Budget, depth: int) -> None:
+    """Count a value against the budget, level by level."""
+    budget.check_depth(depth)
+    budget.take_nodes()
+    for part in _parts(value):
+        _measure(part, budget, depth + 1)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _mended(value: Any) -> Any:
+    """Replace halves of surrogate pairs, which no UTF-8 can carry."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_mended(key): _mended(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_mended(part) for part in value]
+    return value

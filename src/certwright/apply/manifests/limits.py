@@ -1,7 +1,7 @@
 """How much a stream of manifests may cost to read.
 
-Manifests come from people and from Secrets that others may write. Everything that can be made
-large with little input is bounded before it is built: size, nesting, documents, and what
+Manifests come from people, and from Secrets that strangers may write. Everything that little input
+can make large is bounded before it is built: size, nesting, documents, and what
 aliases unfold to.
 """
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 
 class LimitExceeded(ValueError):
-    """A stream is larger, deeper or more than is allowed."""
+    """A stream exceeds a limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReadLimits:
     """The bounds of one read: all keys of a Secret, all files of a directory.
 
     The defaults are far above what clusters take (an object ends at 1.5 MiB there) and low
@@ -37,7 +37,7 @@ class Limits:
 class Budget:
     """What is left of the limits while one stream, or several together, are read."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: ReadLimits = field(default_factory=ReadLimits)
     size: int = 0
     documents: int = 0
     nodes: int = 0

@@ -1,8 +1,8 @@
 """One YAML document to JSON values: libyaml's events, kubectl's meaning.
 
 libyaml reports what it parses as events; the values are built here, because its own
-constructors disagree with kubectl about scalars, keep the last of two equal keys without a word,
-unfold aliases without bound, and end the process on deep nesting.
+constructors disagree with kubectl about scalars, keep the last of two equal keys silently, unfold
+aliases without bound, and end the process on deep nesting.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,13 @@ from typing import Any, Final, NoReturn
 import yaml
 
 from certwright.apply.manifests.limits import Budget, LimitExceeded
-from certwright.apply.manifests.scalars import Scalar, json_number, key_text, resolve_plain
-from certwright.apply.manifests.taggedscalars import resolve_tagged
+from certwright.apply.manifests.scalars import (
+    Scalar,
+    json_number,
+    key_text,
+    resolve_plain,
+    resolve_tagged,
+)
 
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
@@ -29,7 +34,7 @@ class DocumentError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Duplicate:
+class DuplicateKey:
     """A key that occurs again in the same mapping."""
 
     key: str
@@ -46,13 +51,13 @@ class _Anchor:
     height: int
 
 
-def read_yaml(text: str, budget: Budget) -> tuple[Any, list[Duplicate]]:
+def read_yaml(text: str, budget: Budget) -> tuple[Any, list[DuplicateKey]]:
     """Return the value of the only document in *text*, and the keys that occur twice in it.
 
     Of two equal keys the last one counts. An empty document is None.
 
     Raises:
-        DocumentError: the text is not YAML, holds what JSON cannot, or is too much.
+        DocumentError: the text is not YAML, holds what JSON cannot, or exceeds a limit.
     """
     builder = _Builder(_events(text), budget)
     return builder.document(), builder.duplicates
@@ -76,7 +81,7 @@ def _events(text: str) -> Iterator[Any]:
 class _Builder:
     events: Iterator[Any]
     budget: Budget
-    duplicates: list[Duplicate] = field(default_factory=list)
+    duplicates: list[DuplicateKey] = field(default_factory=list)
     anchors: dict[str, _Anchor | None] = field(default_factory=dict)
     nodes: int = 0
     characters: int = 0
@@ -157,7 +162,7 @@ class _Builder:
                 continue
             key = self.key(event, depth)
             if key in own:
-                self.duplicates.append(Duplicate(key, event.start_mark.line + 1))
+                self.duplicates.append(DuplicateKey(key, event.start_mark.line + 1))
             own.add(key)
             built[key] = self.value(next(self.events), depth + 1)
         return built
@@ -223,7 +228,7 @@ def _is_merge(event: Any) -> bool:
 
 
 def _copy(value: Any) -> Any:
-    """Copy what an alias repeats: objects built from it are changed on their own."""
+    """Copy the value of an alias, so that changing one object does not change another."""
     if isinstance(value, dict):
         return {key: _copy(part) for key, part in value.items()}
     if isinstance(value, list):

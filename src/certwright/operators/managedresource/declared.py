@@ -23,7 +23,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 from certwright.api import resourcekeys as keys
-from certwright.apply import Limits, Manifest, ManifestError, ObjectRef, read_secret
+from certwright.apply import Manifest, ManifestError, ObjectRef, ReadLimits, read_secret
 from certwright.kube import GroupVersionKind, JsonObject, Key
 from certwright.operators.managedresource.inventory import object_id, object_key
 
@@ -145,7 +145,7 @@ def apply_error(ref: ObjectRef, problem: str) -> str:
 
 
 def decode_secret(
-    key: Key, data: Mapping[str, str | bytes], *, limits: Limits | None = None
+    key: Key, data: Mapping[str, str | bytes], *, limits: ReadLimits | None = None
 ) -> DecodedSecret:
     """Read the ``data`` of a Secret: base64 as the API has it, or bytes."""
     stored = {name: _stored(value) for name, value in data.items()}

@@ -22,7 +22,7 @@ import orjson
 from msgspec import Struct
 
 from certwright.apply import Manifest, ManifestError
-from certwright.apply.manifests.errors import Origin as Place
+from certwright.apply.manifests.read import ManifestOrigin as Place
 from certwright.client import Client, request
 from certwright.keep.stores import complete
 from certwright.kube import Conflict, JsonObject, Key, NotFound

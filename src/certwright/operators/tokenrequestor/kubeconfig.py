@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import yaml
 
-from certwright.apply import Limits, read_text
+from certwright.apply import ReadLimits, read_text
 from certwright.kube import JsonObject
 
-_LIMITS: Final = Limits(size=1024 * 1024, documents=1, depth=50, nodes=50_000, aliases=0)
+_LIMITS: Final = ReadLimits(size=1024 * 1024, documents=1, depth=50, nodes=50_000, aliases=0)
 _PLAIN: Final = re.compile(r"[A-Za-z][-A-Za-z0-9_./:]+")
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply.manifests.limits import Budget, Limits
-from certwright.apply.manifests.yamldocument import DocumentError, Duplicate, read_yaml
+from certwright.apply.manifests.limits import Budget, ReadLimits
+from certwright.apply.manifests.yamldocument import DocumentError, DuplicateKey, read_yaml
 
 
 def read(text, **limits):
-    return read_yaml(text, Budget(Limits(**limits)))[0]
+    return read_yaml(text, Budget(ReadLimits(**limits)))[0]
 
 
 def refusal(text, **limits):
@@ -58,7 +58,7 @@ def test_mistakes_are_told_with_their_line(text, problem, line):
 def test_keys_that_occur_twice_are_reported_and_the_last_one_counts():
     value, duplicates = read_yaml("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n1: x\n'1': z", Budget())
     assert value == {"a": 3, "b": {"c": 2}, "1": "z"}
-    assert duplicates == [Duplicate("c", 4), Duplicate("a", 5), Duplicate("1", 7)]
+    assert duplicates == [DuplicateKey("c", 4), DuplicateKey("a", 5), DuplicateKey("1", 7)]
 
 
 def test_merged_keys_are_no_duplicates():

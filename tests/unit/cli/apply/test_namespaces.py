@@ -3,7 +3,7 @@
 import pytest
 
 from certwright.apply import Manifest
-from certwright.apply.manifests.errors import Origin
+from certwright.apply.manifests.read import ManifestOrigin
 from certwright.cli.apply.namespaces import place
 from certwright.kube import JsonObject
 
@@ -12,7 +12,7 @@ NAMESPACED = {"ConfigMap": True, "Namespace": False}
 
 def manifest(kind: str, name: str = "a", api_version: str = "v1", **metadata: str) -> Manifest:
     obj = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **metadata}}
-    return Manifest(obj, Origin("f.yaml"))
+    return Manifest(obj, ManifestOrigin("f.yaml"))
 
 
 def placed(*manifests: Manifest) -> list[str | None]:

@@ -6,7 +6,7 @@ from typing import Any
 import brotli
 import pytest
 
-from certwright.apply import Limits, ObjectRef
+from certwright.apply import ObjectRef, ReadLimits
 from certwright.kube import GroupVersionKind, Key
 from certwright.operators.managedresource.declared import (
     Desired,
@@ -166,7 +166,7 @@ def test_a_value_that_is_not_base64_is_one_error() -> None:
 
 def test_limits_are_errors_too() -> None:
     bomb = brotli.compress(b" " * 100_000)
-    desired = desire({"k.br": bomb}, limits=Limits(size=50_000))
+    desired = desire({"k.br": bomb}, limits=ReadLimits(size=50_000))
     assert len(desired.undecodable) == 1
     assert desired.in_doubt
 

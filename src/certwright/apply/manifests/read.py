@@ -1,8 +1,8 @@
 """Manifests in: YAML and JSON from text, files, directories, standard input and Secrets.
 
 Reading never stops at the first mistake: `Manifests` holds every object that could be read and
-an error, with file or key, document and line, for each one that could not. Who must not act on
-half of an input calls `require`; who prunes must not while there are errors.
+an error, with file or key, document and line, for each one that could not. A caller that must not
+act on half of an input calls `require`; a caller that prunes must not while there are errors.
 """
 
 import base64
@@ -14,23 +14,59 @@ from typing import Any, BinaryIO, Final
 
 from certwright.apply.manifests.compression import CompressionError, unpack_brotli
 from certwright.apply.manifests.documents import Document, read_documents
-from certwright.apply.manifests.errors import ManifestError, Origin
-from certwright.apply.manifests.limits import Budget, LimitExceeded, Limits
+from certwright.apply.manifests.limits import Budget, LimitExceeded, ReadLimits
 from certwright.kube import JsonObject
 
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 _COMPRESSED: Final = ".br"
 _MOST_REMARKS: Final = 20
-"""On one document; who made that many mistakes has a tool that makes them."""
+"""On one document."""
 _LONGEST_KEY: Final = 100
+LONGEST_PROBLEM: Final = 500
+"""Problems quote the input, which may be megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestOrigin:
+    """Where a manifest was written: a file or key, the document in it, and the line.
+
+    Documents are counted from 0, blank ones included, as they stand in the stream; lines
+    from 1; 0 stands for the source as a whole. *item* is the position in a ``List``, if
+    the manifest came from one.
+    """
+
+    source: str
+    index: int = 0
+    line: int = 1
+    item: int | None = None
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.source
+        item = "" if self.item is None else f", item {self.item + 1}"
+        return f"{self.source}: document {self.index + 1} (line {self.line}{item})"
+
+
+class ManifestError(ValueError):
+    """A document that cannot be read.
+
+    *problem* is what is wrong with it, *origin* where; the text of the error is both.
+    """
+
+    def __init__(self, origin: ManifestOrigin, problem: str) -> None:
+        if len(problem) > LONGEST_PROBLEM:
+            problem = f"{problem[:LONGEST_PROBLEM]}…"
+        super().__init__(f"{origin}: {problem}")
+        self.origin = origin
+        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """An object as somebody wrote it, and where."""
+    """An object as it was written, and where."""
 
     obj: JsonObject
-    origin: Origin
+    origin: ManifestOrigin
 
 
 @dataclass(slots=True)
@@ -60,7 +96,7 @@ def read_text(
     content: str | bytes,
     source: str,
     *,
-    limits: Limits | None = None,
+    limits: ReadLimits | None = None,
     allow_duplicates: bool = False,
 ) -> Manifests:
     """Read a stream of YAML or JSON documents; *source* names it in errors.
@@ -69,7 +105,7 @@ def read_text(
     items, blank documents skipped. Keys that occur twice in a mapping are errors, or with
     *allow_duplicates* remarks, and then the last one counts.
     """
-    reader = _Reader(Budget(limits or Limits()), allow_duplicates)
+    reader = _Reader(Budget(limits or ReadLimits()), allow_duplicates)
     reader.read(content, source)
     return reader.manifests
 
@@ -79,13 +115,13 @@ def read_files(
     *,
     stdin: BinaryIO | None = None,
     recursive: bool = False,
-    limits: Limits | None = None,
+    limits: ReadLimits | None = None,
 ) -> Manifests:
     """Read files, and the ``.yaml``, ``.yml`` and ``.json`` files of directories, by name.
 
     ``-`` stands for *stdin*. A file that cannot be opened is an error like any other.
     """
-    reader = _Reader(Budget(limits or Limits()), allow_duplicates=False)
+    reader = _Reader(Budget(limits or ReadLimits()), allow_duplicates=False)
     for path in paths:
         if str(path) == "-" and stdin is not None:
             reader.read(stdin.read(reader.rest + 1), "standard input")
@@ -97,7 +133,7 @@ def read_files(
 def read_secret(
     data: Mapping[str, str | bytes],
     *,
-    limits: Limits | None = None,
+    limits: ReadLimits | None = None,
     allow_duplicates: bool = False,
 ) -> Manifests:
     """Read the ``data`` of a Secret, key by key in the order of their names.
@@ -106,7 +142,7 @@ def read_secret(
     with ``.br`` are decompressed first. The key is the source that errors name; one that
     cannot be unpacked is one error.
     """
-    reader = _Reader(Budget(limits or Limits()), allow_duplicates)
+    reader = _Reader(Budget(limits or ReadLimits()), allow_duplicates)
     for key in sorted(data):
         reader.read_value(key, data[key])
     return reader.manifests
@@ -170,12 +206,12 @@ class _Reader:
                 self.take(document, source)
 
     def take(self, document: Document, source: str) -> None:
-        origin = Origin(source, document.index, document.line)
+        origin = ManifestOrigin(source, document.index, document.line)
         problem = document.problem
         if not problem and document.value is not None and not isinstance(document.value, dict):
             problem = f"{_noun(document.value)} instead of an object"
         for twice in document.duplicates[:_MOST_REMARKS]:
-            where = Origin(source, document.index, twice.line)
+            where = ManifestOrigin(source, document.index, twice.line)
             remark = f"key {twice.key[:_LONGEST_KEY]!r} occurs twice"
             if self.allow_duplicates:
                 self.manifests.remarks.append(f"{where}: {remark}; the last one counts")
@@ -187,21 +223,21 @@ class _Reader:
         elif document.value is not None:
             self.expand(document.value, origin)
 
-    def expand(self, obj: JsonObject, origin: Origin) -> None:
+    def expand(self, obj: JsonObject, origin: ManifestOrigin) -> None:
         """Keep an object, or the items of a list."""
         if not _is_list(obj):
             self.manifests.objects.append(Manifest(obj, origin))
             return
         for position, item in enumerate(_items(obj)):
-            place = Origin(origin.source, origin.index, origin.line, position)
+            where = ManifestOrigin(origin.source, origin.index, origin.line, position)
             if isinstance(item, dict):
-                self.expand(item, place)
+                self.expand(item, where)
             elif item is not None:
                 problem = f"{_noun(item)} instead of an object"
-                self.manifests.errors.append(ManifestError(place, problem))
+                self.manifests.errors.append(ManifestError(where, problem))
 
     def fail(self, source: str, problem: str, line: int = 1) -> None:
-        self.manifests.errors.append(ManifestError(Origin(source, 0, line), problem))
+        self.manifests.errors.append(ManifestError(ManifestOrigin(source, 0, line), problem))
 
 
 def _is_list(obj: JsonObject) -> bool:

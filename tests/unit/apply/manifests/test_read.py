@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply.manifests.errors import ManifestError
-from certwright.apply.manifests.limits import Limits
-from certwright.apply.manifests.manifests import read_files, read_secret, read_text
+from certwright.apply.manifests.limits import ReadLimits
+from certwright.apply.manifests.read import ManifestError, read_files, read_secret, read_text
 
 
 def objects(manifests):
@@ -159,7 +158,7 @@ def test_a_kind_that_only_sounds_like_a_list_is_none():
     ],
 )  # fmt: skip
 def test_input_is_bounded(text, limits, problem):
-    assert problems(read(text, limits=Limits(**limits))) == [f"web.yaml: {problem}"]
+    assert problems(read(text, limits=ReadLimits(**limits))) == [f"web.yaml: {problem}"]
 
 
 def test_errors_and_remarks_stay_short_whatever_was_written():
@@ -213,7 +212,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
 def test_several_files_share_one_budget(tmp_path):
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text("a: 1234567890")
-    manifests = read_files([tmp_path], limits=Limits(size=20))
+    manifests = read_files([tmp_path], limits=ReadLimits(size=20))
     assert len(manifests.objects) == 1
     assert problems(manifests) == [
         f"{tmp_path}/b.yaml: document 1 (line 1): more than 20 bytes of manifests"
@@ -246,9 +245,9 @@ def test_keys_of_secrets_are_read_in_order_and_unpacked():
     [
         (brotli.compress(b"a: 1" * 1000)[:-3], "Brotli data ends too early"),
         (b"", "Brotli data ends too early"),
-        (b"certainly no Brotli", "corrupt Brotli data, or none"),
-        (b"\xff" * 100, "corrupt Brotli data, or none"),
-        (brotli.compress(b"a: 1") + b"tail", "corrupt Brotli data, or none"),
+        (b"certainly no Brotli", "not Brotli, or corrupt"),
+        (b"\xff" * 100, "not Brotli, or corrupt"),
+        (brotli.compress(b"a: 1") + b"tail", "not Brotli, or corrupt"),
         (brotli.compress(NOISE) + b"tail", "data follows the end of the Brotli stream"),
         (brotli.compress(b"\xff"), "not UTF-8: byte 0xff"),
     ],
@@ -266,11 +265,11 @@ def test_bombs_do_not_go_off():
     compressor = brotli.Compressor(quality=1, lgwin=24)
     bomb = b"".join(compressor.process(step) for _ in range(64)) + compressor.finish()
     assert len(bomb) < 16_000
-    manifests = read_secret({"bomb.br": bomb}, limits=Limits(ratio=10**9))
+    manifests = read_secret({"bomb.br": bomb}, limits=ReadLimits(ratio=10**9))
     assert [e.problem for e in manifests.errors] == [
         f"{len(bomb)} bytes of Brotli become more than 16777216"
     ]
-    manifests = read_secret({"bomb.br": bomb}, limits=Limits(ratio=200))
+    manifests = read_secret({"bomb.br": bomb}, limits=ReadLimits(ratio=200))
     assert [e.problem for e in manifests.errors] == [
         f"{len(bomb)} bytes of Brotli become more than {len(bomb) * 200}"
     ]
