@@ -3,6 +3,7 @@
 from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
 from certwright.apply.diff import compare
 from certwright.apply.refs import ObjectRef
+from certwright.kube import JsonObject
 from certwright.kube.ownership import FieldSet
 
 WEB = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -23,7 +24,7 @@ CHANGES = ChangeSet.of(
 )
 
 
-def test_one_line_per_object():
+def test_one_line_per_object() -> None:
     assert str(CHANGES) == (
         "Namespace shop unchanged\n"
         "Deployment shop/web configured (last written by kubectl-edit at 2026-11-15T07:00:00Z)\n"
@@ -31,7 +32,7 @@ def test_one_line_per_object():
     )
 
 
-def test_with_differences():
+def test_with_differences() -> None:
     assert CHANGES.render().splitlines()[2:5] == [
         "    + spec.paused: true",
         "    - spec.replicas: 2",
@@ -39,7 +40,7 @@ def test_with_differences():
     ]
 
 
-def test_for_programs():
+def test_for_programs() -> None:
     assert CHANGES.to_json()["changes"] == [
         {"apiVersion": "v1", "kind": "Namespace", "name": "shop", "action": "unchanged"},
         {
@@ -62,7 +63,7 @@ def test_for_programs():
     ]  # fmt: skip
 
 
-def test_what_it_amounts_to():
+def test_what_it_amounts_to() -> None:
     assert CHANGES.changed
     assert not CHANGES.complete
     assert CHANGES.summary() == "1 configured, 1 unchanged, 1 failed"
@@ -75,22 +76,22 @@ def test_what_it_amounts_to():
     assert len((calm | CHANGES).entries) == 5
 
 
-def test_long_reasons_are_cut():
+def test_long_reasons_are_cut() -> None:
     assert len(str(Entry(WEB, Action.FAILED, "x" * 5000))) < 1100
 
 
-def test_long_values_are_cut():
+def test_long_values_are_cut() -> None:
     entry = Entry(CONFIG, Action.CONFIGURED, diff=compare({"a": "x" * 9000}, {"a": ["y" * 9000]}))
     (change,) = entry.to_json()["changes"]
     assert change["old"] == "x" * 4096 + "…"
     assert change["new"] == '["' + "y" * 4094 + "…"
 
 
-def managed(*entries):
+def managed(*entries: str | JsonObject) -> JsonObject:
     return {"metadata": {"managedFields": list(entries)}}
 
 
-def owner(manager, time, fields=None, **more):
+def owner(manager: str, time: str, fields: JsonObject | None = None, **more: str) -> JsonObject:
     return {
         "manager": manager,
         "operation": "Update",
@@ -100,7 +101,7 @@ def owner(manager, time, fields=None, **more):
     }
 
 
-def test_the_last_foreign_writer_is_neither_us_nor_a_status():
+def test_the_last_foreign_writer_is_neither_us_nor_a_status() -> None:
     obj = managed(
         owner("kubectl", "2026-11-15T07:00:00Z"),
         owner("ours", "2026-11-15T09:00:00Z"),
@@ -111,7 +112,7 @@ def test_the_last_foreign_writer_is_neither_us_nor_a_status():
     assert last_foreign_writer(obj, {"ours"}) == Writer("hpa", "Update", "2026-11-15T08:00:00Z")
 
 
-def test_only_writers_of_given_fields_are_asked():
+def test_only_writers_of_given_fields_are_asked() -> None:
     obj = managed(
         owner("kubectl", "2026-11-15T07:00:00Z", {"f:data": {"f:a": {}}}),
         owner("other", "2026-11-15T08:00:00Z", {"f:data": {"f:b": {}}}),

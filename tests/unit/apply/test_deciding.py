@@ -1,6 +1,7 @@
 """The smaller decisions of the engine: what is sent, what is removed, what is made anew."""
 
 from base64 import b64encode
+from typing import Any
 
 import pytest
 
@@ -14,30 +15,30 @@ from certwright.apply.engine.preserve import Sent
 from certwright.apply.engine.recreation import Recreation, recreation
 from certwright.apply.redaction import without_values_of
 from certwright.client import Propagation
-from certwright.kube import GroupVersionKind, Invalid, Key
+from certwright.kube import GroupVersionKind, Invalid, JsonObject, Key
 from certwright.kube.errors import Cause
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.ownership import FieldSet
 
 
-def obj(kind="ConfigMap", api_version="v1", **parts):
+def obj(kind: str = "ConfigMap", api_version: str = "v1", **parts: Any) -> JsonObject:
     metadata = {"name": "x", "namespace": "ns", **parts.pop("metadata", {})}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}
 
 
-def live(**metadata):
+def live(**metadata: Any) -> Live:
     return Live(obj(metadata={"uid": "u", "resourceVersion": "7", **metadata}))
 
 
-def secret(**parts):
+def secret(**parts: Any) -> JsonObject:
     return desired_of(Declared(obj("Secret", **parts)), None)
 
 
-def encoded(text):
+def encoded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
-def test_texts_of_secrets_become_data():
+def test_texts_of_secrets_become_data() -> None:
     assert secret(stringData={"a": "1"}, data={"a": "eA==", "b": "eQ=="}) == obj(
         "Secret", data={"a": encoded("1"), "b": "eQ=="}
     )
@@ -47,11 +48,11 @@ def test_texts_of_secrets_become_data():
 
 
 @pytest.mark.parametrize("parts", [{"stringData": {"a": 1}}, {"data": "x"}, {"data": {"a": "\n!"}}])
-def test_what_makes_no_sense_is_left_to_the_server(parts):
+def test_what_makes_no_sense_is_left_to_the_server(parts: JsonObject) -> None:
     assert secret(**parts) == obj("Secret", **parts)
 
 
-def test_the_owner_is_written_and_the_servers_own_fields_left_out():
+def test_the_owner_is_written_and_the_servers_own_fields_left_out() -> None:
     exported = obj(metadata={"uid": "u", "resourceVersion": "1", "managedFields": [], "labels": {}})
     assert desired_of(Declared(exported), Owner("o", "me"))["metadata"] == {
         "name": "x",
@@ -64,7 +65,7 @@ def test_the_owner_is_written_and_the_servers_own_fields_left_out():
 
 
 @pytest.mark.parametrize("metadata", ["x", ["x"], {"name": "x", "annotations": ["y"]}])
-def test_metadata_nobody_can_write_to_are_refused(metadata):
+def test_metadata_nobody_can_write_to_are_refused(metadata: str | JsonObject | list[str]) -> None:
     with pytest.raises(ValueError, match="must be maps"):
         desired_of(Declared({**obj(), "metadata": metadata}), Owner("o", "me"))
 
@@ -73,12 +74,12 @@ EXACT = Rules(exact_labels=True, exact_annotations=True, exact_owners=True)
 REF = {"uid": "1"}
 
 
-def test_nothing_to_remove_needs_no_patch():
+def test_nothing_to_remove_needs_no_patch() -> None:
     assert leftovers(obj(), live(), EXACT) is None
     assert leftovers(obj(), live(labels={"a": "b"}, ownerReferences=[REF]), Rules()) is None
 
 
-def test_what_others_put_there_is_removed_from_the_state_it_was_seen_in():
+def test_what_others_put_there_is_removed_from_the_state_it_was_seen_in() -> None:
     found = live(labels={"a": "1", "b": "1"}, annotations={"c": "1"}, ownerReferences=[REF])
     assert leftovers(obj(metadata={"labels": {"a": "1"}}), found, EXACT) == {
         "metadata": {
@@ -91,13 +92,13 @@ def test_what_others_put_there_is_removed_from_the_state_it_was_seen_in():
     }
 
 
-def test_own_references_stay_next_to_those_that_go():
+def test_own_references_stay_next_to_those_that_go() -> None:
     found = live(ownerReferences=[REF, {"uid": "2"}])
     patch = leftovers(obj(metadata={"ownerReferences": [REF]}), found, EXACT)
     assert patch["metadata"]["ownerReferences"] == [REF]
 
 
-def test_what_the_cluster_notes_for_itself_stays():
+def test_what_the_cluster_notes_for_itself_stays() -> None:
     noted = {"deployment.kubernetes.io/revision": "1", "loadbalancer.openstack.org/id": "2"}
     name = {"kubernetes.io/metadata.name": "x"}
     found = live(annotations=noted, labels=name)
@@ -106,7 +107,7 @@ def test_what_the_cluster_notes_for_itself_stays():
     assert patch["metadata"]["annotations"] == {"loadbalancer.openstack.org/id": None}
 
 
-def test_prefixes_go_where_they_are_not_wanted():
+def test_prefixes_go_where_they_are_not_wanted() -> None:
     rules = Rules(drop_annotations=("ref/",))
     found = live(annotations={"ref/a": "1", "ref/b": "1", "c": "1"})
     patch = leftovers(obj(metadata={"annotations": {"ref/b": "1"}}), found, rules)
@@ -133,13 +134,13 @@ OTHER = Invalid("no", causes=[Cause("FieldValueInvalid", "field is immutable", "
         (Declared(obj("Service", spec={"clusterIP": "10.0.0.2"})), OTHER, False),
     ],
 )
-def test_what_is_made_anew(wanted, refusal, allowed):
+def test_what_is_made_anew(wanted: Any, refusal: Invalid, *, allowed: bool) -> None:
     found = Live(obj(wanted.obj["kind"], spec={"clusterIP": "10.0.0.1"}))
     assert recreation(wanted, found, refusal) == (Recreation() if allowed else None)
 
 
 @pytest.mark.scenario("MR-44")
-def test_how_dependents_go_then():
+def test_how_dependents_go_then() -> None:
     wanted = Declared(obj(), Rules(recreate=True, recreate_propagation="Orphan"))
     assert recreation(wanted, live(), OTHER) == Recreation(Propagation.ORPHAN)
     bogus = Declared(obj(), Rules(recreate=True, recreate_propagation="Bogus"))
@@ -149,14 +150,14 @@ def test_how_dependents_go_then():
     assert recreation(unused, live(), OTHER) is None
 
 
-def test_nothing_shows_what_a_secret_holds():
+def test_nothing_shows_what_a_secret_holds() -> None:
     hidden = obj("Secret", stringData={"a": "hunter2"})
     assert "hunter2" not in repr(
         [Declared(hidden), Live(hidden), Sent(hidden), str(Declared(hidden))]
     )
 
 
-def test_failures_name_the_object_and_no_secret():
+def test_failures_name_the_object_and_no_secret() -> None:
     wanted = Declared(
         obj("Secret", stringData={"a": "hunter2", "b": "x"}, data={"c": encoded("swordfish")})
     )
@@ -169,7 +170,7 @@ def test_failures_name_the_object_and_no_secret():
     assert without_values_of("hunter2", obj(stringData={"a": "hunter2"})) == "hunter2"
 
 
-def crd(**status):
+def crd(**status: str) -> JsonObject:
     spec = {
         "group": "example.com",
         "scope": "Cluster",
@@ -181,14 +182,14 @@ def crd(**status):
     return {**made, "status": {"conditions": conditions}}
 
 
-def test_definitions_are_decided_when_they_serve_or_never_will():
+def test_definitions_are_decided_when_they_serve_or_never_will() -> None:
     assert is_established(Live(crd(Established="True")))
     assert is_decided(Live(crd(NamesAccepted="False")))
     assert not is_decided(Live(crd(NamesAccepted="True", Established="False")))
     assert not is_decided(Live(obj()))
 
 
-def test_what_waits_for_a_definition():
+def test_what_waits_for_a_definition() -> None:
     definition = Declared(crd())
     toy = Declared(obj("Toy", "example.com/v1")).ref
     known = Definitions([definition])
@@ -199,7 +200,7 @@ def test_what_waits_for_a_definition():
     assert known.waits_for(Declared(obj()).ref) == ""
 
 
-def test_the_kinds_of_a_new_definition_are_known_at_once():
+def test_the_kinds_of_a_new_definition_are_known_at_once() -> None:
     definition = Declared(crd())
     known = Definitions([definition])
     finding = failed(definition, ValueError("an update that failed"), Live(crd(Established="True")))
@@ -210,7 +211,7 @@ def test_the_kinds_of_a_new_definition_are_known_at_once():
     assert known.waits_for(Declared(obj("Toy", "example.com/v1")).ref) == ""
 
 
-def test_memory_trusts_what_the_server_made_of_it():
+def test_memory_trusts_what_the_server_made_of_it() -> None:
     """After an apply the server's form counts, however different it looks from what was sent."""
     memory, own = Memory(), FieldSet.parse({"f:data": {"f:a": {}}})
     sent = obj(data={"a": "sent"})
@@ -225,7 +226,7 @@ def test_memory_trusts_what_the_server_made_of_it():
     assert not memory.is_applied(memory.get(*place), again, own, sent)
 
 
-def test_memory_of_what_was_told_to_go():
+def test_memory_of_what_was_told_to_go() -> None:
     memory, key = Memory(), Key("ns", "x")
     memory.note_deleted(ConfigMap, key)
     assert memory.was_deleted(ConfigMap, key)

@@ -1,6 +1,7 @@
 """Differences as values and as text, and what must never be in them."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,11 +9,14 @@ from hypothesis import strategies as st
 
 from certwright.apply.diff import ABSENT, compare, render
 from certwright.apply.redaction import masked
+from certwright.kube import JsonObject
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def changes(old, new, **options):
+def changes(
+    old: JsonObject | None, new: JsonObject | None, **options: Any
+) -> list[tuple[str, Any, Any]]:
     return [(c.path, c.old, c.new) for c in compare(old, new, **options).changes]
 
 
@@ -46,18 +50,20 @@ def changes(old, new, **options):
         ({"a": 1}, None, [("a", 1, ABSENT)]),
     ],
 )  # fmt: skip
-def test_fields_that_differ(old, new, expected):
+def test_fields_that_differ(
+    old: JsonObject | None, new: JsonObject | None, expected: list[tuple[str, Any, Any]]
+) -> None:
     assert changes(old, new) == expected
 
 
-def test_differences_are_bounded():
+def test_differences_are_bounded() -> None:
     difference = compare({}, {f"k{n:03}": n for n in range(300)}, limit=10)
     assert len(difference.changes) == 10
     assert difference.omitted == 290
     assert render(difference).splitlines()[-1] == "… 290 more fields differ"
 
 
-def test_rendering():
+def test_rendering() -> None:
     difference = compare(
         {"spec": {"replicas": 2, "old": "x", "text": "one\ntwo\nthree\nfour\n"}},
         {"spec": {"replicas": 3, "new": {"a": 1}, "text": "one\ntwo\n3\nfour\n"}},
@@ -75,11 +81,11 @@ def test_rendering():
     )
 
 
-def test_the_end_of_a_text_is_told_too():
+def test_the_end_of_a_text_is_told_too() -> None:
     assert render(compare({"a": "x"}, {"a": "x\n"})) == "  a:\n    x\n+   "
 
 
-def test_parts_that_come_or_go_are_spread_over_lines():
+def test_parts_that_come_or_go_are_spread_over_lines() -> None:
     spec = {
         "replicas": 2,
         "labels": {"a": "b"},
@@ -100,14 +106,14 @@ def test_parts_that_come_or_go_are_spread_over_lines():
     assert render(compare({"spec": spec}, {})).splitlines() == [f"- {line}" for line in lines]
 
 
-def test_what_is_very_deep_ends_in_one_line():
+def test_what_is_very_deep_ends_in_one_line() -> None:
     deep: object = {"a": 1, "b": 2}
     for _ in range(90):
         deep = {"a": deep, "b": 2}
     assert len(render(compare({}, {"x": deep})).splitlines()) < 100
 
 
-def test_rendering_is_bounded():
+def test_rendering_is_bounded() -> None:
     text = render(compare({}, {"a": "x" * 1000}))
     assert text == f"+ a: {'x' * 200}… (1000 characters)"
     many = render(compare({"a": "0\n" * 500}, {"a": "1\n" * 500}), lines=50)
@@ -122,7 +128,7 @@ def test_rendering_is_bounded():
 CANARY = "Y2FuYXJ5"
 
 
-def secret(**parts):
+def secret(**parts: Any) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, **parts}
 
 
@@ -149,24 +155,26 @@ def secret(**parts):
          ["apiVersion", "data", "kind", "metadata"]),
     ],
 )  # fmt: skip
-def test_values_of_secrets_are_never_told(old, new, paths):
+def test_values_of_secrets_are_never_told(
+    old: JsonObject | None, new: JsonObject, paths: list[str]
+) -> None:
     difference = compare(old, new)
     assert [change.path for change in difference.changes] == paths
     assert CANARY not in render(difference)
     assert CANARY not in repr(difference)
 
 
-def test_of_secrets_the_difference_is_told():
+def test_of_secrets_the_difference_is_told() -> None:
     difference = compare(secret(data={"a": "1", "b": "1"}), secret(data={"a": "2", "b": "1"}))
     assert render(difference) == "- data.a: *** (before)\n+ data.a: *** (after)"
 
 
-def test_items_of_secret_lists_are_masked_though_they_do_not_say_what_they_are():
+def test_items_of_secret_lists_are_masked_though_they_do_not_say_what_they_are() -> None:
     shown = masked({"kind": "SecretList", "items": [{"data": {"a": CANARY}}]})
     assert shown == {"kind": "SecretList", "items": [{"data": {"a": "***"}}]}
 
 
-def test_masked_objects_show_keys_only():
+def test_masked_objects_show_keys_only() -> None:
     shown = masked(
         {
             **secret(data={"a": CANARY}, stringData={"b": CANARY}, type="Opaque"),
@@ -195,19 +203,19 @@ OBJECTS = st.dictionaries(st.text("ab", min_size=1, max_size=2), JSON, max_size=
 
 
 @given(OBJECTS, OBJECTS)
-def test_comparing_is_symmetric_and_renders(one, other):
+def test_comparing_is_symmetric_and_renders(one: JsonObject, other: JsonObject) -> None:
     there, back = compare(one, other), compare(other, one)
     assert sorted(c.path for c in there.changes) == sorted(c.path for c in back.changes)
     render(there)
 
 
 @given(OBJECTS)
-def test_nothing_differs_from_itself(one):
+def test_nothing_differs_from_itself(one: JsonObject) -> None:
     assert not compare(one, one)
 
 
 @given(OBJECTS, OBJECTS)
-def test_secrets_leak_nothing_whatever_their_shape(one, other):
+def test_secrets_leak_nothing_whatever_their_shape(one: JsonObject, other: JsonObject) -> None:
     old, new = (
         {"kind": "Secret", "data": {"k": [part, CANARY]}, "stringData": CANARY}
         for part in (one, other)

@@ -9,16 +9,16 @@ import pytest
 
 from certwright.apply.follow import follow
 from certwright.client import Client, ConnectionLost, Request, Response, Selection
-from certwright.kube import Forbidden, Key
+from certwright.kube import Forbidden, JsonObject, Key
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import VirtualLoop
 
 
-def obj(version: int) -> dict:
+def obj(version: int) -> JsonObject:
     return {"metadata": {"namespace": "ns", "name": "c", "resourceVersion": str(version)}}
 
 
-def event(type_: str, body: dict) -> bytes:
+def event(type_: str, body: JsonObject) -> bytes:
     return orjson.dumps({"type": type_, "object": body}) + b"\n"
 
 
@@ -29,7 +29,9 @@ def gone() -> bytes:
 class Script:
     """A transport that answers lists and watches with what a test says."""
 
-    def __init__(self, lists, watches) -> None:
+    def __init__(
+        self, lists: list[JsonObject | Response | None], watches: list[list[bytes | ConnectionLost]]
+    ) -> None:
         self.lists = iter(lists)
         self.watches = iter(watches)
         self.asked: list[Request] = []
@@ -55,7 +57,7 @@ class Script:
 class Lines:
     status = 200
 
-    def __init__(self, lines) -> None:
+    def __init__(self, lines: list[bytes | ConnectionLost]) -> None:
         self.headers: dict[str, str] = {}
         self._lines = lines
 
@@ -88,7 +90,7 @@ def versions(script: Script, count: int) -> list[str | None]:
         return runner.run(told())
 
 
-def test_what_is_there_comes_first_and_then_every_change():
+def test_what_is_there_comes_first_and_then_every_change() -> None:
     changes = [event("MODIFIED", obj(2)), event("DELETED", obj(3)), event("ADDED", obj(4))]
     script = Script([obj(1)], [changes])
     assert versions(script, 4) == ["1", "2", None, "4"]
@@ -97,18 +99,18 @@ def test_what_is_there_comes_first_and_then_every_change():
     assert ("resourceVersion", "9") in watched.query, "from where the list ended"
 
 
-def test_nothing_there_is_told_too():
+def test_nothing_there_is_told_too() -> None:
     assert versions(Script([None], [[event("ADDED", obj(1))]]), 2) == [None, "1"]
 
 
 @pytest.mark.parametrize("end", [gone(), ConnectionLost("cut"), None])
-def test_a_watch_that_ends_is_followed_by_a_list(end):
+def test_a_watch_that_ends_is_followed_by_a_list(end: bytes | ConnectionLost | None) -> None:
     lines = [event("MODIFIED", obj(2)), *([end] if end else [])]
     script = Script([obj(1), obj(5)], [lines, [event("MODIFIED", obj(6))]])
     assert versions(script, 4) == ["1", "2", "5", "6"]
 
 
-def test_what_may_not_be_read_is_an_error():
+def test_what_may_not_be_read_is_an_error() -> None:
     refusal = Response(
         403, {}, orjson.dumps({"kind": "Status", "code": 403, "reason": "Forbidden"})
     )
@@ -116,7 +118,7 @@ def test_what_may_not_be_read_is_an_error():
         versions(Script([refusal], []), 1)
 
 
-def test_a_watch_that_is_refused_for_good_is_an_error():
+def test_a_watch_that_is_refused_for_good_is_an_error() -> None:
     refused = event("ERROR", {"kind": "Status", "code": 403, "reason": "Forbidden"})
     with pytest.raises(Forbidden):
         versions(Script([obj(1)], [[refused]]), 2)

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from certwright.apply.ordering import in_apply_order, in_delete_order, is_awaited, stages
 from certwright.apply.refs import ObjectRef
+from certwright.kube import JsonObject
 
 
-def obj(api_version, kind, name="x", namespace="ns"):
+def obj(api_version: str, kind: str, name: str = "x", namespace: str = "ns") -> JsonObject:
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -49,16 +50,16 @@ REFS = [ObjectRef.of(one) for one in EXPECTED]
 
 @pytest.mark.scenario("MR-49")
 @given(st.permutations(EXPECTED))
-def test_kinds_have_their_order_and_names_decide_within_one(shuffled):
+def test_kinds_have_their_order_and_names_decide_within_one(shuffled: list[JsonObject]) -> None:
     assert in_apply_order(shuffled) == EXPECTED
 
 
 @given(st.permutations(REFS))
-def test_deletion_goes_backwards(shuffled):
+def test_deletion_goes_backwards(shuffled: list[ObjectRef]) -> None:
     assert in_delete_order(shuffled) == REFS[::-1]
 
 
-def test_custom_resources_go_before_their_definition():
+def test_custom_resources_go_before_their_definition() -> None:
     definition = ObjectRef(
         "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "services.example.com"
     )
@@ -67,26 +68,26 @@ def test_custom_resources_go_before_their_definition():
 
 
 @given(st.permutations(REFS))
-def test_stages_keep_the_order_and_lose_nothing(shuffled):
+def test_stages_keep_the_order_and_lose_nothing(shuffled: list[ObjectRef]) -> None:
     grouped = stages(shuffled)
     assert [ref for stage in grouped for ref in stage] == REFS
     assert [ref.name for ref in grouped[5]] == ["a", "b"]
     assert [ref.kind for ref in grouped[-1]] == ["Alpha", "Beta", "Service"]
 
 
-def test_what_is_waited_for():
+def test_what_is_waited_for() -> None:
     assert [ref.kind for ref in REFS if is_awaited(ref)] == [
         "Namespace",
         "CustomResourceDefinition",
     ]
 
 
-def test_careless_manifests_have_a_place_too():
+def test_careless_manifests_have_a_place_too() -> None:
     for careless in ({}, {"metadata": None}, {"kind": 1, "apiVersion": None, "metadata": []}):
         assert in_apply_order([careless, EXPECTED[0]])[-1] is careless
 
 
-def test_versions_of_a_group_mean_the_same_object():
+def test_versions_of_a_group_mean_the_same_object() -> None:
     one, other = (
         ObjectRef("apps/v1", "Deployment", "a", "b"),
         ObjectRef("apps/v1beta1", "Deployment", "a", "b"),

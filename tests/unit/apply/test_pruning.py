@@ -1,5 +1,7 @@
 """What may go, what is written down, what is kept."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from certwright.apply.objectset.inventory import Inventory, Shard
 from certwright.apply.objectset.prune import plan_pruning
 
 
-def ref(name, version="v1"):
+def ref(name: str, version: str = "v1") -> ObjectRef:
     return ObjectRef(f"apps/{version}", "Deployment", "ns", name)
 
 
@@ -21,12 +23,14 @@ REFS = st.lists(st.sampled_from([ref(f"n{i}") for i in range(30)]), unique=True)
     [(9, 9, False), (10, 5, False), (10, 6, True), (11, 6, True), (100, 50, False), (10, 0, False)],
 )
 @pytest.mark.scenario("MR-70")
-def test_the_guard(recorded, unwanted, mass):
+def test_the_guard(recorded: int, unwanted: int, *, mass: bool) -> None:
     assert PruneGuard().is_mass_deletion(before=recorded, removed=unwanted) is mass
 
 
 @given(REFS, REFS, st.booleans(), st.sampled_from(["", "b.yaml"]))
-def test_nothing_wanted_is_ever_pruned(recorded, wanted, confirmed, doubts):
+def test_nothing_wanted_is_ever_pruned(
+    recorded: list[ObjectRef], wanted: list[ObjectRef], *, confirmed: bool, doubts: str
+) -> None:
     plan = plan_pruning(recorded, wanted, PruneOptions(confirmed=confirmed, doubts=doubts))
     assert set(plan.unwanted) == set(recorded) - set(wanted)
     mass = PruneGuard().is_mass_deletion(before=len(recorded), removed=len(plan.unwanted))
@@ -35,12 +39,14 @@ def test_nothing_wanted_is_ever_pruned(recorded, wanted, confirmed, doubts):
     assert plan.allowed is (bool(plan.unwanted) and not held)
 
 
-def test_another_version_of_a_group_is_the_same_object():
+def test_another_version_of_a_group_is_the_same_object() -> None:
     assert plan_pruning([ref("a", "v1beta1")], [ref("a", "v1")]).unwanted == ()
 
 
 @given(st.lists(REFS, max_size=4), st.integers(1, 200))
-def test_an_inventory_lists_everything_once_and_moves_nothing(rounds, shard_bytes):
+def test_an_inventory_lists_everything_once_and_moves_nothing(
+    rounds: list[list[ObjectRef]], shard_bytes: Any
+) -> None:
     inventory = Inventory("x")
     for refs in rounds:
         before = {one: shard.name for shard in inventory.shards for one in shard.refs}
@@ -57,7 +63,7 @@ def test_an_inventory_lists_everything_once_and_moves_nothing(rounds, shard_byte
         assert not set(refs[::2]) & set(inventory.refs)
 
 
-def test_pages_that_do_not_change_stay_the_same_values():
+def test_pages_that_do_not_change_stay_the_same_values() -> None:
     shard = Shard("p", (ref("a"),))
     inventory = Inventory("x", (shard,))
     assert inventory.with_refs([ref("a")]).shards[0] is shard
@@ -73,11 +79,11 @@ def test_pages_that_do_not_change_stay_the_same_values():
         st.sampled_from(["a", "system:x", "a.b"]),
     )
 )
-def test_an_id_says_all(one):
+def test_an_id_says_all(one: ObjectRef) -> None:
     assert ObjectRef.parse(one.id) == one
 
 
 @pytest.mark.parametrize("text", ["", "a", "v1/Pod/x", "v1/Pod/ns/", "/Pod/ns/x", "a/b/c/Pod/ns/x"])
-def test_what_is_no_id_is_refused(text):
+def test_what_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="apiVersion/kind/namespace/name"):
         ObjectRef.parse(text)

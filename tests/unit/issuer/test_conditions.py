@@ -1,5 +1,7 @@
 """Condition arithmetic: what is kept, what is stamped, and where it stands."""
 
+from datetime import datetime
+
 import pytest
 from tests.support.issuer.issuer_rows import T1, T2
 
@@ -8,7 +10,9 @@ from certwright.issuer.status import put_condition
 from certwright.kube import Condition
 
 
-def request(type_, status, since=T1, message="", observed=0):
+def request(
+    type_: str, status: str, since: datetime = T1, message: str = "", observed: int = 0
+) -> Condition:
     return Condition(
         type=type_,
         status=status,
@@ -18,7 +22,9 @@ def request(type_, status, since=T1, message="", observed=0):
     )
 
 
-def signing(type_, status, since=T1, updated=T1, message=""):
+def signing(
+    type_: str, status: str, since: datetime = T1, updated: datetime = T1, message: str = ""
+) -> SigningCondition:
     return SigningCondition(
         type=type_,
         status=status,
@@ -40,7 +46,7 @@ ROWS = {
 @pytest.mark.scenario("ISS-100")
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("observed", [0, 8], ids=["request", "issuer"])
-def test_conditions_of_requests_and_issuers(row, observed):
+def test_conditions_of_requests_and_issuers(row: str, observed: int) -> None:
     statuses, patch, expected = ROWS[row]
     existing = [request("Ready", status, observed=observed and 7) for status in statuses]
     new = Condition(type="Ready", status="True", message="new", observed_generation=observed)
@@ -56,7 +62,7 @@ def test_conditions_of_requests_and_issuers(row, observed):
 
 @pytest.mark.scenario("ISS-100")
 @pytest.mark.parametrize("row", ROWS)
-def test_conditions_of_signing_requests_always_say_when_they_were_written(row):
+def test_conditions_of_signing_requests_always_say_when_they_were_written(row: str) -> None:
     statuses, patch, expected = ROWS[row]
     existing = [signing("Ready", status) for status in statuses]
     new = SigningCondition(type="Ready", status="True", message="new")
@@ -70,7 +76,7 @@ def test_conditions_of_signing_requests_always_say_when_they_were_written(row):
     ]
 
 
-def test_times_are_whole_seconds():
+def test_times_are_whole_seconds() -> None:
     now = T2.replace(microsecond=999_999)
     [found] = put_condition([], [], Condition(type="Ready", status="True"), now)
     assert found.last_transition_time == T2

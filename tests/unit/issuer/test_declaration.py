@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -18,7 +19,7 @@ class Spec:
     retry_limit: int = 3
 
 
-def app(**options):
+def app(**options: Any) -> IssuerApp[Any]:
     return IssuerApp(**{"group": "pki.example.com", "kind": "DemoIssuer", "spec": Spec, **options})
 
 
@@ -26,18 +27,18 @@ def app(**options):
     ("kind", "cluster"),
     [("DemoIssuer", "DemoClusterIssuer"), ("Demo", "ClusterDemo"), ("CAIssuer", "CAClusterIssuer")],
 )
-def test_the_cluster_kind_is_named_after_the_namespaced_one(kind, cluster):
+def test_the_cluster_kind_is_named_after_the_namespaced_one(kind: str, cluster: str) -> None:
     assert app(kind=kind).cluster_kind.resource.kind == cluster
 
 
-def test_either_kind_may_be_left_out():
+def test_either_kind_may_be_left_out() -> None:
     assert [one.resource.kind for one in app(cluster=False).kinds] == ["DemoIssuer"]
     assert [one.resource.kind for one in app(namespaced=False).kinds] == ["DemoClusterIssuer"]
     assert [one.resource.kind for one in app(cluster_kind="X").kinds] == ["DemoIssuer", "X"]
 
 
 @pytest.mark.scenario("ISS-94")
-def test_the_spec_becomes_the_schema():
+def test_the_spec_becomes_the_schema() -> None:
     manifest = crd_manifest(app().namespaced_kind)
     [version] = manifest["spec"]["versions"]
     schema = version["schema"]["openAPIV3Schema"]["properties"]
@@ -54,7 +55,7 @@ def test_the_spec_becomes_the_schema():
 
 @pytest.mark.scenario("ISS-100")
 @pytest.mark.parametrize(("given", "kept"), [(0, 1), (5, 5)])
-def test_there_is_at_least_one_worker(given, kept):
+def test_there_is_at_least_one_worker(given: int, kept: int) -> None:
     """Upstream's two rows about concurrency."""
     assert app(workers=given).settings.workers == kept
 
@@ -70,12 +71,14 @@ def test_there_is_at_least_one_worker(given, kept):
         ({"namespaced": False, "cluster": False}, "at least one kind"),
     ],
 )
-def test_what_cannot_work_is_refused_at_once(options, complaint):
+def test_what_cannot_work_is_refused_at_once(
+    options: dict[str, bool | str | timedelta], complaint: str
+) -> None:
     with pytest.raises(ValueError, match=complaint):
         app(**options)
 
 
-def test_a_spec_is_a_dataclass_or_a_struct():
+def test_a_spec_is_a_dataclass_or_a_struct() -> None:
     class Typed(Struct):
         url: str
 
@@ -84,18 +87,18 @@ def test_a_spec_is_a_dataclass_or_a_struct():
         app(spec=dict)
 
 
-def test_an_app_without_sign_does_not_run():
+def test_an_app_without_sign_does_not_run() -> None:
     with pytest.raises(TypeError, match=r"@app\.sign"):
         _ = app().operator
 
 
-def test_classes_are_subclasses_of_issuer():
+def test_classes_are_subclasses_of_issuer() -> None:
     with pytest.raises(TypeError, match="must be a subclass"):
 
         @app().issuer
         class Wrong:
-            def check(self):
+            def check(self) -> None:
                 """Do nothing."""
 
-            def sign(self, _request):
+            def sign(self, _request: Any) -> None:
                 """Do nothing."""

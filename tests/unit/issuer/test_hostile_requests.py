@@ -48,7 +48,9 @@ def block(der: bytes) -> bytes:
     return write_block("CERTIFICATE REQUEST", der)
 
 
-def made_by(key, *, name="web") -> bytes:
+def made_by(
+    key: dsa.DSAPrivateKey | ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, *, name: str = "web"
+) -> bytes:
     builder = x509.CertificateSigningRequestBuilder().subject_name(
         x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     )
@@ -98,7 +100,7 @@ def with_nul() -> bytes:
         pytest.param("-----BEGIN CERTIFICATE REQUEST-----\nÿþ", "MalformedPem", id="no ASCII"),
     ],
 )  # fmt: skip
-def test_each_is_refused_by_name(pem, named):
+def test_each_is_refused_by_name(pem: bytes | str, named: str) -> None:
     result = request_refusal(request(pem))
     assert result is not None
     assert result.status is SignStatus.FAILED
@@ -107,7 +109,7 @@ def test_each_is_refused_by_name(pem, named):
     assert len(result.text) < 1000
 
 
-def test_truncated_and_flipped_everywhere():
+def test_truncated_and_flipped_everywhere() -> None:
     """Every prefix, and a few thousand flipped bytes: refused, or still the same request."""
     dice = random.Random(5)  # noqa: S311 - a corpus
     corpus = [block(DER[:size]) for size in range(0, len(DER), 3)]
@@ -124,12 +126,12 @@ def test_truncated_and_flipped_everywhere():
             assert result.text.partition(":")[0].isidentifier(), result.text
 
 
-def test_a_good_request_has_nothing_against_it():
+def test_a_good_request_has_nothing_against_it() -> None:
     assert request_refusal(request(GOOD)) is None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_bundles_of_noise_are_refused(seed):
+def test_bundles_of_noise_are_refused(seed: int) -> None:
     ca_key = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
     ca = pki.create_root(pki.parse_name("CN=CA"), ca_key, timedelta(days=365), T2)
     asked = request(GOOD)

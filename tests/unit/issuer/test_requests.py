@@ -1,6 +1,8 @@
 """What authors see of a request, and what its template keeps."""
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -16,26 +18,29 @@ from certwright.api.certificates import (
     SigningRequestSpec,
 )
 from certwright.api.certmanager import CertificateRequest, CertificateRequestSpec, IssuerRef
+from certwright.issuer import Bundle
 from certwright.issuer.request import Request
 from certwright.issuer.requests.certificaterequest import request_terms
 from certwright.issuer.requests.kind import TermsError
 from certwright.issuer.requests.signingrequest import signing_terms
 from certwright.kube import ObjectMeta
+from certwright.pki import Authority
 from certwright.pki.names import common_name
+from certwright.pki.requests import Template
 
 KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
 CA_KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
 
 
-async def offload(fn, *arguments):
+async def offload(fn: Any, *arguments: Any) -> Any:
     return fn(*arguments)
 
 
-async def no_secret(name):
+async def no_secret(name: Any) -> None:
     raise LookupError(name)
 
 
-def request(pem, **fields):
+def request(pem: bytes, **fields: Any) -> Request:
     """Return a request as authors get it."""
     made = {
         "kind": "CertificateRequest", "name": "cr1", "namespace": "ns1", "uid": "u", "created": T1,
@@ -55,25 +60,25 @@ def csr(subject: str, *names: x509.GeneralName) -> bytes:
 
 
 @pytest.fixture
-def ca():
+def ca() -> Authority:
     return pki.create_root(pki.parse_name("CN=CA"), CA_KEY, timedelta(days=365), T2)
 
 
-async def signed(pem, ca):
+async def signed(pem: bytes, ca: Authority) -> tuple[x509.Certificate, Bundle]:
     bundle = await request(pem).sign_with(ca)
     return pki.read_chain(bundle.chain).leaf, bundle
 
 
 @pytest.mark.scenario("ISS-62")
 @pytest.mark.parametrize("subject", ["", "web"])
-async def test_names_are_critical_where_the_subject_is_empty(ca, subject):
+async def test_names_are_critical_where_the_subject_is_empty(ca: Authority, subject: str) -> None:
     leaf, _ = await signed(csr(subject, x509.DNSName("web.example.com")), ca)
     found = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     assert found.critical is (not subject)
 
 
 @pytest.mark.scenario("ISS-63")
-async def test_other_names_survive_byte_for_byte(ca):
+async def test_other_names_survive_byte_for_byte(ca: Authority) -> None:
     upn = x509.OtherName(ObjectIdentifier("1.3.6.1.4.1.311.20.2.3"), b"\x0c\x08me@there")
     pem = csr("web", upn, x509.RFC822Name("me@example.com"), x509.DNSName("web.example.com"))
     leaf, _ = await signed(pem, ca)
@@ -83,7 +88,7 @@ async def test_other_names_survive_byte_for_byte(ca):
     assert given.value.public_bytes() == wanted.value.public_bytes()
 
 
-async def test_a_local_authority_gives_its_certificate_along(ca):
+async def test_a_local_authority_gives_its_certificate_along(ca: Authority) -> None:
     pem = csr("web", x509.DNSName("web.example.com"))
     leaf, bundle = await signed(pem, ca)
     assert pki.read_certificate(bundle.ca) == ca.certificate
@@ -93,7 +98,7 @@ async def test_a_local_authority_gives_its_certificate_along(ca):
     assert list(found.names.dns) == ["web.example.com"]
 
 
-async def test_slow_authorities_sign_elsewhere():
+async def test_slow_authorities_sign_elsewhere() -> None:
     slow = pki.create_root(
         pki.parse_name("CN=RSA"),
         pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.RSA, 2048)),
@@ -102,7 +107,7 @@ async def test_slow_authorities_sign_elsewhere():
     )
     elsewhere = []
 
-    async def note(fn, *arguments):
+    async def note(fn: Callable[..., Any], *arguments: Template | datetime) -> x509.Certificate:
         elsewhere.append(fn)
         return fn(*arguments)
 
@@ -111,7 +116,7 @@ async def test_slow_authorities_sign_elsewhere():
     assert elsewhere == [slow.issue]
 
 
-def test_where_a_request_comes_from():
+def test_where_a_request_comes_from() -> None:
     annotations = {
         "cert-manager.io/certificate-name": "web",
         "cert-manager.io/certificate-revision": "7",
@@ -121,18 +126,18 @@ def test_where_a_request_comes_from():
     assert (request(b"").certificate_name, request(b"").revision) == ("", None)
 
 
-def cert_managers(**spec):
+def cert_managers(**spec: Any) -> CertificateRequest:
     ref = IssuerRef("i", "k", "g")
     return CertificateRequest(spec=CertificateRequestSpec(request=b"", issuer_ref=ref, **spec))
 
 
-def kubernetes(annotations=None, **spec):
+def kubernetes(annotations: dict[str, str] | None = None, **spec: int) -> CertificateSigningRequest:
     made = SigningRequestSpec(request=b"", signer_name="a/b", **spec)
     return CertificateSigningRequest(metadata=ObjectMeta(annotations=annotations or {}), spec=made)
 
 
 @pytest.mark.scenario("ISS-64")
-def test_an_authority_may_sign_if_cert_manager_asks_and_not_if_kubernetes_does():
+def test_an_authority_may_sign_if_cert_manager_asks_and_not_if_kubernetes_does() -> None:
     asked = request_terms(cert_managers(is_ca=True))
     assert asked.usages.key_words() == ["digital signature", "key encipherment", "cert sign"]
     asked = signing_terms(kubernetes({IS_CA_ANNOTATION: "true"}))
@@ -156,7 +161,7 @@ def test_an_authority_may_sign_if_cert_manager_asks_and_not_if_kubernetes_does()
         ),
     ],
 )
-def test_lifetimes(terms, lifetime):
+def test_lifetimes(terms: Callable[..., Any], lifetime: timedelta) -> None:
     assert terms().lifetime == lifetime
 
 
@@ -170,13 +175,13 @@ def test_lifetimes(terms, lifetime):
         (lambda: request_terms(cert_managers(duration="0s")), "InvalidDuration"),
     ],
 )
-def test_lifetimes_that_cannot_be(terms, reason):
+def test_lifetimes_that_cannot_be(terms: Callable[..., Any], reason: str) -> None:
     with pytest.raises(TermsError) as refused:
         terms()
     assert refused.value.reason == reason
 
 
 @pytest.mark.scenario("ISS-61")
-def test_unknown_usages_are_named():
+def test_unknown_usages_are_named() -> None:
     with pytest.raises(pki.UnknownUsage, match="world domination"):
         request_terms(cert_managers(usages=["signing", "world domination"]))

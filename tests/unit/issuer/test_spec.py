@@ -6,6 +6,7 @@ from typing import Annotated
 import pytest
 from msgspec import Meta, Struct
 
+from certwright.api.managedresources import SecretReference
 from certwright.issuer import SecretData, SecretKey
 from certwright.issuer.spec import (
     SecretDataReference,
@@ -45,13 +46,13 @@ YAML = (
 )
 
 
-def resolve(reference):
+def resolve(reference: SecretKeyReference | SecretReference) -> SecretData | SecretKey:
     if isinstance(reference, SecretKeyReference):
         return SecretKey(f"{reference.name}:{reference.key}")
     return SecretData(reference.name, {"ca.crt": b"pem"})
 
 
-def test_references_are_found_at_any_depth():
+def test_references_are_found_at_any_depth() -> None:
     found = list(TYPE.references(TYPE.read(YAML)))
     assert found == [
         SecretKeyReference("s", "p"),
@@ -61,7 +62,7 @@ def test_references_are_found_at_any_depth():
     ]
 
 
-def test_the_author_gets_their_own_types_with_values_in_them():
+def test_the_author_gets_their_own_types_with_values_in_them() -> None:
     spec = TYPE.build(TYPE.read(YAML), resolve)
     assert isinstance(spec, Spec)
     assert spec.login == Login("a", SecretKey("s:p"))
@@ -72,7 +73,7 @@ def test_the_author_gets_their_own_types_with_values_in_them():
     assert "s:p" not in repr(spec)
 
 
-def test_the_schema_has_the_apis_names_and_the_authors_words():
+def test_the_schema_has_the_apis_names_and_the_authors_words() -> None:
     schema = structural_schema(TYPE.wire)
     assert schema["description"] == "Where the authority is."
     assert schema["required"] == ["baseUrl", "login"]
@@ -90,12 +91,12 @@ def test_the_schema_has_the_apis_names_and_the_authors_words():
         (b'{"baseUrl":"","login":{"userName":"a"}}', "spec.baseUrl: "),
     ],
 )
-def test_what_has_another_shape_is_refused_by_name(text, where):
+def test_what_has_another_shape_is_refused_by_name(text: bytes, where: str) -> None:
     with pytest.raises(SpecError, match=f"^{where}"):
         TYPE.read(text)
 
 
-def test_the_authors_own_checks_are_heard():
+def test_the_authors_own_checks_are_heard() -> None:
     @dataclass(frozen=True)
     class Picky:
         url: str
@@ -109,7 +110,7 @@ def test_the_authors_own_checks_are_heard():
         kind.build(kind.read(b'{"url":"http://ca"}'), resolve)
 
 
-def test_plain_structs_are_used_as_they_are():
+def test_plain_structs_are_used_as_they_are() -> None:
     class Plain(Struct):
         url: str
 
@@ -118,7 +119,7 @@ def test_plain_structs_are_used_as_they_are():
     assert TYPE.uses_secrets
 
 
-def test_secrets_do_not_show():
+def test_secrets_do_not_show() -> None:
     key, data = SecretKey("swordfish"), SecretData("s", {"a": b"swordfish"})
     assert key == "swordfish"
     assert f"{key}" == "swordfish"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -96,7 +97,7 @@ MISTAKES = {
 
 @pytest.mark.scenario("ISS-102")
 @pytest.mark.timeout(180)
-def test_the_program_is_accepted_and_each_mistake_is_not(tmp_path):
+def test_the_program_is_accepted_and_each_mistake_is_not(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(PROGRAM, "utf-8")
     for number, (right, wrong) in enumerate(MISTAKES.values()):
         assert right in PROGRAM

@@ -115,7 +115,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_upstream(row: Row):
+def test_upstream(row: Row) -> None:
     conditions = msgspec.convert([row.before] if row.before else [], list[Condition])
     settings = IssuerSettings(group="x", field_owner=FIELD_OWNER, compat="upstream")
     writer = IssuerStatusWriter(settings)
@@ -139,6 +139,6 @@ def test_upstream(row: Row):
     assert update.requeue == row.requeue
 
 
-def test_no_row_is_forgotten():
+def test_no_row_is_forgotten() -> None:
     """The 11th, of an issuer that is gone, is left to a cluster."""
     assert len({row.name for row in ROWS}) == 10

@@ -2,10 +2,11 @@
 
 from base64 import b64encode
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from tests.support.issuer.issuer_rows import (
     FIELD_OWNER,
     ISSUER,
@@ -24,6 +25,7 @@ from tests.support.issuer.issuer_rows import (
 from certwright.issuer.request import Bundle
 from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Pending, Permanent, WithCondition
+from certwright.kube import JsonObject
 
 pytestmark = pytest.mark.scenario("ISS-100")
 
@@ -40,8 +42,11 @@ EMPTY_BUNDLE = Bundle(b"cert", b"")
 
 
 def request(
-    *conditions: dict[str, Any], created=T2, kind="TestIssuer", group="testing.cert-manager.io"
-):
+    *conditions: dict[str, Any],
+    created: datetime = T2,
+    kind: str = "TestIssuer",
+    group: str = "testing.cert-manager.io",
+) -> Struct:
     return entry_of(
         {
             "apiVersion": "cert-manager.io/v1",
@@ -57,15 +62,15 @@ def request(
     )
 
 
-def pending(message, since=T2):
+def pending(message: str, since: datetime = T2) -> JsonObject:
     return condition("Ready", "False", "Pending", message, lastTransitionTime=at(since))
 
 
-def failed(message):
+def failed(message: str) -> JsonObject:
     return condition("Ready", "False", "Failed", message, lastTransitionTime=at(T2))
 
 
-def custom(since=T2):
+def custom(since: datetime = T2) -> JsonObject:
     return {**CUSTOM, "lastTransitionTime": at(since)}
 
 
@@ -74,7 +79,7 @@ OLD = request(READY_UNKNOWN, APPROVED, created=LONG_AGO)
 NEW = request(READY_UNKNOWN, APPROVED)
 
 
-def set_condition(cause):
+def set_condition(cause: Exception) -> WithCondition:
     return WithCondition("[condition type]", "True", "[reason]", cause)
 
 
@@ -95,7 +100,7 @@ class Row:
     after: timedelta = timedelta()
 
 
-def waiting(name, message, reason="WaitingForIssuerReady", **row):
+def waiting(name: str, message: str, reason: str = "WaitingForIssuerReady", **row: Any) -> Row:
     return Row(
         name,
         conditions=[pending(message)],
@@ -269,7 +274,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_upstream(row: Row):
+def test_upstream(row: Row) -> None:
     issuers = both_issuers()
     if row.issuer is not None:
         where = next(place for place in issuers if place.kind is ISSUER)
@@ -286,6 +291,6 @@ def test_upstream(row: Row):
     assert looked.update.after == row.after
 
 
-def test_no_row_is_forgotten():
+def test_no_row_is_forgotten() -> None:
     """The 26th, of a request that is gone, is left to a cluster."""
     assert len({row.name for row in ROWS}) == 25

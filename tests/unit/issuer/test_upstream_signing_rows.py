@@ -2,10 +2,11 @@
 
 from base64 import b64encode
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from tests.support.issuer.issuer_rows import (
     CLUSTER_ISSUER,
     LEFT_ALONE,
@@ -23,6 +24,7 @@ from tests.support.issuer.issuer_rows import (
 from certwright.issuer.request import Bundle
 from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Pending, Permanent, WithCondition
+from certwright.kube import JsonObject
 
 pytestmark = pytest.mark.scenario("ISS-100")
 
@@ -33,7 +35,9 @@ SIGNER = "testclusterissuers.testing.cert-manager.io/issuer-1"
 LONG_AGO = T2 - timedelta(minutes=2)
 
 
-def request(*conditions, created=T2, signer=SIGNER, certificate=""):
+def request(
+    *conditions: JsonObject, created: datetime = T2, signer: str = SIGNER, certificate: str = ""
+) -> Struct:
     status = {"conditions": list(conditions)}
     if certificate:
         status["certificate"] = certificate
@@ -62,11 +66,11 @@ FAILED = condition(
 )
 
 
-def custom(since=T2):
+def custom(since: datetime = T2) -> JsonObject:
     return {**CUSTOM, "lastTransitionTime": at(since), "lastUpdateTime": at(T2)}
 
 
-def set_condition(cause):
+def set_condition(cause: Exception) -> WithCondition:
     return WithCondition("[condition type]", "True", "[reason]", cause)
 
 
@@ -86,16 +90,16 @@ class Row:
     after: timedelta = timedelta()
 
 
-def waiting(name, message, reason="WaitingForIssuerReady", **row):
+def waiting(name: str, message: str, reason: str = "WaitingForIssuerReady", **row: Any) -> Row:
     return Row(name, conditions=[], event=f"Normal {reason} {message}", requeue=Requeue.WAIT, **row)
 
 
-def failing(name, conditions, **row):
+def failing(name: str, conditions: list[dict[str, str]], **row: Any) -> Row:
     event = f"Warning PermanentError {FAILED_TEXT}"
     return Row(name, conditions=conditions, event=event, requeue=Requeue.STOP, **row)
 
 
-def retrying(name, conditions, requeue, **row):
+def retrying(name: str, conditions: list[dict[str, str]], requeue: Any, **row: Any) -> Row:
     event = f"Warning RetryableError {RETRY}"
     return Row(name, conditions=conditions, event=event, requeue=requeue, **row)
 
@@ -201,7 +205,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_upstream(row: Row):
+def test_upstream(row: Row) -> None:
     issuers = both_issuers()
     if row.issuer is not None:
         where = next(place for place in issuers if place.kind is CLUSTER_ISSUER)
@@ -219,6 +223,6 @@ def test_upstream(row: Row):
     assert looked.update.after == row.after
 
 
-def test_no_row_is_forgotten():
+def test_no_row_is_forgotten() -> None:
     """The 24th, of a request that is gone, is left to a cluster."""
     assert len({row.name for row in ROWS}) == 23

@@ -1,6 +1,8 @@
 """What is declared becomes a ManagedResource and its Secrets."""
 
-from certwright.kube import Key
+from typing import Any
+
+from certwright.kube import JsonObject, Key
 from certwright.managed import Declaration, KeepOptions, render, unpack
 from certwright.managed.deploy import update_patch
 from certwright.managed.references import references_in
@@ -11,7 +13,7 @@ OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 PREFIX = "reference.resources.gardener.cloud/"
 
 
-def test_a_plain_declaration_says_nothing_but_its_secrets():
+def test_a_plain_declaration_says_nothing_but_its_secrets() -> None:
     rendered = render(Declaration(key=KEY, objects=[OBJECT]))
     [secret] = rendered.secrets
     managed = rendered.managed_resource
@@ -23,7 +25,7 @@ def test_a_plain_declaration_says_nothing_but_its_secrets():
     assert unpack([secret]) == [OBJECT]
 
 
-def test_secrets_are_unique_immutable_and_collectable():
+def test_secrets_are_unique_immutable_and_collectable() -> None:
     declaration = Declaration(key=KEY, objects=[OBJECT], secret_labels={"a": "b"})
     [secret] = render(declaration).secrets
     assert secret["metadata"]["name"].startswith("managedresource-web-")
@@ -33,7 +35,7 @@ def test_secrets_are_unique_immutable_and_collectable():
     assert other["metadata"]["name"] != secret["metadata"]["name"]
 
 
-def test_every_option_has_its_field():
+def test_every_option_has_its_field() -> None:
     options = KeepOptions(
         class_="seed",
         inject_labels={"a": "b"},
@@ -67,7 +69,7 @@ def test_every_option_has_its_field():
     }
 
 
-def test_much_is_spread_over_several_secrets():
+def test_much_is_spread_over_several_secrets() -> None:
     objects = [
         {**OBJECT, "metadata": {"name": f"c{n}"}, "data": {"k": f"{n:x}" * 300}} for n in range(32)
     ]
@@ -78,11 +80,11 @@ def test_much_is_spread_over_several_secrets():
     assert len({*names}) == len(names)
 
 
-def managed(spec, **metadata):
+def managed(spec: JsonObject, **metadata: Any) -> JsonObject:
     return {"metadata": {"resourceVersion": "7", **metadata}, "spec": spec}
 
 
-def test_an_update_replaces_the_spec_and_keeps_the_metadata_of_others():
+def test_an_update_replaces_the_spec_and_keeps_the_metadata_of_others() -> None:
     current = managed(
         {"secretRefs": [{"name": "old"}], "injectLabels": {"gone": "x"}},
         labels={"theirs": "1", "ours": "old"},
@@ -103,12 +105,12 @@ def test_an_update_replaces_the_spec_and_keeps_the_metadata_of_others():
     }
 
 
-def test_nothing_is_patched_when_nothing_changed():
+def test_nothing_is_patched_when_nothing_changed() -> None:
     current = managed({"secretRefs": []}, labels={"theirs": "1"})
     assert update_patch(current, managed({"secretRefs": []})) is None
 
 
-def test_contents_are_not_shown():
+def test_contents_are_not_shown() -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from certwright.kube import JsonObject
 from certwright.managed import Reference, annotate
 from certwright.managed.references import (
     annotations_for,
@@ -49,7 +50,7 @@ METADATA = {
 }
 
 
-def test_the_key_ends_with_a_hash_of_the_name():
+def test_the_key_ends_with_a_hash_of_the_name() -> None:
     assert reference_key("kind", "name") == f"{PREFIX}kind-82a3537f"
     assert reference_key("ConfigMap", "test-5678") == f"{PREFIX}configmap-4ed34879"
 
@@ -66,7 +67,7 @@ def test_the_key_ends_with_a_hash_of_the_name():
         ("", ""),
     ],
 )
-def test_the_kind_is_read_back_from_a_key(key, kind):
+def test_the_kind_is_read_back_from_a_key(key: str, kind: str) -> None:
     assert kind_of_key(key) == kind
 
 
@@ -83,13 +84,13 @@ def test_the_kind_is_read_back_from_a_key(key, kind):
         (None, set()),
     ],
 )
-def test_what_annotations_refer_to(annotations, names):
+def test_what_annotations_refer_to(annotations: JsonObject | None, names: set[str]) -> None:
     assert {reference.name for reference in references_in(annotations)} == names
 
 
 @settings(deadline=None)
 @given(st.sets(st.builds(Reference, st.sampled_from(["ConfigMap", "Secret"]), st.text(min_size=1))))
-def test_what_is_written_is_read_back(references):
+def test_what_is_written_is_read_back(references: set[Reference]) -> None:
     assert references_in(annotations_for(references)) == references
 
 
@@ -101,7 +102,7 @@ WORKLOADS = [
 ]
 
 
-def expect_annotated(bearer, references):
+def expect_annotated(bearer: JsonObject, references: set[Reference]) -> None:
     annotations = bearer["metadata"]["annotations"]
     assert annotations == {
         **{key: "stays" for key in annotations if key == "mine"},
@@ -109,7 +110,7 @@ def expect_annotated(bearer, references):
     }
 
 
-def test_a_pod_is_annotated_itself():
+def test_a_pod_is_annotated_itself() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": METADATA, "spec": POD}
     before = deepcopy(pod)
     annotated = annotate(pod)
@@ -119,7 +120,7 @@ def test_a_pod_is_annotated_itself():
 
 
 @pytest.mark.parametrize(("kind", "version"), WORKLOADS)
-def test_a_workload_is_annotated_with_its_template(kind, version):
+def test_a_workload_is_annotated_with_its_template(kind: str, version: str) -> None:
     template = {"metadata": deepcopy(METADATA), "spec": POD}
     workload = {
         "apiVersion": version,
@@ -137,7 +138,7 @@ def test_a_workload_is_annotated_with_its_template(kind, version):
 
 
 @pytest.mark.parametrize("version", ["batch/v1", "batch/v1beta1"])
-def test_a_cron_job_is_annotated_with_both_templates(version):
+def test_a_cron_job_is_annotated_with_both_templates(version: str) -> None:
     job = {"spec": {"template": {"spec": POD}}}
     cron_job = {
         "apiVersion": version,
@@ -153,7 +154,7 @@ def test_a_cron_job_is_annotated_with_both_templates(version):
     assert annotated["spec"]["jobTemplate"]["spec"]["template"]["spec"] == POD
 
 
-def test_a_managed_resource_refers_to_its_secrets():
+def test_a_managed_resource_refers_to_its_secrets() -> None:
     managed = {
         "apiVersion": "resources.gardener.cloud/v1alpha1",
         "kind": "ManagedResource",
@@ -163,7 +164,7 @@ def test_a_managed_resource_refers_to_its_secrets():
     expect_annotated(annotate(managed), {Reference("Secret", "a"), Reference("Secret", "b")})
 
 
-def test_a_prometheus_refers_to_what_its_spec_names():
+def test_a_prometheus_refers_to_what_its_spec_names() -> None:
     login = {"username": {"name": "u", "key": "k"}, "password": {"name": "p", "key": "k"}}
     prometheus = {
         "apiVersion": "monitoring.coreos.com/v1",
@@ -176,7 +177,7 @@ def test_a_prometheus_refers_to_what_its_spec_names():
 
 
 @pytest.mark.parametrize("containers", ["initContainers", "ephemeralContainers"])
-def test_containers_of_every_sort_count(containers):
+def test_containers_of_every_sort_count(containers: str) -> None:
     spec = {"containers": [], containers: POD["containers"]}
     annotated = annotate(
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "it"}, "spec": spec}
@@ -185,13 +186,13 @@ def test_containers_of_every_sort_count(containers):
     assert names == {"s1", "s2", "c1", "c2"}
 
 
-def test_extra_references_protect():
+def test_extra_references_protect() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "it"}, "spec": {}}
     extra = Reference("ConfigMap", "read-at-run-time")
     assert references_in(annotate(pod, extra)["metadata"]["annotations"]) == {extra}
 
 
-def test_an_object_that_uses_nothing_gets_no_annotations():
+def test_an_object_that_uses_nothing_gets_no_annotations() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "it"}, "spec": {}}
     assert annotate(pod) == pod
 
@@ -199,6 +200,6 @@ def test_an_object_that_uses_nothing_gets_no_annotations():
 @pytest.mark.parametrize(
     ("version", "kind"), [("v1", "Service"), ("example.com/v1", "Deployment"), ("", "")]
 )
-def test_other_kinds_are_refused(version, kind):
+def test_other_kinds_are_refused(version: str, kind: str) -> None:
     with pytest.raises(ValueError, match="annotate what uses it"):
         annotate({"apiVersion": version, "kind": kind, "metadata": {"name": "it"}})

@@ -1,9 +1,12 @@
 """What objects use, read from their structure."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from certwright.kube import JsonObject
 from certwright.managed import Reference, uses_of
 
 SPEC = {"containers": [{"name": "main", "envFrom": [{"secretRef": {"name": "s"}}]}]}
@@ -33,7 +36,7 @@ TEMPLATE = {"template": {"spec": SPEC}}
         ),
     ],
 )
-def test_kinds_that_use_secrets(version, kind, fields):
+def test_kinds_that_use_secrets(version: str, kind: str, fields: JsonObject) -> None:
     obj = {"apiVersion": version, "kind": kind, "metadata": {"name": "it"}, **fields}
     assert uses_of(obj) == {Reference("Secret", "s")}
 
@@ -49,7 +52,7 @@ def test_kinds_that_use_secrets(version, kind, fields):
         {"projected": {"sources": [{"secret": {"name": "s"}}, {"downwardAPI": {}}]}},
     ],
 )
-def test_volumes_that_use_secrets(volume):
+def test_volumes_that_use_secrets(volume: JsonObject) -> None:
     spec = {"volumes": [{"name": "v", **volume}]}
     assert uses_of({"apiVersion": "v1", "kind": "Pod", "spec": spec}) == {Reference("Secret", "s")}
 
@@ -70,12 +73,12 @@ def test_volumes_that_use_secrets(volume):
         ({"rulesConfigMapName": "c"}, Reference("ConfigMap", "c")),
     ],
 )
-def test_custom_resources_are_searched(spec, found):
+def test_custom_resources_are_searched(spec: JsonObject, found: Reference) -> None:
     obj = {"apiVersion": "example.com/v1", "kind": "Thing", "spec": spec}
     assert uses_of(obj) == {found}
 
 
-def test_a_custom_resource_of_great_depth_is_searched():
+def test_a_custom_resource_of_great_depth_is_searched() -> None:
     spec = {"secretName": "s"}
     for _ in range(20_000):
         spec = {"a": [spec]}
@@ -102,6 +105,8 @@ JSON = st.recursive(
 
 @settings(deadline=None)
 @given(kind=st.sampled_from(["Pod", "ServiceAccount", "Other"]), spec=JSON)
-def test_objects_of_any_shape_are_read(kind, spec):
+def test_objects_of_any_shape_are_read(
+    kind: str, spec: JsonObject | list[JsonObject | list[Any]] | None
+) -> None:
     obj = {"apiVersion": "v1", "kind": kind, "spec": spec, "secrets": spec}
     assert all(isinstance(used.name, str) and used.name for used in uses_of(obj))

@@ -1,5 +1,7 @@
 """Whose an object is, decided from what it says of itself."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from certwright.apply import (
     Rules,
 )
 from certwright.apply.engine.adoption import Right, has_legacy, ownership, taken_over
+from certwright.kube import JsonObject
 from certwright.kube.comparison import own_fields
 from certwright.kube.ownership import FieldSet
 
@@ -19,7 +22,11 @@ OURS = Owner(MARK, "ours")
 ME = {"manager": "me", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}}}}
 
 
-def live(mark=None, labels=None, managed=()):
+def live(
+    mark: str | None = None,
+    labels: dict[str, str] | None = None,
+    managed: list[JsonObject] | tuple[Any, ...] = (),
+) -> Live:
     metadata = {"name": "x", "labels": labels or {}}
     if mark is not None:
         metadata["annotations"] = {MARK: mark}
@@ -59,7 +66,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_claims(case):
+def test_claims(case: tuple[Live, Owner | None, Rules, Right]) -> None:
     obj, owner, rules, right = case
     inherits = obj.annotations.get(MARK) == "gone"
     found = ownership(obj, owner, rules, "me", inherits=inherits)
@@ -67,7 +74,7 @@ def test_claims(case):
     assert bool(found.reason) == (right is not Right.WRITE)
 
 
-def entry(manager, operation, fields, subresource=""):
+def entry(manager: str, operation: str, fields: JsonObject, subresource: str = "") -> JsonObject:
     return {
         "manager": manager,
         "operation": operation,
@@ -99,7 +106,7 @@ LEGACY = {("old", "Update"), ("older", "Update"), ("me:two", "Apply")}
 
 
 @given(ENTRIES)
-def test_a_transfer_moves_exactly_the_fields_of_the_predecessors(entries):
+def test_a_transfer_moves_exactly_the_fields_of_the_predecessors(entries: list[JsonObject]) -> None:
     before = Live({"metadata": {}}, entries)
     if not has_legacy(before, "me", ("old", "older")):
         return

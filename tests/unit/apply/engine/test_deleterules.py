@@ -2,6 +2,7 @@
 
 import itertools
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,16 +29,17 @@ from certwright.apply.engine.deleterules import (
 )
 from certwright.apply.ordering import waves
 from certwright.client import Propagation
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def ref(api_version, kind, name="x"):
+def ref(api_version: str, kind: str, name: str = "x") -> ObjectRef:
     return ObjectRef(api_version, kind, "ns", name)
 
 
-def live(*finalizers, since="", **more):
+def live(*finalizers: str, since: str = "", **more: Any) -> Live:
     metadata = {"name": "x", "finalizers": list(finalizers), **more}
     if since:
         metadata["deletionTimestamp"] = since
@@ -56,15 +58,15 @@ def live(*finalizers, since="", **more):
     ],
 )
 @pytest.mark.scenario("MR-63")
-def test_propagation(api_version, kind, propagation):
+def test_propagation(api_version: str, kind: str, propagation: Propagation | None) -> None:
     assert propagation_for(ref(api_version, kind)) is propagation
 
 
 KEEP = DeleteRules(keep=lambda _ref, _live: "asked to")
 
 
-def test_reasons_to_keep():
-    async def succeeds(value):
+def test_reasons_to_keep() -> None:
+    async def succeeds(value: Any) -> bool:
         return value == "gone"
 
     owner = Owner("m", "ours", succeeds=succeeds)
@@ -82,7 +84,7 @@ def test_reasons_to_keep():
 
 
 @pytest.mark.scenario("MR-60")
-def test_patience_ends_at_its_very_end():
+def test_patience_ends_at_its_very_end() -> None:
     rules = DeleteRules(finalize_after=lambda _live: timedelta(hours=1))
     going = live("f", since="2026-01-01T11:00:00Z")
     assert is_overdue(going, rules, NOW)
@@ -92,11 +94,11 @@ def test_patience_ends_at_its_very_end():
     assert not is_overdue(going, DeleteRules(), NOW)
 
 
-def test_claims_are_found_by_the_selector():
+def test_claims_are_found_by_the_selector() -> None:
     spec = {"selector": {"matchLabels": {"a": "b"}}, "volumeClaimTemplates": [{}]}
     sets = ref("apps/v1", "StatefulSet")
 
-    def selector(one=sets, **changes):
+    def selector(one: ObjectRef = sets, **changes: Any) -> str:
         obj = {"metadata": {"name": "x"}, "spec": {**spec, **changes}}
         return claims_selector(one, Live(obj))
 
@@ -108,7 +110,7 @@ def test_claims_are_found_by_the_selector():
 
 
 @pytest.mark.scenario("MR-59")
-def test_what_holds_an_object_is_named():
+def test_what_holds_an_object_is_named() -> None:
     since = "2026-01-01T11:55:00Z"
     assert blockers(live("a/b", since=since), NOW) == "held by finalizer a/b for 5m"
     assert blockers(live("a", "b", since=since), NOW) == "held by finalizers a, b for 5m"
@@ -119,7 +121,7 @@ def test_what_holds_an_object_is_named():
     assert "shutting down" in blockers(live(since=since), NOW)
 
 
-def test_a_namespace_says_what_it_waits_for():
+def test_a_namespace_says_what_it_waits_for() -> None:
     conditions = [
         {"type": "NamespaceContentRemaining", "status": "True", "message": "pods. has 1 instance"},
         {"type": "NamespaceDeletionContentFailure", "status": "False", "message": "fine"},
@@ -144,11 +146,11 @@ def test_a_namespace_says_what_it_waits_for():
         (49 * 3600, "2d1h"), (10 * 86400, "10d"), (800 * 86400, "2y70d"), (4000 * 86400, "10y"),
     ],
 )  # fmt: skip
-def test_durations_for_people(seconds, text):
+def test_durations_for_people(seconds: int, text: str) -> None:
     assert human_duration(timedelta(seconds=seconds)) == text
 
 
-def event(number, **more):
+def event(number: int, **more: Any) -> JsonObject:
     return {
         "type": "Warning",
         "message": f"message  {number}\n",
@@ -159,7 +161,7 @@ def event(number, **more):
 
 
 @pytest.mark.scenario("MR-61")
-def test_events():
+def test_events() -> None:
     events = [event(n) for n in (3, 1, 2, 9, 4, 5)] + [{**event(50), "type": "Normal"}]
     lines = events_text(events, NOW).splitlines()
     assert lines[0] == "-> Events:"
@@ -172,7 +174,7 @@ def test_events():
     assert events_text([strange], NOW).endswith("* somebody reported some time ago: ")
 
 
-def test_lasting_words_about_events_change_with_what_is_said_and_nothing_else():
+def test_lasting_words_about_events_change_with_what_is_said_and_nothing_else() -> None:
     first, second = event(1, firstTimestamp="a"), event(2, firstTimestamp="b")
     text = lasting_events_text([second, first, {**event(3), "type": "Normal"}])
     lines = ["* cloud reported: message 1", "* cloud reported: message 2"]
@@ -197,7 +199,7 @@ GOING = {"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"}
         ({"kind": "ConfigMap", "metadata": {**GOING, "deletionGracePeriodSeconds": 0}}, False),
     ],
 )
-def test_what_a_deletion_leaves(answer, left):
+def test_what_a_deletion_leaves(answer: JsonObject, *, left: bool) -> None:
     assert (left_of(answer, ConfigMap) is not None) is left
 
 
@@ -211,7 +213,7 @@ KINDS = [
 @given(
     st.lists(st.builds(lambda kind, name: ref(*kind, name), st.sampled_from(KINDS), st.text("ab")))
 )
-def test_waves_hold_every_object_once_users_before_what_they_use(refs):
+def test_waves_hold_every_object_once_users_before_what_they_use(refs: list[ObjectRef]) -> None:
     found = waves(refs)
     flat = [one for wave in found for one in wave]
     assert sorted(flat, key=str) == sorted(set(refs), key=str)

@@ -1,6 +1,7 @@
 """What of a live object stays: decided from manifest, live object and what we own of it."""
 
 import copy
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,16 +9,17 @@ from hypothesis import strategies as st
 
 from certwright.apply import Rules
 from certwright.apply.engine.preserve import _Draft, preserve, value_at
+from certwright.kube import JsonObject
 from certwright.kube.ownership import FieldSet
 
 ALL = Rules(preserve_replicas=True, preserve_resources=True)
 
 
-def workload(kind="Deployment", **spec):
+def workload(kind: str = "Deployment", **spec: Any) -> JsonObject:
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
 
 
-def owns(*paths):
+def owns(*paths: str) -> FieldSet:
     """Return the ownership of fields given as dotted paths."""
     fields = {}
     for path in paths:
@@ -42,7 +44,16 @@ REPLICAS = [
 
 @pytest.mark.parametrize(("wanted", "have", "ours", "keep", "sent", "guarded"), REPLICAS)
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-def test_replicas(kind, wanted, have, ours, keep, sent, guarded):
+def test_replicas(
+    kind: str,
+    wanted: int | None,
+    have: int | None,
+    *,
+    ours: bool,
+    keep: bool,
+    sent: int | None,
+    guarded: bool,
+) -> None:
     desired = workload(kind, **({} if wanted is None else {"replicas": wanted}))
     live = workload(kind, **({} if have is None else {"replicas": have}))
     own = owns("spec.replicas") if ours else FieldSet()
@@ -51,7 +62,7 @@ def test_replicas(kind, wanted, have, ours, keep, sent, guarded):
     assert found.guarded is guarded
 
 
-def test_other_kinds_say_nothing_about_replicas_and_lose_theirs():
+def test_other_kinds_say_nothing_about_replicas_and_lose_theirs() -> None:
     desired = {**workload(), "apiVersion": "example.com/v1", "kind": "Set"}
     live = {**desired, "spec": {"replicas": 3}}
     found = preserve(desired, live, owns("spec.replicas"), Rules())
@@ -75,8 +86,10 @@ RESTART = "kubectl.kubernetes.io/restartedAt"
         ("batch/v1beta1", "CronJob", CRON),
     ],
 )
-def test_pod_templates_keep_restarts_and_sizes(api_version, kind, path):
-    def obj(cpu, restarted, **more):
+def test_pod_templates_keep_restarts_and_sizes(
+    api_version: str, kind: str, path: tuple[str, ...]
+) -> None:
+    def obj(cpu: str, restarted: str, **more: str) -> JsonObject:
         container = {"name": "c", "resources": {"requests": {"cpu": cpu, **more}}}
         template = {
             "metadata": {"annotations": {RESTART: restarted}},
@@ -101,11 +114,11 @@ def test_pod_templates_keep_restarts_and_sizes(api_version, kind, path):
     )
 
 
-def service(**spec):
+def service(**spec: Any) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": spec}
 
 
-def port(number, name="", node=0, protocol="TCP"):
+def port(number: int, name: str = "", node: int = 0, protocol: str = "TCP") -> JsonObject:
     parts = {"port": number, "name": name, "nodePort": node, "protocol": protocol}
     return {key: value for key, value in parts.items() if value}
 
@@ -130,13 +143,15 @@ NODE_PORTS = {
 
 @pytest.mark.parametrize("case", NODE_PORTS.values(), ids=NODE_PORTS)
 @pytest.mark.parametrize("kind", ["NodePort", "LoadBalancer"])
-def test_node_ports(case, kind):
+def test_node_ports(
+    case: tuple[list[JsonObject], list[JsonObject], list[int | None]], kind: str
+) -> None:
     wanted, have, sent = case
     found = preserve(service(type=kind, ports=wanted), service(ports=have), FieldSet(), Rules())
     assert [p.get("nodePort") for p in found.obj["spec"]["ports"]] == sent
 
 
-def test_node_ports_mean_nothing_inside_the_cluster():
+def test_node_ports_mean_nothing_inside_the_cluster() -> None:
     desired = service(ports=[port(81, "h")])
     live = service(type="NodePort", ports=[port(80, "h", 30001)])
     assert preserve(desired, live, FieldSet(), Rules()).obj == desired
@@ -154,7 +169,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("case", ADDRESSES.values(), ids=ADDRESSES)
-def test_cluster_addresses(case):
+def test_cluster_addresses(case: tuple[str | None, str, str | None, str, bool, str | None]) -> None:
     wanted, new, have, old, ours, sent = case
     desired = service(**{k: v for k, v in {"clusterIP": wanted, "type": new}.items() if v})
     live = service(**{k: v for k, v in {"clusterIP": have, "type": old}.items() if v})
@@ -162,8 +177,8 @@ def test_cluster_addresses(case):
     assert value_at(found.obj, ("spec", "clusterIP")) == sent
 
 
-def test_job_labels_are_united():
-    def obj(**labels):
+def test_job_labels_are_united() -> None:
+    def obj(**labels: str) -> JsonObject:
         spec = {"template": {"metadata": {"labels": labels}}}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec}
 
@@ -176,8 +191,8 @@ def test_job_labels_are_united():
     }
 
 
-def test_what_cannot_change_is_named():
-    def obj(size):
+def test_what_cannot_change_is_named() -> None:
+    def obj(size: str) -> JsonObject:
         return workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": size}}])
 
     found = preserve(obj("a"), obj("b"), owns("spec.volumeClaimTemplates"), Rules())
@@ -186,7 +201,7 @@ def test_what_cannot_change_is_named():
     assert preserve(obj("a"), obj("a"), FieldSet(), Rules()).ignored == ()
 
 
-def test_without_preservation_only_status_is_left_out():
+def test_without_preservation_only_status_is_left_out() -> None:
     desired = {**workload(replicas=1), "status": {"x": 1}}
     desired["metadata"] = {"name": "x", "finalizers": ["f"]}
     plain = Rules(preserve_allocated=False)
@@ -229,7 +244,9 @@ NONSENSE = st.fixed_dictionaries(
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(NONSENSE, NONSENSE)
-def test_nonsense_is_left_to_the_server_and_the_manifest_untouched(desired, live):
+def test_nonsense_is_left_to_the_server_and_the_manifest_untouched(
+    desired: JsonObject, live: JsonObject
+) -> None:
     before = copy.deepcopy(desired)
     preserve(desired, live, owns("spec.replicas", "spec.ports", "secrets"), ALL)
     assert desired == before
@@ -238,7 +255,7 @@ def test_nonsense_is_left_to_the_server_and_the_manifest_untouched(desired, live
 @given(
     st.dictionaries(st.sampled_from("ab"), st.dictionaries(st.sampled_from("ab"), st.integers()))
 )
-def test_a_draft_sets_and_drops_only_what_is_meant(obj):
+def test_a_draft_sets_and_drops_only_what_is_meant(obj: JsonObject) -> None:
     before = copy.deepcopy(obj)
     draft = _Draft(obj, {}, None)
     draft.set(("x", "y"), 1)

@@ -5,11 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.apply.health import Health, check_health, check_progress
+from certwright.kube import JsonObject
 
 pytestmark = pytest.mark.scenario("MR-73")
 
 
-def obj(api_version, kind, status=None, spec=None, annotations=None, **metadata):
+def obj(
+    api_version: str,
+    kind: str,
+    status: JsonObject | None = None,
+    spec: JsonObject | None = None,
+    annotations: dict[str, str] | None = None,
+    **metadata: str,
+) -> JsonObject:
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -19,18 +27,18 @@ def obj(api_version, kind, status=None, spec=None, annotations=None, **metadata)
     }  # fmt: skip
 
 
-def condition(type_, status, observed=None):
+def condition(type_: str, status: str, observed: int | None = None) -> JsonObject:
     made = {"type": type_, "status": status, "reason": "Why", "message": "because"}
     return made if observed is None else made | {"observedGeneration": observed}
 
 
-def wrong(type_, status, expected):
+def wrong(type_: str, status: str, expected: str) -> str:
     return (
         f'condition "{type_}" has invalid status {status} (expected {expected}) due to Why: because'
     )
 
 
-def conditions(*pairs):
+def conditions(*pairs: tuple[int | str, ...]) -> JsonObject:
     return {"conditions": [condition(*pair) for pair in pairs]}
 
 
@@ -82,14 +90,14 @@ SERVED = (("NamesAccepted", "True"), ("Established", "True"))
         (("v1", "ConfigMap"), {}, ""),
     ],
 )  # fmt: skip
-def test_health(kind, status, problem):
+def test_health(kind: tuple[str, str], status: JsonObject, problem: str) -> None:
     verdict = check_health(obj(*kind, status))
     assert verdict.message.partition(": ")[2] == problem
     assert verdict.reason == (f"{kind[1]}Unhealthy" if problem else "")
 
 
-def test_services_with_load_balancers_need_an_address():
-    def judged(type_, status):
+def test_services_with_load_balancers_need_an_address() -> None:
+    def judged(type_: str, status: JsonObject) -> str:
         return check_health(obj("v1", "Service", status, {"type": type_})).message
 
     assert judged("ClusterIP", {}) == ""
@@ -118,7 +126,7 @@ def test_services_with_load_balancers_need_an_address():
         (CRD, conditions(("Reconciling", "True")), ""),
     ],
 )
-def test_progress(kind, status, description):
+def test_progress(kind: tuple[str, str], status: JsonObject, description: str) -> None:
     assert check_progress(obj(*kind, status)).message.partition(": ")[2] == description
 
 
@@ -144,18 +152,20 @@ CUSTOM = ("example.com/v1", "Widget")
         (conditions(("Synced", "False")), "", ""),
     ],
 )
-def test_unknown_kinds_are_judged_by_convention(status, problem, description):
+def test_unknown_kinds_are_judged_by_convention(
+    status: JsonObject, problem: str, description: str
+) -> None:
     one = obj(*CUSTOM, status)
     assert check_health(one).message.partition(": ")[2] == problem
     assert check_progress(one).message.partition(": ")[2] == description
 
 
-def test_an_object_on_its_way_out_is_progressing():
+def test_an_object_on_its_way_out_is_progressing() -> None:
     one = obj(*CUSTOM, deletionTimestamp="2026-11-15T07:00:00Z")
     assert check_progress(one).health is Health.PROGRESSING
 
 
-def test_the_same_kind_in_another_group_is_another_kind():
+def test_the_same_kind_in_another_group_is_another_kind() -> None:
     assert check_health(obj("example.com/v1", "Deployment"))
     assert not check_health(obj("apps/v1", "Deployment"))
 
@@ -167,7 +177,7 @@ def test_the_same_kind_in_another_group_is_another_kind():
 @pytest.mark.parametrize(
     ("value", "exempt"), [("true", True), ("1", False), ("True", False), ("", False)]
 )
-def test_only_the_literal_true_exempts(value, exempt):
+def test_only_the_literal_true_exempts(value: str, *, exempt: bool) -> None:
     marked = {"resources.gardener.cloud/skip-health-check": value}
     one = obj("apps/v1", "Deployment", annotations=marked)
     assert bool(check_health(one)) is exempt
@@ -200,7 +210,12 @@ KINDS += [("apps/v1", kind) for kind in ("Deployment", "DaemonSet", "StatefulSet
 
 
 @given(st.sampled_from(KINDS), JUNK, JUNK, JUNK)
-def test_no_status_can_break_a_check(kind, spec, status, metadata):
+def test_no_status_can_break_a_check(
+    kind: tuple[str, str],
+    spec: int | JsonObject | list[bool | str] | None,
+    status: str | JsonObject | list[None] | None,
+    metadata: str | list[JsonObject | list[bool | list[str] | None] | None] | None,
+) -> None:
     one = {
         "apiVersion": kind[0],
         "kind": kind[1],

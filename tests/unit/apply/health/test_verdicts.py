@@ -16,7 +16,7 @@ WEB = ObjectRef("apps/v1", "Deployment", "shop", "web")
 API = ObjectRef("v1", "Service", "shop", "api")
 
 
-def test_what_is_said_of_one():
+def test_what_is_said_of_one() -> None:
     assert missing(WEB).reason == "DeploymentMissing"
     assert missing(WEB).message == 'Required Deployment "web" in namespace "shop" is missing'
     assert missing(WEB, "no such kind").message == (
@@ -30,7 +30,7 @@ def test_what_is_said_of_one():
     assert not progressing(WEB, "soon")
 
 
-def test_all_is_well():
+def test_all_is_well() -> None:
     assert summarize_health([]) == Summary("True", "ResourcesHealthy", "All resources are healthy.")
     assert summarize_health([healthy(WEB), progressing(API, "x")]).status == "True"
     assert summarize_progress([healthy(WEB), missing(API)]) == Summary(
@@ -38,7 +38,7 @@ def test_all_is_well():
     )
 
 
-def test_the_first_failure_is_told_and_the_others_are_named():
+def test_the_first_failure_is_told_and_the_others_are_named() -> None:
     assert summarize_health([healthy(WEB), unhealthy(API, "no"), missing(WEB)]) == Summary(
         "False",
         "ServiceUnhealthy",
@@ -49,13 +49,13 @@ def test_the_first_failure_is_told_and_the_others_are_named():
     )
 
 
-def test_however_many_fail_the_message_is_short():
+def test_however_many_fail_the_message_is_short() -> None:
     message = summarize_health([missing(API)] * 5000).message
     assert message.endswith('Service "shop/api", 4989 more')
     assert len(message) < 500
 
 
-def test_the_worst_decides():
+def test_the_worst_decides() -> None:
     verdicts = [
         healthy(WEB),
         progressing(WEB, ""),

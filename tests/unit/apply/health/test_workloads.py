@@ -1,15 +1,25 @@
 """Deployments, StatefulSets, DaemonSets, ReplicaSets: every state and its exact text."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.apply.health import belonging, check_health, check_progress
+from certwright.kube import JsonObject
 
 pytestmark = pytest.mark.scenario("MR-73")
 
 
-def obj(api_version, kind, spec=None, status=None, generation=3, **metadata):
+def obj(
+    api_version: str,
+    kind: str,
+    spec: JsonObject | None = None,
+    status: JsonObject | None = None,
+    generation: int = 3,
+    **metadata: Any,
+) -> JsonObject:
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -19,20 +29,24 @@ def obj(api_version, kind, spec=None, status=None, generation=3, **metadata):
     }
 
 
-def condition(type_, status, reason="Why", message="because", **more):
+def condition(
+    type_: str, status: str, reason: str = "Why", message: str = "because", **more: Any
+) -> JsonObject:
     return {"type": type_, "status": status, "reason": reason, "message": message, **more}
 
 
-def health(one):
+def health(one: JsonObject) -> str:
     """The text after `is unhealthy: `, or nothing."""
     return check_health(one).message.partition(": ")[2]
 
 
-def progress(one, pods=None):
+def progress(one: JsonObject, pods: list[JsonObject] | None = None) -> str:
     return check_progress(one, pods).message.partition(": ")[2]
 
 
-def deployment(*conditions, observed=3, replicas=None, **metadata):
+def deployment(
+    *conditions: JsonObject, observed: int = 3, replicas: int | None = None, **metadata: Any
+) -> JsonObject:
     spec = {"selector": {"matchLabels": {"app": "web"}}}
     if replicas is not None:
         spec["replicas"] = replicas
@@ -69,11 +83,11 @@ ROLLED_OUT = condition("Progressing", "True", "NewReplicaSetAvailable")
         ),
     ],
 )
-def test_health_of_deployments(one, problem):
+def test_health_of_deployments(one: JsonObject, problem: str) -> None:
     assert health(one) == problem
 
 
-def test_a_verdict_names_the_object():
+def test_a_verdict_names_the_object() -> None:
     verdict = check_health(deployment())
     assert verdict.reason == "DeploymentUnhealthy"
     assert verdict.message == 'Deployment "shop/web" is unhealthy: condition "Available" is missing'
@@ -85,7 +99,13 @@ def test_a_verdict_names_the_object():
     )
 
 
-def pod(phase="Running", *conditions, namespace="shop", labels=None, **status):
+def pod(
+    phase: str = "Running",
+    *conditions: JsonObject,
+    namespace: str = "shop",
+    labels: dict[str, str] | None = None,
+    **status: str,
+) -> JsonObject:
     return {
         "metadata": {"namespace": namespace, "labels": labels or {"app": "web", "x": "y"}},
         "status": {"phase": phase, "conditions": list(conditions), **status},
@@ -103,7 +123,7 @@ def pod(phase="Running", *conditions, namespace="shop", labels=None, **status):
         (deployment(condition("Progressing", "Unknown", "DeploymentPaused", "")), "its condition says DeploymentPaused"),
     ],
 )  # fmt: skip
-def test_progress_of_deployments(one, description):
+def test_progress_of_deployments(one: JsonObject, description: str) -> None:
     assert progress(one) == description
 
 
@@ -134,18 +154,20 @@ OLD = "there are still non-terminated old pods"
         (1, [pod(), pod(namespace="other"), pod(labels={"app": "api"})], ""),
     ],
 )
-def test_old_pods_keep_a_deployment_progressing(replicas, pods, description):
+def test_old_pods_keep_a_deployment_progressing(
+    replicas: int | None, pods: list[JsonObject], description: str
+) -> None:
     assert progress(deployment(ROLLED_OUT, replicas=replicas), pods) == description
 
 
 @pytest.mark.scenario("MR-78")
-def test_nothing_is_fully_rolled_out():
+def test_nothing_is_fully_rolled_out() -> None:
     one = deployment(AVAILABLE, ROLLED_OUT, replicas=0)
     assert progress(one, []) == ""
     assert health(one) == ""
 
 
-def test_expressions_of_selectors_count_too():
+def test_expressions_of_selectors_count_too() -> None:
     one = deployment(ROLLED_OUT)
     one["spec"]["selector"]["matchExpressions"] = [
         {"key": "x", "operator": "NotIn", "values": ["y"]}
@@ -164,7 +186,9 @@ def test_expressions_of_selectors_count_too():
         ({"replicas": 3}, {"readyReplicas": 4, "updatedReplicas": 4}, "", ""),
     ],
 )  # fmt: skip
-def test_stateful_sets(spec, status, problem, description):
+def test_stateful_sets(
+    spec: JsonObject, status: JsonObject, problem: str, description: str
+) -> None:
     one = obj("apps/v1", "StatefulSet", spec, {"observedGeneration": 3, **status})
     assert (health(one), progress(one)) == (problem, description)
     one["status"]["observedGeneration"] = 2
@@ -172,7 +196,7 @@ def test_stateful_sets(spec, status, problem, description):
     assert (health(one), progress(one)) == (outdated, outdated)
 
 
-def daemon_set(strategy=None, observed=3, **status):
+def daemon_set(strategy: JsonObject | None = None, observed: int = 3, **status: int) -> JsonObject:
     counts = {
         "desiredNumberScheduled": 10,
         "currentNumberScheduled": 10,
@@ -183,7 +207,7 @@ def daemon_set(strategy=None, observed=3, **status):
     return obj("apps/v1", "DaemonSet", spec, counts | status)
 
 
-def rolling(most):
+def rolling(most: int | str) -> JsonObject:
     return {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": most}}
 
 
@@ -206,18 +230,18 @@ def rolling(most):
         (daemon_set(desiredNumberScheduled=0, currentNumberScheduled=0, updatedNumberScheduled=0), ""),
     ],
 )  # fmt: skip
-def test_health_of_daemon_sets(one, problem):
+def test_health_of_daemon_sets(one: JsonObject, problem: str) -> None:
     assert health(one) == problem
 
 
-def test_progress_of_daemon_sets():
+def test_progress_of_daemon_sets() -> None:
     assert progress(daemon_set()) == ""
     assert progress(daemon_set(updatedNumberScheduled=4)) == "4 of 10 replica(s) have been updated"
     assert progress(daemon_set(observed=1)) == "observed generation outdated (1/3)"
 
 
 @given(st.integers(0, 500), st.integers(0, 100), st.integers(0, 500))
-def test_percentages_are_rounded_down(desired, percent, unavailable):
+def test_percentages_are_rounded_down(desired: int, percent: int, unavailable: int) -> None:
     one = daemon_set(
         rolling(f"{percent}%"),
         desiredNumberScheduled=desired + 1,
@@ -231,8 +255,8 @@ def test_percentages_are_rounded_down(desired, percent, unavailable):
 @pytest.mark.parametrize(
     ("api_version", "kind"), [("apps/v1", "ReplicaSet"), ("v1", "ReplicationController")]
 )
-def test_replica_sets(api_version, kind):
-    def judged(replicas, ready, observed=3):
+def test_replica_sets(api_version: str, kind: str) -> None:
+    def judged(replicas: int | None, ready: int, observed: int = 3) -> str:
         spec = {} if replicas is None else {"replicas": replicas}
         return health(
             obj(api_version, kind, spec, {"readyReplicas": ready, "observedGeneration": observed})

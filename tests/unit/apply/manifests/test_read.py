@@ -3,29 +3,33 @@
 import base64
 import hashlib
 import io
+from pathlib import Path
+from typing import Any
 
 import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certwright.apply import Manifests
 from certwright.apply.manifests.limits import ReadLimits
 from certwright.apply.manifests.read import ManifestError, read_files, read_secret, read_text
+from certwright.kube import JsonObject
 
 
-def objects(manifests):
+def objects(manifests: Manifests) -> list[JsonObject]:
     return [manifest.obj for manifest in manifests.objects]
 
 
-def places(manifests):
+def places(manifests: Manifests) -> list[tuple[int, int, int | None]]:
     return [(m.origin.index, m.origin.line, m.origin.item) for m in manifests.objects]
 
 
-def problems(manifests):
+def problems(manifests: Manifests) -> list[str]:
     return [str(error) for error in manifests.errors]
 
 
-def read(text, **options):
+def read(text: bytes | str, **options: Any) -> Manifests:
     return read_text(text, "web.yaml", **options)
 
 
@@ -56,7 +60,7 @@ def read(text, **options):
         ("\n\n", []),
     ],
 )
-def test_documents_are_found_where_they_begin(text, expected):
+def test_documents_are_found_where_they_begin(text: str, expected: list[tuple[int, int]]) -> None:
     manifests = read(text)
     assert problems(manifests) == []
     assert places(manifests) == [(*place, None) for place in expected]
@@ -80,23 +84,23 @@ def test_documents_are_found_where_they_begin(text, expected):
         ("a: \ud83d", "document 1 (line 1): holds half of a surrogate pair"),
     ],
 )  # fmt: skip
-def test_mistakes_are_placed(text, problem):
+def test_mistakes_are_placed(text: bytes | str, problem: str) -> None:
     assert problems(read(text)) == [f"web.yaml: {problem}"]
 
 
-def test_one_bad_document_does_not_spoil_the_others():
+def test_one_bad_document_does_not_spoil_the_others() -> None:
     manifests = read("a: 1\n---\n[\n---\nb: 1\n---foo\nx: 1\n---\nc: 1")
     assert objects(manifests) == [{"a": 1}, {"b": 1}, {"c": 1}]
     assert [error.origin.index for error in manifests.errors] == [1, 3]
 
 
-def test_a_json_stream_that_breaks_after_two_objects_ends_there():
+def test_a_json_stream_that_breaks_after_two_objects_ends_there() -> None:
     manifests = read('{"a": 1}{"b": 1}{"c": ' + "x" * 1000)
     assert objects(manifests) == [{"a": 1}, {"b": 1}]
     assert len(manifests.errors) == 1
 
 
-def test_duplicate_keys_may_be_allowed():
+def test_duplicate_keys_may_be_allowed() -> None:
     manifests = read("a: 1\na: 2", allow_duplicates=True)
     assert objects(manifests) == [{"a": 2}]
     assert manifests.remarks == [
@@ -104,7 +108,7 @@ def test_duplicate_keys_may_be_allowed():
     ]
 
 
-def test_numbers_and_text_in_json():
+def test_numbers_and_text_in_json() -> None:
     manifests = read('{"a": 1.0, "b": 1e400, "c": 1}{"a": 1.0, "b": 1e3, "c": 9223372036854775808}')
     assert len(manifests.errors) == 1
     manifests = read('{"a": 1.0, "b": 1e3, "c": 9223372036854775808, "d": "\\ud83d\\ude00\\ud83d"}')
@@ -116,7 +120,7 @@ def test_numbers_and_text_in_json():
 # ---- lists
 
 
-def test_lists_are_replaced_by_their_items():
+def test_lists_are_replaced_by_their_items() -> None:
     manifests = read(
         "a: 1\n---\nkind: List\nitems:\n- kind: A\n- kind: List\n  items: [{kind: B}]\n- null\n- 1\n"
         "---\napiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: x}}]"
@@ -133,11 +137,11 @@ def test_lists_are_replaced_by_their_items():
     ]
 
 
-def test_items_of_plain_lists_are_not_given_a_kind():
+def test_items_of_plain_lists_are_not_given_a_kind() -> None:
     assert objects(read("kind: List\nitems: [{a: 1}]")) == [{"a": 1}]
 
 
-def test_a_kind_that_only_sounds_like_a_list_is_none():
+def test_a_kind_that_only_sounds_like_a_list_is_none() -> None:
     assert objects(read("kind: AllowList\nspec: {items: [1]}")) == [
         {"kind": "AllowList", "spec": {"items": [1]}}
     ]
@@ -157,11 +161,11 @@ def test_a_kind_that_only_sounds_like_a_list_is_none():
         ("a: [1, 2, 3]", {"nodes": 4}, "document 1 (line 1): more than 4 values"),
     ],
 )  # fmt: skip
-def test_input_is_bounded(text, limits, problem):
+def test_input_is_bounded(text: str, limits: dict[str, int], problem: str) -> None:
     assert problems(read(text, limits=ReadLimits(**limits))) == [f"web.yaml: {problem}"]
 
 
-def test_errors_and_remarks_stay_short_whatever_was_written():
+def test_errors_and_remarks_stay_short_whatever_was_written() -> None:
     long = "k" * 100_000
     assert len(problems(read(f"{long}: 1\n{long}: 2"))[0]) < 300
     assert len(problems(read(f"a: *{long}"))[0]) < 700
@@ -169,12 +173,12 @@ def test_errors_and_remarks_stay_short_whatever_was_written():
     assert len(manifests.remarks) == 20
 
 
-def test_many_documents_of_json_are_read_in_linear_time():
+def test_many_documents_of_json_are_read_in_linear_time() -> None:
     manifests = read('{"a":1}\n' * 10_000 + "\n" * 2_000_000)
     assert manifests.objects[-1].origin.line == 10_000
 
 
-def test_json_nested_beyond_every_stack_is_refused_and_survived():
+def test_json_nested_beyond_every_stack_is_refused_and_survived() -> None:
     manifests = read('{"a":' * 100_000)
     assert problems(manifests) == [
         "web.yaml: document 1 (line 1): nested more than 100 levels deep"
@@ -184,7 +188,7 @@ def test_json_nested_beyond_every_stack_is_refused_and_survived():
 # ---- files
 
 
-def test_files_and_directories(tmp_path):
+def test_files_and_directories(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("b: 1")
     (tmp_path / "a.json").write_text('{"a": 1}')
     (tmp_path / "notes.txt").write_text("[")
@@ -197,7 +201,7 @@ def test_files_and_directories(tmp_path):
     assert [m.origin.source for m in manifests.objects][-1] == "standard input"
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path):
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.yaml").write_text("a: 1")
     manifests = read_files([tmp_path / "none", tmp_path / "empty", tmp_path / "a.yaml"])
@@ -209,7 +213,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     assert objects(manifests) == [{"a": 1}]
 
 
-def test_several_files_share_one_budget(tmp_path):
+def test_several_files_share_one_budget(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text("a: 1234567890")
     manifests = read_files([tmp_path], limits=ReadLimits(size=20))
@@ -229,7 +233,7 @@ def encoded(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def test_keys_of_secrets_are_read_in_order_and_unpacked():
+def test_keys_of_secrets_are_read_in_order_and_unpacked() -> None:
     data = {
         "z.yaml": encoded(b"z: 1"),
         "b": encoded(b'{"b": 1}'),
@@ -252,7 +256,7 @@ def test_keys_of_secrets_are_read_in_order_and_unpacked():
         (brotli.compress(b"\xff"), "not UTF-8: byte 0xff"),
     ],
 )
-def test_broken_compression_is_one_error_of_its_key(content, problem):
+def test_broken_compression_is_one_error_of_its_key(content: bytes, problem: str) -> None:
     manifests = read_secret({"good": b"a: 1", "bad.br": content})
     assert [(error.origin.source, error.problem) for error in manifests.errors] == [
         ("bad.br", problem)
@@ -260,7 +264,7 @@ def test_broken_compression_is_one_error_of_its_key(content, problem):
     assert objects(manifests) == [{"a": 1}]
 
 
-def test_bombs_do_not_go_off():
+def test_bombs_do_not_go_off() -> None:
     step = b"a" * (1024 * 1024)
     compressor = brotli.Compressor(quality=1, lgwin=24)
     bomb = b"".join(compressor.process(step) for _ in range(64)) + compressor.finish()
@@ -275,12 +279,12 @@ def test_bombs_do_not_go_off():
     ]
 
 
-def test_values_that_are_no_base64_are_errors():
+def test_values_that_are_no_base64_are_errors() -> None:
     assert [error.problem for error in read_secret({"a": "*"}).errors] == ["not base64"]
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_under_a_compressed_key_end(content):
+def test_any_bytes_under_a_compressed_key_end(content: bytes) -> None:
     manifests = read_secret({"x.br": content})
     assert {error.origin.source for error in manifests.errors} <= {"x.br"}
 
@@ -288,7 +292,7 @@ def test_any_bytes_under_a_compressed_key_end(content):
 # ---- all or nothing
 
 
-def test_require_returns_objects_or_raises_what_is_wrong():
+def test_require_returns_objects_or_raises_what_is_wrong() -> None:
     assert [m.obj for m in read("a: 1").require()] == [{"a": 1}]
     with pytest.raises(ManifestError, match="line 1"):
         read("[").require()

@@ -5,6 +5,7 @@ The table was recorded from the YAML library of kubectl 1.36: what it wrote as J
 """
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from certwright.apply.manifests.limits import Budget
 from certwright.apply.manifests.scalars import json_number, key_text, resolve_plain
 from certwright.apply.manifests.yamldocument import DocumentError, read_yaml
+from certwright.kube import JsonObject
 
 TRUE = "y Y yes Yes YES on On ON true True TRUE"
 FALSE = "n N no No NO off Off OFF false False FALSE"
@@ -53,41 +55,41 @@ KEYS = [
 ]  # fmt: skip
 
 
-def meaning(text):
+def meaning(text: str) -> Any:
     return read_yaml(f"v: {text}", Budget())[0]["v"]
 
 
 @pytest.mark.parametrize(
     ("words", "value"), [(TRUE, True), (FALSE, False), (NULL, None)], ids=["true", "false", "null"]
 )
-def test_words(words, value):
+def test_words(words: str, *, value: bool | None) -> None:
     assert {text: meaning(text) for text in words.split()} == dict.fromkeys(words.split(), value)
     assert all(type(meaning(text)) is type(value) for text in words.split())
 
 
-def test_what_stays_text():
+def test_what_stays_text() -> None:
     assert [meaning(text) for text in TEXT.split()] == TEXT.split()
 
 
 @pytest.mark.parametrize(("text", "value"), NUMBERS, ids=[text for text, _ in NUMBERS])
-def test_numbers(text, value):
+def test_numbers(text: str, value: float) -> None:
     assert meaning(text) == value
     assert type(meaning(text)) is type(value)
 
 
 @pytest.mark.parametrize("text", [".nan", ".NaN", ".inf", "-.Inf", "+.INF"])
-def test_numbers_that_json_does_not_have_are_refused(text):
+def test_numbers_that_json_does_not_have_are_refused(text: str) -> None:
     with pytest.raises(DocumentError, match="not a number in JSON"):
         meaning(text)
 
 
 @pytest.mark.parametrize(("text", "key"), KEYS, ids=[text for text, _ in KEYS])
-def test_keys_become_text(text, key):
+def test_keys_become_text(text: str, key: str) -> None:
     assert read_yaml(f"? {text}\n: x", Budget())[0] == {key: "x"}
 
 
 @pytest.mark.parametrize("text", ["null", "~", "18446744073709551615", "[a]", "{a: b}"])
-def test_what_cannot_be_a_key(text):
+def test_what_cannot_be_a_key(text: str) -> None:
     with pytest.raises(DocumentError, match="cannot be a key"):
         read_yaml(f"? {text}\n: x", Budget())
 
@@ -103,7 +105,7 @@ def test_what_cannot_be_a_key(text):
         ("!!set {a, b}", {"a": None, "b": None}),
     ],
 )  # fmt: skip
-def test_quotes_and_tags(text, value):
+def test_quotes_and_tags(text: str, value: int | str | JsonObject | None) -> None:
     assert meaning(text) == value
 
 
@@ -116,30 +118,30 @@ def test_quotes_and_tags(text, value):
         ("!!binary '***'", "!!binary value contains invalid base64 data"),
     ],
 )
-def test_tags_must_fit(text, problem):
+def test_tags_must_fit(text: str, problem: str) -> None:
     with pytest.raises(DocumentError) as caught:
         meaning(text)
     assert caught.value.problem == problem
 
 
 @given(st.integers())
-def test_integers_mean_themselves(number):
+def test_integers_mean_themselves(number: int) -> None:
     value = json_number(resolve_plain(str(number)))
     assert value == (number if -(2**63) <= number < 2**63 else float(number))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_floats_keep_their_value(number):
+def test_floats_keep_their_value(number: float) -> None:
     value = json_number(resolve_plain(repr(number)))
     assert float(value) == number
     assert isinstance(value, float) or -(2**63) <= value < 2**63
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
-def test_keys_of_numbers_tell_them_apart(number):
+def test_keys_of_numbers_tell_them_apart(number: float) -> None:
     assert math.isclose(float(key_text(number)), number, rel_tol=1e-7, abs_tol=1e-45)
 
 
 @given(st.text(min_size=1))
-def test_any_text_means_something(text):
+def test_any_text_means_something(text: str) -> None:
     assert isinstance(resolve_plain(text), str | int | float | bool | None)

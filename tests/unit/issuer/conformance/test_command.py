@@ -1,6 +1,6 @@
 """What can be typed, and what is said when it cannot be."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from certwright.issuer.conformance.subject import Subject
 from certwright.kube import Key, Resource
 
 
-def parsed(*words):
+def parsed(*words: str) -> Namespace:
     parser = ArgumentParser()
     add_arguments(parser)
     return parser.parse_args(["--issuer", "g.example/Kind/name", *words])
 
 
-def test_options_are_read():
+def test_options_are_read() -> None:
     read = parsed(
         "--kubeconfig", "k", "--unsupported", "Duration", "--unsupported", "IssueCA",
         "--junit", "out.xml", "--timeout", "8m", "--namespace", "shop",
@@ -38,7 +38,9 @@ def test_options_are_read():
         (["--timeout", "soon"], "'soon'"),
     ],
 )
-def test_mistakes_are_explained(words, said, capsys):
+def test_mistakes_are_explained(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         parsed(*words)
     assert said in capsys.readouterr().err
@@ -52,7 +54,9 @@ def test_mistakes_are_explained(words, said, capsys):
         (["--issuer", "g/k/n", "--timeout", "soon"], "--timeout"),
     ],
 )
-def test_the_command_line_explains_them_too(words, said, capsys, monkeypatch):
+def test_the_command_line_explains_them_too(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.argv", ["certwright", "conformance", *words])
     with pytest.raises(SystemExit) as ended:
         cli.main()
@@ -60,7 +64,9 @@ def test_the_command_line_explains_them_too(words, said, capsys, monkeypatch):
     assert said in capsys.readouterr().err
 
 
-def test_a_cluster_that_is_not_there_is_one_line(tmp_path, capsys):
+def test_a_cluster_that_is_not_there_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = Options(IssuerName("g", "K", "n"), kubeconfig=tmp_path / "none")
     assert main(options) == 2
     told = capsys.readouterr()
@@ -69,7 +75,7 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path, capsys):
     assert not told.out
 
 
-def test_a_namespaced_issuer_is_not_asked_by_kubernetes_csrs():
+def test_a_namespaced_issuer_is_not_asked_by_kubernetes_csrs() -> None:
     resource = Resource("g.example", "v1", "Kind", "kinds", namespaced=True)
     subject = Subject(None, None, Key("here", "name"), resource, "here", {Feature.DURATION: "why"})
     reasons = {skip_reason(item, subject) for item in ITEMS}

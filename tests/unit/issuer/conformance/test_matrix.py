@@ -26,7 +26,7 @@ RESULTS = [
 REPORT = Report("example.com/Mine/here/ca", RESULTS, {Feature.DURATION: "no"})
 
 
-def test_the_matrix_says_of_each_feature_how_it_stands():
+def test_the_matrix_says_of_each_feature_how_it_stands() -> None:
     lines = render(REPORT).splitlines()
     assert lines[0] == "conformance of example.com/Mine/here/ca"
     standing = {line.split()[0]: line.split()[1] for line in lines[2:] if line.startswith("  ")}
@@ -48,21 +48,23 @@ def test_the_matrix_says_of_each_feature_how_it_stands():
         ([], set()),
     ],
 )
-def test_a_violation_that_tells_the_feature_blames_no_other(violations, blamed):
+def test_a_violation_that_tells_the_feature_blames_no_other(
+    violations: list[str], blamed: set[Feature]
+) -> None:
     needs = frozenset({Feature.ECDSA, Feature.ONLY_SAN})
     found = tuple(Violation(name, "") for name in violations)
     assert Result("CertificateRequest", "x", needs, found).blamed == blamed
 
 
-def test_the_authority_is_returned_by_every_certificate_request():
+def test_the_authority_is_returned_by_every_certificate_request() -> None:
     passed = Report("x", RESULTS[:1], {})
     assert passed.standing(Feature.SAVE_CA) == "supported"
     only_csrs = Result("CertificateSigningRequest", "one", frozenset())
     assert Report("x", [only_csrs], {}).standing(Feature.SAVE_CA) == "not tried"
 
 
-def test_many_cases_that_are_skipped_for_one_reason_are_counted():
-    def skipped(number, why):
+def test_many_cases_that_are_skipped_for_one_reason_are_counted() -> None:
+    def skipped(number: int, why: str) -> Result:
         return Result("Behaviour", f"case {number}", frozenset(), skipped=why)
 
     many = [skipped(number, "not here") for number in range(4)]
@@ -72,14 +74,14 @@ def test_many_cases_that_are_skipped_for_one_reason_are_counted():
     assert "  Behaviour: case 2 (nor there)\n" in text
 
 
-def test_failures_and_what_was_skipped_are_listed_by_name():
+def test_failures_and_what_was_skipped_are_listed_by_name() -> None:
     text = render(REPORT)
     assert "  CertificateRequest: a wildcard\n    MissingName: names are missing" in text
     assert "  Behaviour: renewal (Duration is unsupported: no)" in text
     assert text.endswith("1 passed, 1 failed, 1 skipped, 0.8 s of waiting for answers\n")
 
 
-def test_a_supported_feature_is_one_whose_cases_all_passed():
+def test_a_supported_feature_is_one_whose_cases_all_passed() -> None:
     passed = Report("x", RESULTS[:1], {})
     assert any(
         line.split()[:2] == ["OnlySAN", "supported"] for line in render(passed).splitlines() if line
@@ -89,7 +91,7 @@ def test_a_supported_feature_is_one_whose_cases_all_passed():
     assert not Report("x", RESULTS[2:], {}).conforms, "nothing was tried"
 
 
-def test_junit_names_the_violations_and_survives_what_servers_say():
+def test_junit_names_the_violations_and_survives_what_servers_say() -> None:
     (suite,) = ET.fromstring(junit(REPORT))  # noqa: S314 - our own
     assert suite.attrib | {"time": ""} == {
         "name": "conformance of example.com/Mine/here/ca",
@@ -110,5 +112,5 @@ def test_junit_names_the_violations_and_survives_what_servers_say():
     assert skipped[0].attrib["message"] == "Duration is unsupported: no"
 
 
-def test_verdicts_are_counted():
+def test_verdicts_are_counted() -> None:
     assert [REPORT.count(verdict) for verdict in Verdict] == [1, 1, 1]

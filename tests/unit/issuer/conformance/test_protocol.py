@@ -3,6 +3,7 @@
 import pytest
 
 from certwright.issuer.conformance.protocol import protocol_violations
+from certwright.kube import JsonObject
 
 APPROVED = {
     "type": "Approved",
@@ -12,11 +13,17 @@ APPROVED = {
 }
 
 
-def ready(status, reason, at="2031-01-01T00:00:01Z"):
+def ready(status: str, reason: str, at: str = "2031-01-01T00:00:01Z") -> JsonObject:
     return {"type": "Ready", "status": status, "reason": reason, "lastTransitionTime": at}
 
 
-def version(*conditions, spec="s", labels="l", annotations=None, **status):
+def version(
+    *conditions: JsonObject,
+    spec: str = "s",
+    labels: str = "l",
+    annotations: dict[str, str] | None = None,
+    **status: str,
+) -> JsonObject:
     metadata = {"labels": {"l": labels}, "annotations": annotations or {}}
     return {
         "kind": "CertificateRequest",
@@ -45,7 +52,7 @@ WAITING = version(APPROVED, ready("False", "Pending"))
         [START, version(APPROVED), version(APPROVED, ready("Unknown", "Initializing")), ISSUED],
     ],
 )  # fmt: skip
-def test_a_good_history_has_no_violations(versions):
+def test_a_good_history_has_no_violations(versions: list[JsonObject]) -> None:
     assert protocol_violations(versions) == []
 
 
@@ -67,19 +74,19 @@ def test_a_good_history_has_no_violations(versions):
         ([version(APPROVED, ready("False", "Oops"))], "UnknownReason"),
     ],
 )  # fmt: skip
-def test_a_broken_rule_is_named(versions, expected):
+def test_a_broken_rule_is_named(versions: list[JsonObject], expected: str) -> None:
     assert expected in {one.name for one in protocol_violations(versions)}
 
 
-def test_each_rule_is_named_once():
+def test_each_rule_is_named_once() -> None:
     broken = version(APPROVED, failureTime="2031-01-01T00:00:01Z")
     assert [one.name for one in protocol_violations([broken, broken, broken])] == [
         "FailureTimeWithoutReady"
     ]
 
 
-def test_another_answer_to_a_kubernetes_csr_is_a_change():
-    def csr(certificate):
+def test_another_answer_to_a_kubernetes_csr_is_a_change() -> None:
+    def csr(certificate: str) -> JsonObject:
         return {
             "kind": "CertificateSigningRequest",
             "metadata": {},

@@ -2,6 +2,7 @@
 
 import base64
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from certwright.issuer.conformance.cases.case import Case
 from certwright.issuer.conformance.cases.certificates import CERTIFICATE_CASES
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.cases.objects import (
+    Asked,
     ask,
     certificate_request,
     key_secret,
@@ -19,6 +21,8 @@ from certwright.issuer.conformance.cases.objects import (
 )
 from certwright.issuer.conformance.cases.signing import SIGNING_CASES
 from certwright.issuer.conformance.violations import answer_violations, is_issued, is_refused
+from certwright.kube import JsonObject
+from certwright.pki import Violation
 from certwright.pki.keys import public_key_bytes
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -32,11 +36,11 @@ def encoded(pem: bytes) -> str:
     return base64.b64encode(pem).decode()
 
 
-def ready(status: str, reason: str = "") -> dict:
+def ready(status: str, reason: str = "") -> JsonObject:
     return {"type": "Ready", "status": status, "reason": reason}
 
 
-def answered(case: Case = PLAIN, **status):
+def answered(case: Case = PLAIN, **status: Any) -> tuple[Asked, JsonObject]:
     asked = ask(case, KEY)
     leaf = ROOT.issue(pki.request_template(asked.request, asked.terms), NOW)
     good = {
@@ -47,12 +51,12 @@ def answered(case: Case = PLAIN, **status):
     return asked, {"kind": case.suite, "status": {**good, **status}}
 
 
-def names(found) -> list[str]:
+def names(found: list[Violation]) -> list[str]:
     return [one.name for one in found]
 
 
 @pytest.mark.parametrize("case", [*CERTIFICATE_CASES, *SIGNING_CASES], ids=lambda case: case.slug)
-def test_a_certificate_as_asked_has_no_violations(case):
+def test_a_certificate_as_asked_has_no_violations(case: Case) -> None:
     asked, answer = answered(case)
     assert answer_violations(asked, answer, (), NOW) == []
 
@@ -71,31 +75,31 @@ def test_a_certificate_as_asked_has_no_violations(case):
         ({"ca": encoded(b"cert")}, "Unparsable"),
     ],
 )
-def test_an_answer_that_is_none_is_named(status, expected):
+def test_an_answer_that_is_none_is_named(status: JsonObject, expected: str) -> None:
     asked, answer = answered(**status)
     assert names(answer_violations(asked, answer, (), NOW)) == [expected]
 
 
-def test_what_the_request_says_is_quoted():
+def test_what_the_request_says_is_quoted() -> None:
     condition = {**ready("False", "Pending"), "message": "Waiting for it to be created."}
     asked, answer = answered(conditions=[condition])
     (found,) = answer_violations(asked, answer, (), NOW)
     assert "Ready=False Pending: Waiting for it to be created." in found.message
 
 
-def test_a_certificate_of_yesterday_is_expired():
+def test_a_certificate_of_yesterday_is_expired() -> None:
     asked, answer = answered()
     later = NOW + timedelta(days=100)
     assert set(names(answer_violations(asked, answer, (), later))) == {"Expired", "Untrusted"}
 
 
-def test_forgiveness_is_for_what_was_declared_only():
+def test_forgiveness_is_for_what_was_declared_only() -> None:
     asked, answer = answered(ca="")
     assert answer_violations(asked, answer, {Feature.SAVE_CA: "so"}, NOW) == []
     assert names(answer_violations(asked, answer, {Feature.DURATION: "so"}, NOW)) == ["MissingCA"]
 
 
-def test_a_kubernetes_csr_is_issued_by_its_certificate_and_refused_by_failed():
+def test_a_kubernetes_csr_is_issued_by_its_certificate_and_refused_by_failed() -> None:
     csr = {"kind": "CertificateSigningRequest", "status": {"certificate": encoded(b"x")}}
     failed = {"type": "Failed", "status": "True", "reason": "Failed", "message": ""}
     assert is_issued(csr)
@@ -103,7 +107,7 @@ def test_a_kubernetes_csr_is_issued_by_its_certificate_and_refused_by_failed():
     assert is_refused({**csr, "status": {"conditions": [failed]}})
 
 
-def test_a_request_asks_for_all_that_its_case_does():
+def test_a_request_asks_for_all_that_its_case_does() -> None:
     case = Case(
         "CertificateRequest",
         "all",
@@ -121,7 +125,7 @@ def test_a_request_asks_for_all_that_its_case_does():
     }
 
 
-def test_a_kubernetes_csr_asks_for_a_lifetime_in_either_way():
+def test_a_kubernetes_csr_asks_for_a_lifetime_in_either_way() -> None:
     case = Case(
         "CertificateSigningRequest",
         "all",
@@ -138,7 +142,7 @@ def test_a_kubernetes_csr_asks_for_a_lifetime_in_either_way():
     assert case.asked_lifetime == timedelta(hours=5), "the annotation wins"
 
 
-def test_a_private_key_is_put_where_the_request_says():
+def test_a_private_key_is_put_where_the_request_says() -> None:
     asked = ask(PLAIN, KEY)
     request = certificate_request(PLAIN, asked.csr, ISSUER, "here")
     secret = key_secret(asked, request)
@@ -156,6 +160,8 @@ def test_a_private_key_is_put_where_the_request_says():
         ("CertificateSigningRequest", {"digital signature", "key encipherment"}),
     ],
 )
-def test_an_authority_signs_certificates_by_itself_only_for_cert_manager(suite, usages):
+def test_an_authority_signs_certificates_by_itself_only_for_cert_manager(
+    suite: str, usages: set[str]
+) -> None:
     asked = ask(Case(suite, "authority", common_name="ca", is_ca=True), KEY)
     assert asked.terms.usages.key == usages

@@ -1,5 +1,8 @@
 """Whose request is it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from tests.support.issuer.issuer_rows import CLUSTER_ISSUER, ISSUER, KINDS
 
@@ -56,7 +59,9 @@ CLUSTER = IssuerKey(CLUSTER_ISSUER, Key("", "issuer-1"))
         ),
     ],
 )
-def test_references(kinds, ref, expected):
+def test_references(
+    kinds: tuple[Resource, ...], ref: IssuerRef | None, expected: str | tuple[Any, ...]
+) -> None:
     check(lambda: match_reference(ref, "ns1", kinds), expected)
 
 
@@ -96,7 +101,7 @@ def test_references(kinds, ref, expected):
         ),
     ],
 )
-def test_signer_names(name, expected):
+def test_signer_names(name: str | None, expected: str | tuple[Any, ...]) -> None:
     check(lambda: match_signer(name, KINDS), expected)
 
 
@@ -109,11 +114,11 @@ def test_signer_names(name, expected):
         (f"{SIGNER}/a/b", f'invalid signer name, should have format <issuer-type-id>/<issuer-id>: "{SIGNER}/a/b"'),
     ],
 )  # fmt: skip
-def test_signer_names_of_namespaced_issuers(name, expected):
+def test_signer_names_of_namespaced_issuers(name: str, expected: str | tuple[Any, ...]) -> None:
     check(lambda: match_signer(name, KINDS, namespaced=True), expected)
 
 
-def check(match, expected):
+def check(match: Callable[..., Any], expected: str | tuple[Any, ...]) -> None:
     if isinstance(expected, str):
         with pytest.raises(NotOurs) as refused:
             match()

@@ -1,5 +1,7 @@
 """What of a request stays in memory."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -7,27 +9,28 @@ from certwright.issuer.requests.certificaterequest import CertificateRequestKind
 from certwright.issuer.requests.kind import RequestKind
 from certwright.issuer.requests.signingrequest import SigningRequestKind
 from certwright.issuer.settings import IssuerSettings
+from certwright.kube import JsonObject
 
 GROUP = "pki.example.com"
 SETTINGS = IssuerSettings(group=GROUP)
 
 
-def kind_of(obj) -> RequestKind:
+def kind_of(obj: Any) -> RequestKind:
     is_signing = "signerName" in obj.get("spec", {})
     return (SigningRequestKind if is_signing else CertificateRequestKind)((), SETTINGS)
 
 
-def request(group=GROUP, **status):
+def request(group: str = GROUP, **status: Any) -> JsonObject:
     spec = {"request": "LS0t", "issuerRef": {"name": "ca", "group": group}, "groups": ["a"]}
     return {"metadata": {"name": "a"}, "spec": spec, "status": status}
 
 
-def signing(signer=f"demoissuers.{GROUP}/ca", **status):
+def signing(signer: str = f"demoissuers.{GROUP}/ca", **status: Any) -> JsonObject:
     spec = {"request": "LS0t", "signerName": signer}
     return {"metadata": {"name": "a"}, "spec": spec, "status": status}
 
 
-def ready(status, reason="X"):
+def ready(status: str, reason: str = "X") -> list[dict[str, str]]:
     return [{"type": "Ready", "status": status, "reason": reason}]
 
 
@@ -42,7 +45,7 @@ def ready(status, reason="X"):
         {"metadata": {"name": "a"}},
     ],
 )
-def test_what_may_still_be_signed_is_kept_whole(obj):
+def test_what_may_still_be_signed_is_kept_whole(obj: JsonObject) -> None:
     raw = orjson.dumps(obj)
     assert kind_of(obj).reduce(raw) is raw
 
@@ -59,7 +62,7 @@ def test_what_may_still_be_signed_is_kept_whole(obj):
         signing(conditions=[{"type": "Denied", "status": "True"}]),
     ],
 )
-def test_of_the_rest_the_texts_go(obj):
+def test_of_the_rest_the_texts_go(obj: JsonObject) -> None:
     reduced = orjson.loads(kind_of(obj).reduce(orjson.dumps(obj)))
     assert reduced["spec"]["request"] == ""
     assert "groups" not in reduced["spec"]

@@ -12,7 +12,7 @@ EXAMPLE = Path(__file__).parents[4] / "examples" / "issuer.py"
 
 
 @pytest.fixture
-def kubeconfig(tmp_path):
+def kubeconfig(tmp_path: Path) -> Path:
     path = tmp_path / "kubeconfig"
     config = {
         "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}],
@@ -23,7 +23,7 @@ def kubeconfig(tmp_path):
     return path
 
 
-def test_an_address_in_use_is_named(kubeconfig):
+def test_an_address_in_use_is_named(kubeconfig: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -53,7 +53,7 @@ app.main(sys.argv[1:])
 """
 
 
-def test_it_runs_on_uvloop_where_that_is_installed(kubeconfig):
+def test_it_runs_on_uvloop_where_that_is_installed(kubeconfig: Path) -> None:
     words = ["run", "--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
     done = subprocess.run(
         [sys.executable, "-c", TELLS_ITS_LOOP, *words], capture_output=True, check=False, text=True

@@ -1,11 +1,14 @@
 """Roles: exactly what is needed, and not a verb more."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import yaml
 
 from certwright.issuer import Bundle, Issuer, IssuerApp, Request, SecretKey
+from certwright.kube import JsonObject
 
 
 @dataclass(frozen=True)
@@ -18,21 +21,21 @@ class Secretive:
     token: SecretKey
 
 
-def app(spec=Plain, **options):
+def app(spec: type[Any] = Plain, **options: Any) -> IssuerApp[Any]:
     made = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=spec, **options)
 
     @made.sign
-    async def sign(_request: Request, _issuer: Issuer) -> Bundle:
+    async def sign(_request: Request, _issuer: Issuer[Any]) -> Bundle:
         raise NotImplementedError
 
     return made
 
 
 @pytest.fixture
-def printed(capsys):
+def printed(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """Run a command of an app; return the manifests it prints, by kind and name."""
 
-    def run(made, *words):
+    def run(made: IssuerApp[Any], *words: str) -> dict[tuple[str, str], JsonObject]:
         with pytest.raises(SystemExit) as ended:
             made.main(words)
         assert ended.value.code == 0
@@ -42,7 +45,7 @@ def printed(capsys):
     return run
 
 
-def rules(role):
+def rules(role: JsonObject) -> dict[tuple[str, str], tuple[set[str], tuple[str, ...]]]:
     return {
         (group, resource): (set(rule["verbs"]), tuple(rule.get("resourceNames", ())))
         for rule in role["rules"]
@@ -68,7 +71,7 @@ BASE = {
 
 
 @pytest.mark.scenario("ISS-95")
-def test_exactly_what_is_needed(printed):
+def test_exactly_what_is_needed(printed: Callable[..., Any]) -> None:
     found = printed(app(), "rbac", "--namespace", "pki")
     assert rules(found["ClusterRole", "demo-issuer"]) == BASE
     lease = ({"create", "get", "patch"}, ())
@@ -100,12 +103,16 @@ def test_exactly_what_is_needed(printed):
     ],
     ids=["secret keys", "any secrets", "namespaced signing requests"],
 )
-def test_more_for_those_who_do_more(printed, options, more):
+def test_more_for_those_who_do_more(
+    printed: Callable[..., Any],
+    options: dict[str, bool | type[Secretive]],
+    more: dict[tuple[str, str], tuple[set[str], tuple[str, ...]]],
+) -> None:
     found = printed(app(**options), "rbac")
     assert rules(found["ClusterRole", "demo-issuer"]) == BASE | more
 
 
-def test_less_for_those_who_do_less(printed):
+def test_less_for_those_who_do_less(printed: Callable[..., Any]) -> None:
     made = app(Secretive, namespaced=False, kubernetes_csrs=False)
     found = printed(made, "rbac", "--namespace", "pki")
     groups = {group for group, _ in rules(found["ClusterRole", "demo-issuer"])}
@@ -113,7 +120,7 @@ def test_less_for_those_who_do_less(printed):
     assert rules(found["Role", "demo-issuer"])["", "secrets"] == (READ, ())
 
 
-def test_cluster_issuers_watch_their_secrets_where_these_are(printed):
+def test_cluster_issuers_watch_their_secrets_where_these_are(printed: Callable[..., Any]) -> None:
     made = app(Secretive, namespaced=False, cluster_resource_namespace="vault")
     found = printed(made, "rbac", "--namespace", "pki")
     assert ("", "secrets") not in rules(found["ClusterRole", "demo-issuer"])
@@ -127,7 +134,7 @@ def test_cluster_issuers_watch_their_secrets_where_these_are(printed):
     assert (subject["namespace"], subject["name"]) == ("pki", "demo-issuer")
 
 
-def test_reading_any_secret_does_not_replace_watching_some(printed):
+def test_reading_any_secret_does_not_replace_watching_some(printed: Callable[..., Any]) -> None:
     made = app(Secretive, namespaced=False, secrets=True)
     found = printed(made, "rbac", "--namespace", "pki")
     assert rules(found["ClusterRole", "demo-issuer"])["", "secrets"] == ({"get"}, ())
@@ -135,14 +142,16 @@ def test_reading_any_secret_does_not_replace_watching_some(printed):
 
 
 @pytest.mark.parametrize("approver", ["cert-manager", "/x", "x/", "a/b/c"])
-def test_an_approver_is_named_with_its_namespace(approver, capsys):
+def test_an_approver_is_named_with_its_namespace(
+    approver: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         app().main(["rbac", "--approver", approver])
     assert ended.value.code == 2
     assert "namespace/name" in capsys.readouterr().err
 
 
-def test_users_of_a_cluster_may_see_and_edit_issuers(printed):
+def test_users_of_a_cluster_may_see_and_edit_issuers(printed: Callable[..., Any]) -> None:
     found = printed(app(), "rbac")
     view, edit = (found["ClusterRole", f"demo-issuer-{one}"] for one in ("view", "edit"))
     prefix = "rbac.authorization.k8s.io/aggregate-to-"
@@ -159,7 +168,7 @@ def test_users_of_a_cluster_may_see_and_edit_issuers(printed):
     }
 
 
-def test_everything_for_a_deployment(printed):
+def test_everything_for_a_deployment(printed: Callable[..., Any]) -> None:
     words = ("deploy", "--namespace", "pki", "--image", "example.com/demo:1", "--approver", "cm/cm")
     found = printed(app(), *words)
     [container] = found["Deployment", "demo-issuer"]["spec"]["template"]["spec"]["containers"]
@@ -170,7 +179,7 @@ def test_everything_for_a_deployment(printed):
 
 
 @pytest.mark.parametrize("command", ["run", "crds", "rbac", "deploy", "conformance", "doctor", ""])
-def test_every_command_has_help(capsys, command):
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as ended:
         app().main([*([command] if command else []), "--help"])
     assert ended.value.code == 0

@@ -1,5 +1,6 @@
 """What a process remembers, and forgets."""
 
+import pytest
 from tests.support.issuer.issuer_rows import CLUSTER_ISSUER, ISSUER, KINDS
 
 from certwright.issuer.kinds import IssuerKey
@@ -12,7 +13,7 @@ ONE, TWO = IssuerKey(ISSUER, Key("ns", "one")), IssuerKey(CLUSTER_ISSUER, Key(""
 REQUEST = Key("ns", "cr")
 
 
-def test_another_object_of_the_same_name_starts_anew():
+def test_another_object_of_the_same_name_starts_anew() -> None:
     memory = AppMemory(KINDS)
     first = memory.request(ConfigMap, REQUEST, "uid-1")
     first.attempts = 5
@@ -20,7 +21,7 @@ def test_another_object_of_the_same_name_starts_anew():
     assert memory.request(ConfigMap, REQUEST, "uid-2").attempts == 0
 
 
-def test_old_news_about_settled_requests_is_known_as_such(monkeypatch):
+def test_old_news_about_settled_requests_is_known_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("certwright.issuer.run.memory.FINAL", 2)
     memory = AppMemory(KINDS)
     memory.set_final(ConfigMap, REQUEST, "7")
@@ -34,7 +35,7 @@ def test_old_news_about_settled_requests_is_known_as_such(monkeypatch):
     assert not memory.is_final(ConfigMap, Key("ns", "second"), "8")
 
 
-def test_requests_are_linked_until_forgotten():
+def test_requests_are_linked_until_forgotten() -> None:
     memory = AppMemory(KINDS)
     memory.link(ConfigMap, REQUEST, ONE)
     memory.link(ConfigMap, REQUEST, ONE)
@@ -46,7 +47,7 @@ def test_requests_are_linked_until_forgotten():
     assert memory.linked(ConfigMap, ONE) == []
 
 
-def test_the_last_complaint_is_heard_once_and_wakes_the_issuer():
+def test_the_last_complaint_is_heard_once_and_wakes_the_issuer() -> None:
     memory = AppMemory(KINDS)
     woken = []
     memory.channels[ISSUER].connect(lambda key, _priority: woken.append(key))
@@ -60,7 +61,7 @@ def test_the_last_complaint_is_heard_once_and_wakes_the_issuer():
     assert woken == [ONE.key, ONE.key]
 
 
-def test_secrets_are_forgotten_with_their_last_user():
+def test_secrets_are_forgotten_with_their_last_user() -> None:
     memory = AppMemory(KINDS)
     shared, own = Key("ns", "shared"), Key("ns", "own")
     assert memory.use(ONE, frozenset({shared, own})) == []
@@ -74,7 +75,7 @@ def test_secrets_are_forgotten_with_their_last_user():
     assert memory.users_of(ISSUER, shared) == []
 
 
-def test_only_what_is_younger_than_our_first_write_is_surely_current():
+def test_only_what_is_younger_than_our_first_write_is_surely_current() -> None:
     memory = AppMemory(KINDS)
     assert not memory.is_surely_current("5")
     memory.wrote("opaque")

@@ -1,5 +1,6 @@
 """Which changes wake whom."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 
 from certwright.issuer.run import predicates
 from certwright.issuer.run.predicates import Outline
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.runtime import Entry
 from certwright.runtime.cache.entries import Meta
 
@@ -22,7 +23,12 @@ def one(type_: str, status: str = "True", reason: str = "", observed: int = 0) -
     return {name: value for name, value in made.items() if value}
 
 
-def obj(*conditions: Condition, annotations=None, labels=None, generation=0) -> dict[str, Any]:
+def obj(
+    *conditions: Condition,
+    annotations: dict[str, str] | None = None,
+    labels: dict[str, str] | None = None,
+    generation: int = 0,
+) -> dict[str, Any]:
     metadata = {"annotations": annotations, "labels": labels, "generation": generation}
     return {
         "metadata": {name: value for name, value in metadata.items() if value},
@@ -30,8 +36,8 @@ def obj(*conditions: Condition, annotations=None, labels=None, generation=0) -> 
     }
 
 
-def wakes(changed, old, new) -> bool:
-    def read(side):
+def wakes(changed: Callable[..., Any], old: JsonObject | None, new: JsonObject | None) -> bool:
+    def read(side: JsonObject | None) -> msgspec.Struct | None:
         return None if side is None else msgspec.convert(side, Outline)
 
     return changed(read(old), read(new))
@@ -76,26 +82,26 @@ ISSUER_ROWS = {
 
 
 @pytest.mark.parametrize("row", REQUEST_ROWS)
-def test_certificate_requests(row):
+def test_certificate_requests(row: str) -> None:
     old, new, expected = REQUEST_ROWS[row]
     assert wakes(predicates.request_changed, old, new) is expected
 
 
 @pytest.mark.parametrize("row", SIGNING_ROWS)
-def test_signing_requests(row):
+def test_signing_requests(row: str) -> None:
     old, new, expected = SIGNING_ROWS[row]
     assert wakes(predicates.signing_request_changed, old, new) is expected
 
 
 @pytest.mark.scenario("ISS-24")
 @pytest.mark.parametrize("row", LINKED_ROWS)
-def test_linked_issuers(row):
+def test_linked_issuers(row: str) -> None:
     old, new, expected = LINKED_ROWS[row]
     assert wakes(predicates.readiness_changed, old, new) is expected
 
 
 @pytest.mark.parametrize("row", ISSUER_ROWS)
-def test_issuers(row):
+def test_issuers(row: str) -> None:
     old, new, expected = ISSUER_ROWS[row]
     assert wakes(predicates.issuer_changed, old, new) is expected
 
@@ -107,8 +113,8 @@ WRONG_TYPE = {"metadata": {"annotations": "none"}, "status": {"conditions": "non
     "changed",
     [predicates.request_changed, predicates.signing_request_changed, predicates.issuer_changed],
 )
-def test_wrong_type_wakes(changed):
-    def entry(content):
+def test_wrong_type_wakes(changed: Callable[..., Any]) -> None:
+    def entry(content: JsonObject) -> Entry:
         return Entry(Key("", "a"), Meta(), orjson.dumps(content))
 
     predicate = predicates.on_entries(changed)
@@ -116,7 +122,7 @@ def test_wrong_type_wakes(changed):
     assert not predicate(entry(obj()), entry(obj()))
 
 
-def test_our_own_doing_does_not_wake_us():
+def test_our_own_doing_does_not_wake_us() -> None:
     """Ready comes from us: adding it must not be a reason to sign again at once."""
     changed = predicates.foreign_part_changed
     assert not wakes(changed, obj(), obj(one("Ready")))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from certwright import pki
+from certwright.issuer.conformance import Result
 from certwright.issuer.sign.httperrors import http_verb
 from certwright.issuer.sign.result import SignStatus, check_failure, classify, text_of
 from certwright.issuer.spec import NoSuchKey
@@ -46,18 +47,20 @@ def result_of(error: BaseException, *, is_window_open: bool = True) -> SignStatu
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_each_verb_inside_and_past_the_window(error, inside, past):
+def test_each_verb_inside_and_past_the_window(
+    error: Exception, inside: Result, past: Result
+) -> None:
     assert result_of(error) is inside
     assert result_of(error, is_window_open=False) is past
 
 
 @pytest.mark.scenario("ISS-45")
-def test_pending_beats_permanent_whichever_is_outside():
+def test_pending_beats_permanent_whichever_is_outside() -> None:
     assert result_of(raised(Pending("x"), Permanent("y"))) is SignStatus.PENDING
     assert result_of(raised(Permanent("x"), Pending("y"))) is SignStatus.PENDING
 
 
-def test_an_unavailable_issuer_beats_everything():
+def test_an_unavailable_issuer_beats_everything() -> None:
     for error in (
         raised(Permanent("x"), IssuerUnavailable("y")),
         WithCondition("A", "True", "B", IssuerUnavailable("y")),
@@ -69,8 +72,8 @@ def test_an_unavailable_issuer_beats_everything():
         assert result.text == "y"
 
 
-def test_an_issuer_is_beyond_help_only_if_its_own_trouble_is_permanent():
-    def is_permanent(error):
+def test_an_issuer_is_beyond_help_only_if_its_own_trouble_is_permanent() -> None:
+    def is_permanent(error: SignOutcome) -> bool:
         return classify(error, is_window_open=True).is_permanent
 
     assert is_permanent(IssuerUnavailable(Permanent("x")))
@@ -78,7 +81,7 @@ def test_an_issuer_is_beyond_help_only_if_its_own_trouble_is_permanent():
     assert not is_permanent(raised(Permanent("x"), IssuerUnavailable("y")))
 
 
-def test_conditions_are_taken_from_anywhere_in_the_chain():
+def test_conditions_are_taken_from_anywhere_in_the_chain() -> None:
     inner = WithCondition("QuotaOk", "False", "TooMany", Pending("later", after=9))
     result = classify(raised(RuntimeError("outside"), inner), is_window_open=True)
     assert result.status is SignStatus.PENDING
@@ -87,7 +90,7 @@ def test_conditions_are_taken_from_anywhere_in_the_chain():
     assert result.condition.message == "later"
 
 
-def test_a_forbidden_condition_is_the_authors_mistake():
+def test_a_forbidden_condition_is_the_authors_mistake() -> None:
     error = WithCondition("Ready", "True", "Mine", Permanent("x"))
     result = classify(error, is_window_open=True, forbidden_conditions=frozenset({"Ready"}))
     assert result.status is SignStatus.RETRY
@@ -105,7 +108,9 @@ def test_a_forbidden_condition_is_the_authors_mistake():
         ("QuotaOk", "False", "", "the type 'QuotaOk' and the reason ''"),
     ],
 )
-def test_a_condition_that_no_server_takes_is_refused_at_once(type_, status, reason, problem):
+def test_a_condition_that_no_server_takes_is_refused_at_once(
+    type_: str, *, status: bool | str, reason: str, problem: str
+) -> None:
     with pytest.raises(ValueError, match="WithCondition got") as refused:
         WithCondition(type_, status, reason, Permanent("over quota"))
     assert problem in str(refused.value)
@@ -115,7 +120,7 @@ def test_a_condition_that_no_server_takes_is_refused_at_once(type_, status, reas
     assert "over quota" in result.text
 
 
-def test_chains_that_bite_their_tail_end():
+def test_chains_that_bite_their_tail_end() -> None:
     one, two = ValueError("one"), ValueError("two")
     one.__cause__, two.__cause__ = two, one
     assert result_of(one) is SignStatus.RETRY
@@ -135,31 +140,31 @@ def test_chains_that_bite_their_tail_end():
     ],
     ids=repr,
 )
-def test_texts_for_people(error, text):
+def test_texts_for_people(error: Exception, text: str) -> None:
     assert text_of(error) == text
 
 
-def test_texts_hold_no_secrets_and_are_not_endless():
+def test_texts_hold_no_secrets_and_are_not_endless() -> None:
     key = pki.write_key(pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))).decode()
     assert "PRIVATE KEY" not in text_of(ValueError(f"cannot use {key}"))
     assert len(text_of(ValueError("x" * 100_000))) == 16_000
 
 
-def test_what_is_wrong_with_the_request_is_permanent():
+def test_what_is_wrong_with_the_request_is_permanent() -> None:
     refused = pki.RequestRefused([pki.Violation("CaMismatch", "it is no authority")])
     result = classify(refused, is_window_open=True)
     assert result.status is SignStatus.FAILED
     assert result.text == "CaMismatch: it is no authority"
 
 
-def test_only_permanent_is_special_in_a_check():
+def test_only_permanent_is_special_in_a_check() -> None:
     assert check_failure(Permanent("x")) == ("x", True)
     assert check_failure(Pending("x")) == ("x", False)
     assert check_failure(IssuerUnavailable("x")) == ("x", False)
     assert check_failure(raised(ValueError("x"), Permanent("y"))) == ("x", True)
 
 
-def answered(status, shape="httpx", **headers):
+def answered(status: int, shape: str = "httpx", **headers: str) -> RuntimeError:
     """Return an exception as an HTTP library would raise it."""
     error = RuntimeError(f"answered {status}")
     if shape == "httpx":
@@ -175,20 +180,20 @@ def answered(status, shape="httpx", **headers):
     [(400, SignStatus.FAILED), (404, SignStatus.FAILED), (422, SignStatus.FAILED), (408, SignStatus.RETRY),
      (429, SignStatus.RETRY), (500, SignStatus.RETRY), (503, SignStatus.RETRY)],
 )  # fmt: skip
-def test_http_errors(shape, status, result):
+def test_http_errors(shape: str, status: int, result: Result) -> None:
     assert result_of(answered(status, shape)) is result
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 503])
-def test_no_http_error_ends_an_issuer_for_good(status):
+def test_no_http_error_ends_an_issuer_for_good(status: int) -> None:
     """A proxy that is restarted answers 404, and a token may be let in again by the server."""
     assert check_failure(answered(status)) == (f"answered {status}", False)
     verb = check_failure(answered(status), lambda error: Permanent(f"told: {error}"))
     assert verb == (f"told: answered {status}", True)
 
 
-def test_retry_after_is_honoured_within_reason():
-    def after(value):
+def test_retry_after_is_honoured_within_reason() -> None:
+    def after(value: str) -> timedelta:
         error = answered(429, **{"Retry-After": value})
         return classify(error, is_window_open=True).after
 
@@ -197,13 +202,13 @@ def test_retry_after_is_honoured_within_reason():
     assert after("Wed, 21 Oct 2026 07:28:00 GMT") == timedelta()
 
 
-def test_what_is_no_http_error_is_left_alone():
+def test_what_is_no_http_error_is_left_alone() -> None:
     assert http_verb(ValueError("x")) is None
     assert http_verb(answered(200)) is None
     assert http_verb(answered(True)) is None
 
 
-def test_an_author_may_know_better():
+def test_an_author_may_know_better() -> None:
     def translate(error: Exception) -> SignOutcome | None:
         return IssuerUnavailable("login") if "401" in str(error) else None
 

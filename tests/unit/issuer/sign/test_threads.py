@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -17,23 +19,23 @@ class Told(list[int]):
     """What the threads told of those that are held."""
 
     @property
-    def last(self):
+    def last(self) -> int:
         return self[-1]
 
 
 @pytest.fixture
-def overdue():
+def overdue() -> Told:
     return Told()
 
 
 @pytest.fixture
-def threads(overdue):
+def threads(overdue: Told) -> Iterator[Threads]:
     threads = Threads(2, overdue.append)
     yield threads
     threads.close()
 
 
-async def until(condition):
+async def until(condition: Callable[..., Any]) -> None:
     async with asyncio.timeout(5):
         while not condition():
             await asyncio.sleep(0.001)
@@ -42,10 +44,10 @@ async def until(condition):
 class Slow:
     """A function of an author's that returns when it is told to."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.started, self.told, self.calls = threading.Event(), threading.Event(), 0
 
-    def sign(self):
+    def sign(self) -> str:
         self.calls += 1
         self.started.set()
         self.told.wait(10)
@@ -53,13 +55,13 @@ class Slow:
 
 
 @pytest.fixture
-def slow():
+def slow() -> Iterator[Slow]:
     slow = Slow()
     yield slow
     slow.told.set()
 
 
-async def test_what_returns_in_time_is_nobodys_business(threads, overdue):
+async def test_what_returns_in_time_is_nobodys_business(threads: Threads, overdue: Told) -> None:
     with capture_logs() as logs:
         assert await call(lambda: 7, limit=timedelta(seconds=5), threads=threads.run) == 7
         with pytest.raises(ZeroDivisionError):
@@ -67,7 +69,9 @@ async def test_what_returns_in_time_is_nobodys_business(threads, overdue):
     assert (overdue.last, logs) == (0, [])
 
 
-async def test_a_late_call_is_counted_until_it_returns(threads, overdue, slow):
+async def test_a_late_call_is_counted_until_it_returns(
+    threads: Threads, overdue: Told, slow: Slow
+) -> None:
     with capture_logs() as logs:
         with pytest.raises(TimedOut, match="timed out"):
             await call(slow.sign, limit=AT_ONCE, threads=threads.run)
@@ -80,7 +84,9 @@ async def test_a_late_call_is_counted_until_it_returns(threads, overdue, slow):
     ]
 
 
-async def test_others_are_refused_at_once_while_late_calls_hold_all_threads(threads, overdue, slow):
+async def test_others_are_refused_at_once_while_late_calls_hold_all_threads(
+    threads: Threads, overdue: Told, slow: Slow
+) -> None:
     for _ in range(2):
         with pytest.raises(TimedOut):
             await call(slow.sign, limit=AT_ONCE, threads=threads.run)
@@ -93,7 +99,7 @@ async def test_others_are_refused_at_once_while_late_calls_hold_all_threads(thre
     assert await call(lambda: 7, limit=timedelta(seconds=5), threads=threads.run) == 7
 
 
-async def test_a_call_that_never_got_a_thread_never_happens(overdue, slow):
+async def test_a_call_that_never_got_a_thread_never_happens(overdue: Told, slow: Slow) -> None:
     threads, calls = Threads(1, overdue.append), []
     async with asyncio.TaskGroup() as group:
         first = group.create_task(call(slow.sign, limit=timedelta(5), threads=threads.run))
