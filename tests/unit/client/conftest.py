@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from certwright.client.http.connection import Connection
+from certwright.testkit.time.virtual import VirtualLoop
 
 
 class Line(asyncio.Transport):
@@ -45,5 +46,5 @@ def new_line() -> type[Line]:
 
 
 @pytest.fixture
-def line(virtual_loop) -> Line:
+def line(virtual_loop: VirtualLoop) -> Line:
     return Line()

@@ -1,6 +1,6 @@
 """Answers become objects, exceptions and warnings."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import orjson
@@ -33,18 +33,18 @@ class Greeting(Object):
     spec: Spec
 
 
-def refusal(code, *, headers=None, **status):
+def refusal(code: int, *, headers: dict[str, str] | None = None, **status: Any) -> ApiError:
     body = orjson.dumps({"kind": "Status", "status": "Failure", "code": code, **status})
     return answers.to_error(Response(code, headers or {}, body))
 
 
-def test_a_status_becomes_the_exception_of_its_reason():
+def test_a_status_becomes_the_exception_of_its_reason() -> None:
     error = refusal(404, reason="NotFound", message='configmaps "web" not found')
     assert type(error) is NotFound
     assert str(error) == 'configmaps "web" not found'
 
 
-def test_causes_name_the_fields():
+def test_causes_name_the_fields() -> None:
     error = refusal(
         422,
         reason="Invalid",
@@ -55,24 +55,24 @@ def test_causes_name_the_fields():
     assert error.causes[0].field == "spec.x"
 
 
-def test_a_conflict_is_told_from_a_name_that_is_taken():
+def test_a_conflict_is_told_from_a_name_that_is_taken() -> None:
     assert type(refusal(409, reason="Conflict")) is Conflict
 
 
-def test_retry_after_comes_from_the_header_when_the_status_is_silent():
+def test_retry_after_comes_from_the_header_when_the_status_is_silent() -> None:
     error = refusal(429, headers={"retry-after": "7"})
     assert type(error) is TooManyRequests
     assert error.retry_after == 7
 
 
-def test_a_text_answer_is_quoted_briefly():
+def test_a_text_answer_is_quoted_briefly() -> None:
     error = answers.to_error(Response(404, {}, b"404 page not found\n" + b"x" * 10_000))
     assert type(error) is NotFound
     assert str(error).startswith("the server answered 404: 404 page not found")
     assert len(str(error)) < 300
 
 
-def test_a_web_page_is_not_quoted():
+def test_a_web_page_is_not_quoted() -> None:
     headers = {"content-type": "text/html; charset=utf-8"}
     error = answers.to_error(Response(502, headers, b"<html>Bad gateway</html>"))
     assert str(error) == (
@@ -82,25 +82,25 @@ def test_a_web_page_is_not_quoted():
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
-def test_a_refusal_without_a_status_is_still_a_refusal(body):
+def test_a_refusal_without_a_status_is_still_a_refusal(body: bytes) -> None:
     error = answers.to_error(Response(418, {}, body))
     assert isinstance(error, ApiError)
     assert error.status_code == 418
     assert "418" in str(error)
 
 
-def test_a_dict_gets_the_kind_that_lists_leave_out():
+def test_a_dict_gets_the_kind_that_lists_leave_out() -> None:
     obj = Decoders().read(ConfigMap, ASKED, b'{"metadata":{"name":"web"}}')
     assert obj == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
 
 
-def test_a_typed_object():
+def test_a_typed_object() -> None:
     found = Decoders().read(Greeting, ASKED, b'{"metadata":{"name":"hi"},"spec":{"count":3}}')
     assert isinstance(found, Greeting)
     assert (found.metadata.name, found.spec.count) == ("hi", 3)
 
 
-def test_an_object_of_the_wrong_shape_is_named():
+def test_an_object_of_the_wrong_shape_is_named() -> None:
     body = b'{"metadata":{"namespace":"a","name":"hi"},"spec":{"count":"canary"}}'
     with pytest.raises(WrongShape) as caught:
         Decoders().read(Greeting, ASKED, body)
@@ -111,7 +111,7 @@ def test_an_object_of_the_wrong_shape_is_named():
 
 
 @pytest.mark.parametrize("kind", [ConfigMap, Greeting])
-def test_truncated_json_is_named_and_not_quoted(kind):
+def test_truncated_json_is_named_and_not_quoted(kind: type[Greeting] | Resource) -> None:
     body = b'{"metadata":{"name":"canary"'
     with pytest.raises(BadResponse) as caught:
         Decoders().read(kind, ASKED, body)
@@ -121,12 +121,12 @@ def test_truncated_json_is_named_and_not_quoted(kind):
     )
 
 
-def test_json_that_is_no_object():
+def test_json_that_is_no_object() -> None:
     with pytest.raises(BadResponse, match="the response is a JSON list, not an object"):
         Decoders().read(ConfigMap, ASKED, b"[]")
 
 
-def test_a_page_keeps_its_items_as_bytes():
+def test_a_page_keeps_its_items_as_bytes() -> None:
     body = b'{"metadata":{"resourceVersion":"7","continue":"t"},"items":[{"a":1},{"b":2}]}'
     page = answers.to_page(ASKED, body)
     assert [bytes(item) for item in page.items] == [b'{"a":1}', b'{"b":2}']
@@ -134,11 +134,11 @@ def test_a_page_keeps_its_items_as_bytes():
     assert page.metadata.continue_token == "t"
 
 
-def test_an_empty_list_may_say_null():
+def test_an_empty_list_may_say_null() -> None:
     assert answers.to_page(ASKED, b'{"metadata":{},"items":null}').items == []
 
 
-def test_a_page_that_is_cut_or_no_list():
+def test_a_page_that_is_cut_or_no_list() -> None:
     with pytest.raises(BadResponse, match="not complete JSON"):
         answers.to_page(ASKED, b'{"items":[{"a":')
     with pytest.raises(WrongShape, match="the response is not a list"):
@@ -155,6 +155,6 @@ def test_a_page_that_is_cut_or_no_list():
         ("nonsense", []),
     ],
 )
-def test_warnings(header, texts):
+def test_warnings(header: str | None, texts: list[str]) -> None:
     headers = {} if header is None else {"warning": header}
     assert answers.warnings(headers) == texts

@@ -1,6 +1,7 @@
 """The table of retries, row by row."""
 
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -20,6 +21,7 @@ from certwright.client import (
     Selection,
     Timeout,
     TlsFailed,
+    TransportError,
     request,
     retry,
 )
@@ -64,35 +66,37 @@ def answer(status: int, *, header: str = "", body: object = None) -> Response:
     return Response(status, headers, b"" if body is None else orjson.dumps(body))
 
 
-def repeats(built, outcome):
+def repeats(built: Request, outcome: Any) -> bool:
     return retry.next_wait(built, outcome, 1, jitter=0) is not None
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_whatever_did_not_reach_the_server_is_repeated(name):
+def test_whatever_did_not_reach_the_server_is_repeated(name: str) -> None:
     assert repeats(ALL[name], ConnectFailed("x"))
 
 
 @pytest.mark.parametrize("name", SHEDDABLE)
 @pytest.mark.parametrize("outcome", [answer(429), answer(429, header="1"), answer(503, header="1")])
-def test_whatever_the_server_sheds_is_repeated(name, outcome):
+def test_whatever_the_server_sheds_is_repeated(name: str, outcome: Response) -> None:
     assert repeats(SHEDDABLE[name], outcome)
 
 
-def test_a_disruption_budget_says_no_and_means_it():
+def test_a_disruption_budget_says_no_and_means_it() -> None:
     assert not repeats(ALL["eviction"], answer(429, header="1"))
 
 
 @pytest.mark.parametrize(
     "outcome", [ConnectionLost("x"), Timeout("x"), *map(answer, (502, 503, 504))]
 )
-def test_unknown_outcomes_are_repeated_only_where_twice_is_once(outcome):
+def test_unknown_outcomes_are_repeated_only_where_twice_is_once(
+    outcome: ConnectionLost | Timeout | Response,
+) -> None:
     assert [name for name, built in ALL.items() if repeats(built, outcome)] == list(REPEATABLE)
 
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 500])
-def test_refusals_are_never_repeated(name, status):
+def test_refusals_are_never_repeated(name: str, status: int) -> None:
     assert not repeats(ALL[name], answer(status))
 
 
@@ -108,7 +112,7 @@ def test_refusals_are_never_repeated(name, status):
         BodyTooLarge("x"),
     ],
 )
-def test_what_waiting_does_not_cure_is_not_repeated(name, failure):
+def test_what_waiting_does_not_cure_is_not_repeated(name: str, failure: TransportError) -> None:
     assert not repeats(ALL[name], failure)
 
 
@@ -128,21 +132,21 @@ def test_what_waiting_does_not_cure_is_not_repeated(name, failure):
         (answer(200, body={"details": {"retryAfterSeconds": 3}}), None),
     ],
 )
-def test_what_the_server_asks_for(response, seconds):
+def test_what_the_server_asks_for(response: Response, seconds: int | None) -> None:
     found = retry.retry_after(response)
     assert found == (None if seconds is None else timedelta(seconds=seconds))
 
 
-def test_waits_as_long_as_asked():
+def test_waits_as_long_as_asked() -> None:
     wait = retry.next_wait(ALL["create"], answer(429, header="7"), 1, jitter=0)
     assert wait == timedelta(seconds=7)
 
 
-def test_a_server_that_asks_for_too_much_gets_its_error_raised():
+def test_a_server_that_asks_for_too_much_gets_its_error_raised() -> None:
     assert retry.next_wait(ALL["get"], answer(429, header="31"), 1, jitter=0) is None
 
 
-def test_waits_twice_as_long_each_time():
+def test_waits_twice_as_long_each_time() -> None:
     waits = [retry.next_wait(ALL["get"], Timeout("x"), n, jitter=0) for n in (1, 2, 3, 4, 5)]
     assert waits == [
         timedelta(seconds=0.2),
@@ -158,7 +162,9 @@ def test_waits_twice_as_long_each_time():
     jitter=st.floats(0, 1, exclude_max=True),
     asked=st.none() | st.integers(0, 30),
 )
-def test_no_wait_is_shorter_than_asked_or_longer_than_the_longest(attempt, jitter, asked):
+def test_no_wait_is_shorter_than_asked_or_longer_than_the_longest(
+    attempt: int, jitter: float, asked: int | None
+) -> None:
     policy = Policy(attempts=100)
     outcome = answer(429, header="" if asked is None else str(asked))
     wait = retry.next_wait(ALL["get"], outcome, attempt, jitter=jitter, policy=policy)
@@ -167,14 +173,14 @@ def test_no_wait_is_shorter_than_asked_or_longer_than_the_longest(attempt, jitte
 
 
 @given(attempt=st.integers(1, 9), instant=st.floats(0, 1e9))
-def test_jitter_is_a_fraction_and_replays(attempt, instant):
+def test_jitter_is_a_fraction_and_replays(attempt: int, instant: float) -> None:
     built = ALL["get"]
     jitter = retry.spread(built, attempt, instant)
     assert 0 <= jitter < 1
     assert jitter == retry.spread(built, attempt, instant)
 
 
-def test_jitter_differs_between_requests():
+def test_jitter_differs_between_requests() -> None:
     paths = [request.get(ConfigMap, Key("shop", f"web-{n}")) for n in range(100)]
     spread = {round(retry.spread(built, 1, 5.0), 1) for built in paths}
     assert len(spread) >= 9

@@ -13,7 +13,7 @@ LINES = st.lists(st.binary(min_size=1, max_size=40).filter(lambda line: b"\n" no
 
 
 @given(lines=LINES, cuts=st.lists(st.integers(0, 500)))
-def test_chunk_boundaries_mean_nothing(lines, cuts):
+def test_chunk_boundaries_mean_nothing(lines: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(line + b"\n" for line in lines)
     edges = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     splitter = LineSplitter()
@@ -22,7 +22,7 @@ def test_chunk_boundaries_mean_nothing(lines, cuts):
     assert splitter.unfinished == 0
 
 
-def test_an_unfinished_line_is_kept_and_counted():
+def test_an_unfinished_line_is_kept_and_counted() -> None:
     splitter = LineSplitter()
     assert splitter.feed(b"one\ntw") == [b"one"]
     assert splitter.unfinished == 2
@@ -32,7 +32,7 @@ def test_an_unfinished_line_is_kept_and_counted():
     assert splitter.unfinished == 0
 
 
-def test_a_line_at_the_limit_passes():
+def test_a_line_at_the_limit_passes() -> None:
     splitter = LineSplitter(limit=4)
     assert splitter.feed(b"12") == []
     assert splitter.feed(b"34\n") == [b"1234"]
@@ -43,13 +43,13 @@ def test_a_line_at_the_limit_passes():
     [[b"12345"], [b"12", b"345"], [b"12", b"345\n"], [b"1\n12345\n"], [b"12345\n1"]],
     ids=repr,
 )
-def test_a_longer_line_is_refused_finished_or_not(chunks):
+def test_a_longer_line_is_refused_finished_or_not(chunks: list[bytes]) -> None:
     splitter = LineSplitter(limit=4)
     with pytest.raises(LineTooLong, match="exceeds 4 bytes"):
         list(map(splitter.feed, chunks))
 
 
-def test_a_line_that_never_ends_is_refused_at_the_bound():
+def test_a_line_that_never_ends_is_refused_at_the_bound() -> None:
     splitter = LineSplitter(limit=1000)
     fed = []
     endless = (fed.append(n) or splitter.feed(b"x" * 100) for n in count())

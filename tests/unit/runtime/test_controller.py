@@ -1,6 +1,7 @@
 """What can be declared, and what is refused."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ class Greeting(Object):
     resource = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
 
 
-async def reconcile(_ctx, _key):
+async def reconcile(_ctx: Any, _key: Any) -> Any:
     return DONE
 
 
@@ -21,12 +22,12 @@ async def reconcile(_ctx, _key):
     ("kind", "name"),
     [("Greeting", "greeting"), ("ConfigMap", "config-map"), ("HTTPRoute", "http-route")],
 )
-def test_a_controller_is_called_after_its_kind(kind, name):
+def test_a_controller_is_called_after_its_kind(kind: str, name: str) -> None:
     resource = Resource("demo", "v1", kind, "things")
     assert Controller(resource, reconcile).name == name
 
 
-def test_every_declared_kind_gets_a_store():
+def test_every_declared_kind_gets_a_store() -> None:
     controller = Controller(
         Greeting,
         reconcile,
@@ -51,12 +52,14 @@ def test_every_declared_kind_gets_a_store():
         ({"owns": [ConfigMap], "reads": [select(ConfigMap, labels="a=b")]}, "two different"),
     ],
 )
-def test_what_cannot_work_is_refused_when_it_is_declared(wrong, message):
+def test_what_cannot_work_is_refused_when_it_is_declared(
+    wrong: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         Controller(Greeting, reconcile, **wrong)
 
 
-def test_rules_follow_from_the_declaration():
+def test_rules_follow_from_the_declaration() -> None:
     controller = Controller(
         Greeting, reconcile, owns=[ConfigMap], reads=[Secret], rbac=[allow(Secret, "create")]
     )

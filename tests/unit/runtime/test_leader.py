@@ -3,12 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from msgspec import Struct
 
+from certwright.operators.managedresource.decision import Step
 from certwright.runtime import LeaderElection
 from certwright.runtime.leader import LeaseAction, LeaseRecord, decide
 
 
-def record(holder, seconds=15.0):
+def record(holder: str, seconds: float = 15.0) -> Struct:
     return LeaseRecord(holder=holder, seconds=seconds, transitions=0, resource_version="1")
 
 
@@ -25,12 +27,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_decide(case):
+def test_decide(case: tuple[Struct | None, float, Step]) -> None:
     seen, unchanged, step = case
     assert decide(seen, unchanged, "me") is step
 
 
-def test_time_stamps_of_others_are_not_part_of_the_decision():
+def test_time_stamps_of_others_are_not_part_of_the_decision() -> None:
     lease = {
         "metadata": {"resourceVersion": "1"},
         "spec": {
@@ -42,16 +44,16 @@ def test_time_stamps_of_others_are_not_part_of_the_decision():
     assert decide(LeaseRecord.read(lease), 0, "me") is LeaseAction.STAND_BY
 
 
-def test_a_lease_of_any_shape_can_be_read():
+def test_a_lease_of_any_shape_can_be_read() -> None:
     assert LeaseRecord.read({"metadata": {"resourceVersion": "1"}}).holder == ""
     assert LeaseRecord.read({"metadata": {"resourceVersion": "1"}, "spec": None}).seconds == 0
 
 
-def test_periods_that_would_allow_two_leaders_are_refused():
+def test_periods_that_would_allow_two_leaders_are_refused() -> None:
     with pytest.raises(ValueError, match="renew_deadline < lease_duration"):
         LeaderElection(name="x", namespace="y", renew_deadline=timedelta(seconds=15))
 
 
-def test_two_processes_never_share_an_identity():
+def test_two_processes_never_share_an_identity() -> None:
     first, second = (LeaderElection(name="x", namespace="y") for _ in range(2))
     assert first.identity != second.identity

@@ -5,9 +5,12 @@ import errno
 import socket
 
 import pytest
+from tests.unit.client.conftest import Line
 
+from certwright.client.http.connection import Connection
 from certwright.client.http.dialer import STAGGER, connect_first, in_turns, resolve
 from certwright.client.http.errors import Unreachable
+from certwright.testkit import VirtualLoop
 
 SIX, FOUR, OTHER = "2001:db8::1", "192.0.2.1", "192.0.2.2"
 
@@ -15,7 +18,7 @@ SIX, FOUR, OTHER = "2001:db8::1", "192.0.2.1", "192.0.2.2"
 class Network:
     """Addresses that answer after some seconds, or fail then."""
 
-    def __init__(self, new_line, loop):
+    def __init__(self, new_line: type[Line], loop: VirtualLoop) -> None:
         self._new_line = new_line
         self._loop = loop
         self.seconds = {}
@@ -23,7 +26,7 @@ class Network:
         self.tried = []
         self.lines = {}
 
-    async def connect(self, address):
+    async def connect(self, address: str) -> Connection:
         self.tried.append((address, self._loop.time()))
         await asyncio.sleep(self.seconds.get(address, 3600))
         if address in self.failures:
@@ -31,20 +34,20 @@ class Network:
         self.lines[address] = self._new_line()
         return self.lines[address].connection
 
-    def reaches(self, address, seconds):
+    def reaches(self, address: str, seconds: float) -> None:
         self.seconds[address] = seconds
 
-    def refuses(self, address, seconds=0.0):
+    def refuses(self, address: str, seconds: float = 0.0) -> None:
         self.seconds[address] = seconds
         self.failures[address] = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
 
 
 @pytest.fixture
-def network(virtual_loop, new_line):
+def network(virtual_loop: VirtualLoop, new_line: type[Line]) -> Network:
     return Network(new_line, virtual_loop)
 
 
-def tasks():
+def tasks() -> int:
     return len(asyncio.all_tasks())
 
 
@@ -57,11 +60,13 @@ def tasks():
         (["4", "5", "::6"], ["4", "::6", "5"]),
     ],
 )
-def test_families_take_turns(found, tried):
+def test_families_take_turns(found: list[str], tried: list[str]) -> None:
     assert in_turns(found) == tried
 
 
-async def test_a_black_hole_costs_a_quarter_of_a_second(network, virtual_loop):
+async def test_a_black_hole_costs_a_quarter_of_a_second(
+    network: Network, virtual_loop: VirtualLoop
+) -> None:
     network.reaches(FOUR, 0.01)
     address, connection = await connect_first([SIX, FOUR], network.connect, 10)
     assert address == FOUR
@@ -71,7 +76,9 @@ async def test_a_black_hole_costs_a_quarter_of_a_second(network, virtual_loop):
     assert tasks() == 1
 
 
-async def test_a_failure_starts_the_next_at_once(network, virtual_loop):
+async def test_a_failure_starts_the_next_at_once(
+    network: Network, virtual_loop: VirtualLoop
+) -> None:
     network.refuses(SIX, 0.1)
     network.refuses(FOUR)
     network.reaches(OTHER, 0)
@@ -80,7 +87,7 @@ async def test_a_failure_starts_the_next_at_once(network, virtual_loop):
     assert network.tried == [(SIX, 0), (FOUR, 0.1), (OTHER, 0.1)]
 
 
-async def test_a_slow_address_can_still_win(network, virtual_loop):
+async def test_a_slow_address_can_still_win(network: Network, virtual_loop: VirtualLoop) -> None:
     network.reaches(SIX, STAGGER + 0.1)
     network.reaches(FOUR, 5)
     address, _ = await connect_first([SIX, FOUR], network.connect, 10)
@@ -89,16 +96,16 @@ async def test_a_slow_address_can_still_win(network, virtual_loop):
     assert list(network.lines) == [SIX]
 
 
-async def test_whoever_answers_at_once_is_alone(network):
+async def test_whoever_answers_at_once_is_alone(network: Network) -> None:
     network.reaches(SIX, 0)
     await connect_first([SIX, FOUR], network.connect, 10)
     assert network.tried == [(SIX, 0)]
 
 
-async def test_a_single_address_needs_no_task(network):
+async def test_a_single_address_needs_no_task(network: Network) -> None:
     seen = []
 
-    async def connect(address):
+    async def connect(address: str) -> Connection:
         seen.append(asyncio.current_task())
         return await network.connect(address)
 
@@ -107,7 +114,7 @@ async def test_a_single_address_needs_no_task(network):
     assert seen == [asyncio.current_task()]
 
 
-async def test_of_two_that_answer_together_one_is_closed(network):
+async def test_of_two_that_answer_together_one_is_closed(network: Network) -> None:
     network.reaches(SIX, STAGGER + 1)
     network.reaches(FOUR, 1)
     address, connection = await connect_first([SIX, FOUR], network.connect, 10)
@@ -116,7 +123,9 @@ async def test_of_two_that_answer_together_one_is_closed(network):
     assert (network.lines[address].end, network.lines[other].end) == ("", "aborted")
 
 
-async def test_every_address_has_its_share_of_little_time(network, virtual_loop):
+async def test_every_address_has_its_share_of_little_time(
+    network: Network, virtual_loop: VirtualLoop
+) -> None:
     addresses = [SIX, FOUR, OTHER]
     with pytest.raises(Unreachable) as caught:
         await connect_first(addresses, network.connect, 0.3)
@@ -127,7 +136,9 @@ async def test_every_address_has_its_share_of_little_time(network, virtual_loop)
 
 
 @pytest.mark.parametrize("addresses", [[SIX], [SIX, FOUR]])
-async def test_each_failure_has_its_reason(network, virtual_loop, addresses):
+async def test_each_failure_has_its_reason(
+    network: Network, virtual_loop: VirtualLoop, addresses: list[str]
+) -> None:
     network.refuses(addresses[-1], 1)
     with pytest.raises(Unreachable) as caught:
         await connect_first(addresses, network.connect, 10)
@@ -139,7 +150,9 @@ async def test_each_failure_has_its_reason(network, virtual_loop, addresses):
 
 
 @pytest.mark.parametrize("addresses", [[SIX], [SIX, FOUR]])
-async def test_no_time_at_all(network, virtual_loop, addresses):
+async def test_no_time_at_all(
+    network: Network, virtual_loop: VirtualLoop, addresses: list[str]
+) -> None:
     with pytest.raises(Unreachable) as caught:
         await connect_first(addresses, network.connect, virtual_loop.time())
     assert list(caught.value.reasons) == addresses
@@ -147,7 +160,9 @@ async def test_no_time_at_all(network, virtual_loop, addresses):
 
 @pytest.mark.parametrize("after", [0.1, STAGGER + 0.1])
 @pytest.mark.parametrize("addresses", [[SIX], [SIX, FOUR]])
-async def test_whoever_gives_up_leaves_nothing_behind(network, after, addresses):
+async def test_whoever_gives_up_leaves_nothing_behind(
+    network: Network, after: float, addresses: list[str]
+) -> None:
     async with asyncio.TaskGroup() as group:
         task = group.create_task(connect_first(addresses, network.connect, 10))
         await asyncio.sleep(after)
@@ -156,8 +171,8 @@ async def test_whoever_gives_up_leaves_nothing_behind(network, after, addresses)
     assert tasks() == 1
 
 
-async def test_whoever_gives_up_in_the_moment_of_success_does_not_either(network):
-    async def connect(address):
+async def test_whoever_gives_up_in_the_moment_of_success_does_not_either(network: Network) -> None:
+    async def connect(address: str) -> Connection:
         connection = await network.connect(address)
         task.cancel()
         return connection
@@ -169,8 +184,8 @@ async def test_whoever_gives_up_in_the_moment_of_success_does_not_either(network
     assert network.lines[SIX].end == "aborted"
 
 
-async def test_a_defect_closes_what_was_opened(network):
-    async def connect(address):
+async def test_a_defect_closes_what_was_opened(network: Network) -> None:
+    async def connect(address: str) -> Connection:
         if address == FOUR:
             await asyncio.sleep(1 - STAGGER)  # both at once
             raise LookupError(address)
@@ -184,10 +199,10 @@ async def test_a_defect_closes_what_was_opened(network):
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1"])
-async def test_an_address_needs_no_name_service(virtual_loop, host):
+async def test_an_address_needs_no_name_service(virtual_loop: VirtualLoop, host: str) -> None:
     assert await resolve(host, 443) == [host]
 
 
-async def test_what_is_no_host_name_has_no_address():
+async def test_what_is_no_host_name_has_no_address() -> None:
     with pytest.raises(socket.gaierror):
         await resolve("api..example.com", 443)

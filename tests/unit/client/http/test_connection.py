@@ -2,12 +2,16 @@
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.client.conftest import Line
 
 from certwright.apiserver.http.certs import TestAuthority
 from certwright.client import Config, TransportError, failures
@@ -25,12 +29,12 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 MEBIBYTE = 2**20
 
 
-async def whole(response, limit=MEBIBYTE):
+async def whole(response: Any, limit: int = MEBIBYTE) -> tuple[int, bytes]:
     await response.head()
     return response.status, await response.read_all(limit)
 
 
-async def test_one_request_after_the_other(line):
+async def test_one_request_after_the_other(line: Line) -> None:
     for _ in range(2):
         answer = line.connection.request(b"head", b"body")
         assert not line.connection.is_reusable
@@ -51,7 +55,9 @@ async def test_one_request_after_the_other(line):
         (OK, "lost"),
     ],
 )
-async def test_a_connection_that_is_not_used_again(line, answer, then):
+async def test_a_connection_that_is_not_used_again(
+    line: Line, answer: bytes, then: str | None
+) -> None:
     connection = line.connection
     asked = connection.request(b"", b"")
     connection.data_received(answer)
@@ -67,7 +73,7 @@ async def test_a_connection_that_is_not_used_again(line, answer, then):
     assert not connection.is_reusable
 
 
-async def test_bytes_before_anything_was_asked(line):
+async def test_bytes_before_anything_was_asked(line: Line) -> None:
     line.connection.data_received(OK)
     assert line.end == "aborted"
     assert not line.connection.is_reusable
@@ -76,13 +82,13 @@ async def test_bytes_before_anything_was_asked(line):
     assert line.sent == b""
 
 
-async def test_a_request_on_a_connection_that_is_gone(line):
+async def test_a_request_on_a_connection_that_is_gone(line: Line) -> None:
     line.connection.connection_lost(ConnectionResetError(104, "reset"))
     with pytest.raises(ConnectionResetError):
         await whole(line.connection.request(b"", b""))
 
 
-async def test_whoever_waits_is_told_of_every_end(line, new_line):
+async def test_whoever_waits_is_told_of_every_end(line: Line, new_line: type[Line]) -> None:
     ends = {
         Truncated: lambda connection: connection.eof_received(),
         ConnectionResetError: lambda connection: connection.connection_lost(ConnectionResetError()),
@@ -98,7 +104,7 @@ async def test_whoever_waits_is_told_of_every_end(line, new_line):
         assert not connection.is_reusable
 
 
-async def test_what_arrived_before_the_end_is_read(line):
+async def test_what_arrived_before_the_end_is_read(line: Line) -> None:
     answer = line.connection.request(b"", b"")
     line.connection.data_received(CHUNKED + b"2\r\n{}\r\n")
     line.connection.eof_received()
@@ -108,7 +114,7 @@ async def test_what_arrived_before_the_end_is_read(line):
         await answer.read()
 
 
-async def test_an_answer_that_ends_with_the_connection(line):
+async def test_an_answer_that_ends_with_the_connection(line: Line) -> None:
     answer = line.connection.request(b"", b"")
     line.connection.data_received(b"HTTP/1.1 200 OK\r\n\r\n{")
     line.connection.data_received(b"}")
@@ -117,7 +123,7 @@ async def test_an_answer_that_ends_with_the_connection(line):
     assert not line.connection.is_reusable
 
 
-async def test_a_slow_reader_makes_the_server_wait(line):
+async def test_a_slow_reader_makes_the_server_wait(line: Line) -> None:
     answer = line.connection.request(b"", b"")
     line.connection.data_received(CHUNKED)
     chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
@@ -131,7 +137,7 @@ async def test_a_slow_reader_makes_the_server_wait(line):
     assert line.is_listening
 
 
-async def test_an_answer_that_nobody_read_blocks_its_connection(line):
+async def test_an_answer_that_nobody_read_blocks_its_connection(line: Line) -> None:
     line.connection.request(b"", b"")
     body = b"x" * 256 * 1024
     line.connection.data_received(
@@ -142,12 +148,12 @@ async def test_an_answer_that_nobody_read_blocks_its_connection(line):
 
 
 @pytest.mark.parametrize("size", [1, 1000, 100_000, MEBIBYTE, 40 * MEBIBYTE])
-async def test_a_body_in_pieces(line, size):
+async def test_a_body_in_pieces(line: Line, size: int) -> None:
     answer = line.connection.request(b"", b"")
     body = bytes(range(256)) * (size // 256 + 1)
     message = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
-    def feed(position=0):
+    def feed(position: int = 0) -> None:
         line.connection.data_received(message[position : position + 50_000])
         if position + 50_000 < len(message):
             asyncio.get_running_loop().call_soon(feed, position + 50_000)
@@ -166,14 +172,14 @@ async def test_a_body_in_pieces(line, size):
         b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 11,
     ],
 )
-async def test_a_body_beyond_the_limit(line, message):
+async def test_a_body_beyond_the_limit(line: Line, message: bytes) -> None:
     answer = line.connection.request(b"", b"")
     line.connection.data_received(message)
     with pytest.raises(ResponseTooLarge):
         await whole(answer, 10)
 
 
-async def test_a_large_request_is_sent_as_fast_as_the_server_takes_it(line):
+async def test_a_large_request_is_sent_as_fast_as_the_server_takes_it(line: Line) -> None:
     body = bytes(range(256)) * 2000
     connection = line.connection
     answer = connection.request(b"head", body)
@@ -190,7 +196,7 @@ async def test_a_large_request_is_sent_as_fast_as_the_server_takes_it(line):
     assert connection.is_reusable
 
 
-async def test_an_answer_to_half_a_request_ends_the_rest(line):
+async def test_an_answer_to_half_a_request_ends_the_rest(line: Line) -> None:
     connection = line.connection
     answer = connection.request(b"head", b"x" * MEBIBYTE)
     connection.pause_writing()
@@ -203,7 +209,7 @@ async def test_an_answer_to_half_a_request_ends_the_rest(line):
     assert not connection.is_reusable
 
 
-async def test_an_answer_to_what_the_socket_has_not_taken_yet(line):
+async def test_an_answer_to_what_the_socket_has_not_taken_yet(line: Line) -> None:
     answer = line.connection.request(b"head", b"x" * 1000)
     line.unsent = 10
     line.connection.data_received(OK)
@@ -211,7 +217,7 @@ async def test_an_answer_to_what_the_socket_has_not_taken_yet(line):
     assert not line.connection.is_reusable
 
 
-async def test_a_connection_lost_in_the_middle_of_a_request(line):
+async def test_a_connection_lost_in_the_middle_of_a_request(line: Line) -> None:
     connection = line.connection
     answer = connection.request(b"head", b"x" * MEBIBYTE)
     connection.pause_writing()
@@ -233,8 +239,10 @@ PEER = failures.Peer.of(Config("https://api"), timedelta(seconds=1))
         )
     )
 )
-def test_any_garbage_ends_in_an_answer_or_a_named_failure(new_line, pieces):
-    async def talk():
+def test_any_garbage_ends_in_an_answer_or_a_named_failure(
+    new_line: type[Line], pieces: list[bytes]
+) -> None:
+    async def talk() -> None:
         connection = new_line().connection
         answer = connection.request(b"", b"")
         for piece in pieces:
@@ -260,7 +268,7 @@ def test_any_garbage_ends_in_an_answer_or_a_named_failure(new_line, pieces):
 class SecureServer:
     """The other end of a TLS connection."""
 
-    def __init__(self, line, tmp_path) -> None:
+    def __init__(self, line: Line, tmp_path: Path) -> None:
         authority = TestAuthority("authority", datetime.now(UTC))
         pair = authority.serving("api")
         file = tmp_path / "serving.pem"
@@ -273,7 +281,7 @@ class SecureServer:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
-    def step(self, act):
+    def step(self, act: Callable[..., Any]) -> bytes | int | None:
         """Read what was sent, do something, and send what comes of it."""
         self._incoming.write(self._line.sent)
         self._line.sent = b""
@@ -283,11 +291,11 @@ class SecureServer:
         self.send(self._outgoing.read())
         return result
 
-    def send(self, data, size=2**20):
+    def send(self, data: bytes, size: int = 2**20) -> None:
         for start in range(0, len(data), size):
             self._line.connection.data_received(data[start : start + size])
 
-    async def accept(self, name="api"):
+    async def accept(self, name: str = "api") -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._line.connection.secure(self.context, name))
             for _ in range(3):
@@ -296,11 +304,11 @@ class SecureServer:
 
 
 @pytest.fixture
-def server(line, tmp_path):
+def server(line: Line, tmp_path: Path) -> SecureServer:
     return SecureServer(line, tmp_path)
 
 
-async def test_through_tls(line, server):
+async def test_through_tls(line: Line, server: SecureServer) -> None:
     await server.accept()
     assert line.connection.context is server.context
     body = bytes(range(256)) * 4000
@@ -318,7 +326,7 @@ async def test_through_tls(line, server):
     assert line.connection.is_reusable
 
 
-async def test_a_name_that_is_not_the_servers(line, server):
+async def test_a_name_that_is_not_the_servers(line: Line, server: SecureServer) -> None:
     with pytest.raises(ExceptionGroup) as caught:
         await server.accept("other")
     (error,) = caught.value.exceptions
@@ -327,7 +335,7 @@ async def test_a_name_that_is_not_the_servers(line, server):
     assert line.end == "aborted"
 
 
-async def test_behind_tls_only_a_signed_end_is_one(line, server):
+async def test_behind_tls_only_a_signed_end_is_one(line: Line, server: SecureServer) -> None:
     """Whoever sits in between can cut a connection, and must not pass that off as the end."""
     await server.accept()
     until_the_end = b"HTTP/1.1 200 OK\r\n\r\n{}"
@@ -338,7 +346,7 @@ async def test_behind_tls_only_a_signed_end_is_one(line, server):
         await whole(answer)
 
 
-async def test_a_signed_end(line, server):
+async def test_a_signed_end(line: Line, server: SecureServer) -> None:
     await server.accept()
     answer = line.connection.request(b"", b"")
     server.step(lambda: server.tls.write(b"HTTP/1.1 200 OK\r\n\r\n{}"))
@@ -348,7 +356,7 @@ async def test_a_signed_end(line, server):
     assert line.end
 
 
-async def test_records_that_nobody_encrypted(line, server):
+async def test_records_that_nobody_encrypted(line: Line, server: SecureServer) -> None:
     await server.accept()
     answer = line.connection.request(b"", b"")
     line.connection.data_received(b"\x17\x03\x03\x00\x20" + b"x" * 32)
@@ -357,7 +365,7 @@ async def test_records_that_nobody_encrypted(line, server):
     assert line.end == "aborted"
 
 
-async def test_a_polite_end_does_not_wait_for_the_server(line, server):
+async def test_a_polite_end_does_not_wait_for_the_server(line: Line, server: SecureServer) -> None:
     await server.accept()
     line.connection.close()
     assert line.end == "closed"

@@ -4,12 +4,16 @@ import asyncio
 import math
 import random
 import ssl
+from collections.abc import Awaitable
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from tests.unit.client.conftest import Line
 
-from certwright.client import Config
+from certwright.client import Config, ConnectFailed
 from certwright.client.failures import Peer, explain
+from certwright.client.http.connection import Connection
 from certwright.client.http.errors import ConnectError, PoolExhausted
 from certwright.client.http.pool import IDLE_SECONDS, Pool
 from certwright.testkit.time.virtual import VirtualLoop
@@ -22,13 +26,13 @@ PEER = Peer.of(Config("https://api"), timedelta(seconds=60))
 class Lines:
     """Dials connections that go nowhere, and remembers them."""
 
-    def __init__(self, new_line):
+    def __init__(self, new_line: type[Line]) -> None:
         self._new_line = new_line
         self.all = []
         self.seconds = 0.0
         self.failure = None
 
-    async def dial(self, context, deadline):
+    async def dial(self, context: ssl.SSLContext | None, deadline: float) -> Connection:
         self.deadline = deadline
         await asyncio.sleep(self.seconds)
         if self.failure is not None:
@@ -39,21 +43,21 @@ class Lines:
         return line.connection
 
     @property
-    def ends(self):
+    def ends(self) -> list[str]:
         return [line.end for line in self.all]
 
 
 @pytest.fixture
-def lines(virtual_loop, new_line):
+def lines(virtual_loop: VirtualLoop, new_line: type[Line]) -> Lines:
     return Lines(new_line)
 
 
 @pytest.fixture
-def pool(lines):
+def pool(lines: Lines) -> Pool:
     return Pool(lines.dial, 2)
 
 
-async def test_the_connection_used_last_is_used_next(pool, lines):
+async def test_the_connection_used_last_is_used_next(pool: Pool, lines: Lines) -> None:
     one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     pool.release(one)
     pool.release(two)
@@ -62,11 +66,11 @@ async def test_the_connection_used_last_is_used_next(pool, lines):
     assert len(lines.all) == 2
 
 
-async def test_who_comes_first_is_served_first(pool, lines):
+async def test_who_comes_first_is_served_first(pool: Pool, lines: Lines) -> None:
     one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     served = []
 
-    async def ask(name):
+    async def ask(name: str) -> None:
         connection = await pool.acquire(None, NEVER)
         served.append((name, connection))
 
@@ -84,7 +88,7 @@ async def test_who_comes_first_is_served_first(pool, lines):
     assert served[2] == ("c", two)
 
 
-async def test_who_no_longer_waits_takes_nothing(pool):
+async def test_who_no_longer_waits_takes_nothing(pool: Pool) -> None:
     one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     async with asyncio.TaskGroup() as group:
         first, second = (group.create_task(pool.acquire(None, NEVER)) for _ in range(2))
@@ -97,7 +101,9 @@ async def test_who_no_longer_waits_takes_nothing(pool):
     assert {await pool.acquire(None, NEVER) for _ in range(2)} == {one, two}
 
 
-async def test_waiting_takes_half_of_the_time_of_the_request(pool, lines, virtual_loop):
+async def test_waiting_takes_half_of_the_time_of_the_request(
+    pool: Pool, lines: Lines, virtual_loop: VirtualLoop
+) -> None:
     await pool.acquire(None, NEVER)
     lines.seconds = 100
     async with asyncio.TaskGroup() as group:
@@ -114,7 +120,7 @@ async def test_waiting_takes_half_of_the_time_of_the_request(pool, lines, virtua
     )
 
 
-async def test_who_waited_in_vain_takes_nothing(pool, virtual_loop):
+async def test_who_waited_in_vain_takes_nothing(pool: Pool, virtual_loop: VirtualLoop) -> None:
     """The time of the first in the queue is up in the moment a connection becomes free."""
     one, _ = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     virtual_loop.call_at(10, pool.release, one)
@@ -125,7 +131,7 @@ async def test_who_waited_in_vain_takes_nothing(pool, virtual_loop):
     assert (second.result(), virtual_loop.time()) == (one, 10)
 
 
-async def _caught(acquiring):
+async def _caught(acquiring: Awaitable[Any]) -> ConnectFailed | Connection:
     try:
         return await acquiring
     except ConnectError as error:
@@ -133,14 +139,14 @@ async def _caught(acquiring):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_no_place_is_lost_whatever_happens(new_line, seed):
+def test_no_place_is_lost_whatever_happens(new_line: type[Line], seed: int) -> None:
     """Many come, wait, are cancelled, give up, cannot connect: in any order, and all at once."""
     picks = random.Random(seed)  # noqa: S311 - chance that repeats is the point
     lines = Lines(new_line)
     pool = Pool(lines.dial, 3)
     used = most = 0
 
-    async def use():
+    async def use() -> None:
         nonlocal used, most
         await asyncio.sleep(picks.randrange(4))
         connection = await _caught(pool.acquire(None, loop.time() + picks.choice((2, 4, 8))))
@@ -154,14 +160,14 @@ def test_no_place_is_lost_whatever_happens(new_line, seed):
             used -= 1
             pool.release(connection)
 
-    async def upset(tasks):
+    async def upset(tasks: list[asyncio.Task[Any]]) -> None:
         for task in picks.sample(tasks, 10):
             await asyncio.sleep(picks.randrange(2))
             lines.seconds = picks.randrange(2)
             lines.failure = picks.choice((None, ConnectError("no")))
             task.cancel()
 
-    async def run():
+    async def run() -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(use()) for _ in range(30)]
             group.create_task(upset(tasks))
@@ -179,7 +185,9 @@ def test_no_place_is_lost_whatever_happens(new_line, seed):
         loop.close()
 
 
-async def test_waiting_leaves_less_time_to_connect(pool, lines, virtual_loop):
+async def test_waiting_leaves_less_time_to_connect(
+    pool: Pool, lines: Lines, virtual_loop: VirtualLoop
+) -> None:
     one, _ = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     one.expire()
     virtual_loop.call_at(5, pool.release, one)
@@ -187,7 +195,7 @@ async def test_waiting_leaves_less_time_to_connect(pool, lines, virtual_loop):
     assert (lines.deadline, virtual_loop.time()) == (12, 5)
 
 
-async def test_a_failed_or_cancelled_attempt_takes_no_place(pool, lines):
+async def test_a_failed_or_cancelled_attempt_takes_no_place(pool: Pool, lines: Lines) -> None:
     lines.failure = ConnectError("no")
     for _ in range(3):
         with pytest.raises(ConnectError):
@@ -201,7 +209,7 @@ async def test_a_failed_or_cancelled_attempt_takes_no_place(pool, lines):
     await pool.acquire(None, NEVER)
 
 
-async def test_an_unfinished_exchange_ends_its_connection(pool, lines):
+async def test_an_unfinished_exchange_ends_its_connection(pool: Pool, lines: Lines) -> None:
     connection = await pool.acquire(None, NEVER)
     connection.request(b"", b"")
     pool.release(connection)
@@ -210,7 +218,7 @@ async def test_an_unfinished_exchange_ends_its_connection(pool, lines):
         assert await pool.acquire(None, NEVER) is not connection
 
 
-async def test_a_connection_closed_by_the_server_is_not_lent(pool, lines):
+async def test_a_connection_closed_by_the_server_is_not_lent(pool: Pool, lines: Lines) -> None:
     connection = await pool.acquire(None, NEVER)
     connection.request(b"", b"")
     connection.data_received(OK)
@@ -219,7 +227,7 @@ async def test_a_connection_closed_by_the_server_is_not_lent(pool, lines):
     assert await pool.acquire(None, NEVER) is not connection
 
 
-async def test_connections_of_an_older_login_are_not_lent(pool, lines):
+async def test_connections_of_an_older_login_are_not_lent(pool: Pool, lines: Lines) -> None:
     old, new = (ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) for _ in range(2))
     connection = await pool.acquire(old, NEVER)
     pool.release(connection)
@@ -228,7 +236,7 @@ async def test_connections_of_an_older_login_are_not_lent(pool, lines):
     assert lines.ends == ["closed", ""]
 
 
-async def test_idle_connections_are_closed_each_in_its_time(pool, lines):
+async def test_idle_connections_are_closed_each_in_its_time(pool: Pool, lines: Lines) -> None:
     one, two = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     pool.release(one)
     await asyncio.sleep(IDLE_SECONDS / 2)
@@ -239,7 +247,9 @@ async def test_idle_connections_are_closed_each_in_its_time(pool, lines):
     assert lines.ends == ["closed", "closed"]
 
 
-async def test_a_connection_in_use_does_not_grow_old(pool, lines, virtual_loop):
+async def test_a_connection_in_use_does_not_grow_old(
+    pool: Pool, lines: Lines, virtual_loop: VirtualLoop
+) -> None:
     for _ in range(10):
         connection = await pool.acquire(None, NEVER)
         await asyncio.sleep(IDLE_SECONDS)
@@ -251,7 +261,9 @@ async def test_a_connection_in_use_does_not_grow_old(pool, lines, virtual_loop):
     assert virtual_loop.next_timer() is None, "nothing is left to do"
 
 
-async def test_giving_back_twice_is_harmless(pool, lines, virtual_loop):
+async def test_giving_back_twice_is_harmless(
+    pool: Pool, lines: Lines, virtual_loop: VirtualLoop
+) -> None:
     connection = await pool.acquire(None, NEVER)
     pool.release(connection)
     pool.release(connection)
@@ -262,7 +274,7 @@ async def test_giving_back_twice_is_harmless(pool, lines, virtual_loop):
     assert lines.ends == ["", ""]
 
 
-async def test_the_end(pool, lines, virtual_loop):
+async def test_the_end(pool: Pool, lines: Lines, virtual_loop: VirtualLoop) -> None:
     idle, busy = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     pool.release(idle)
     pool.close()
@@ -271,7 +283,7 @@ async def test_the_end(pool, lines, virtual_loop):
     assert virtual_loop.next_timer() is None
 
 
-async def test_the_end_while_somebody_connects(pool, lines):
+async def test_the_end_while_somebody_connects(pool: Pool, lines: Lines) -> None:
     lines.seconds = 10
     asyncio.get_running_loop().call_later(1, pool.close)
     with pytest.raises(RuntimeError, match="closed"):
@@ -279,7 +291,7 @@ async def test_the_end_while_somebody_connects(pool, lines):
     assert lines.ends == ["aborted"]
 
 
-async def test_the_end_while_somebody_waits(pool, lines):
+async def test_the_end_while_somebody_waits(pool: Pool, lines: Lines) -> None:
     one, _ = await pool.acquire(None, NEVER), await pool.acquire(None, NEVER)
     loop = asyncio.get_running_loop()
     loop.call_later(1, pool.close)

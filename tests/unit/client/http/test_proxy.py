@@ -35,5 +35,5 @@ PROXY = {"HTTPS_PROXY": "http://proxy:3128", "HTTP_PROXY": "http://plain:3128"}
         ("https://10.0.0.7", PROXY | {"NO_PROXY": "nonsense/99,,"}, "http://proxy:3128"),
     ],
 )
-def test_proxy(server, environ, expected):
+def test_proxy(server: str, environ: dict[str, str], expected: str) -> None:
     assert proxy_for(server, environ) == expected

@@ -1,6 +1,7 @@
 """Responses however they are cut, and everything that is not a response."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,32 +36,32 @@ RESPONSES = {
 }  # fmt: skip
 
 
-def read(pieces):
+def read(pieces: list[bytes]) -> tuple[Any, bytes]:
     parser = ResponseParser()
     body = b"".join(parser.feed(piece) for piece in pieces)
     parser.finish()
     return parser, body
 
 
-def outcome(parser, body):
+def outcome(parser: Any, body: bytes) -> tuple[int, bytes, bool]:
     reusable = parser.is_complete and parser.keeps_alive and not parser.has_excess
     return parser.status, body, reusable
 
 
 @pytest.mark.parametrize("response", RESPONSES)
-def test_whole(response):
+def test_whole(response: Any) -> None:
     assert outcome(*read([response])) == RESPONSES[response]
 
 
 @pytest.mark.parametrize("response", RESPONSES)
-def test_byte_by_byte(response):
+def test_byte_by_byte(response: Any) -> None:
     assert (
         outcome(*read([response[n : n + 1] for n in range(len(response))])) == RESPONSES[response]
     )
 
 
 @given(st.sampled_from(sorted(RESPONSES)), st.lists(st.integers(0, 200)))
-def test_it_does_not_matter_how_a_response_is_cut(response, cuts):
+def test_it_does_not_matter_how_a_response_is_cut(response: Any, cuts: Any) -> None:
     ends = [0, *sorted(min(cut, len(response)) for cut in cuts), len(response)]
     pieces = [response[start:end] for start, end in pairwise(ends)]
     parser, body = read(pieces)
@@ -68,14 +69,14 @@ def test_it_does_not_matter_how_a_response_is_cut(response, cuts):
     assert parser.headers == read([response])[0].headers
 
 
-def test_headers_have_lower_case_names_and_repeated_ones_are_joined():
+def test_headers_have_lower_case_names_and_repeated_ones_are_joined() -> None:
     parser, _ = read(
         [b"HTTP/1.1 204 x\r\nWarning:  one \t\r\nX-A:\r\nwarning: two\r\nX_b: a:b\r\n\r\n"]
     )
     assert parser.headers == {"warning": "one, two", "x-a": "", "x_b": "a:b"}
 
 
-def test_headers_are_text_whatever_was_sent():
+def test_headers_are_text_whatever_was_sent() -> None:
     parser = ResponseParser()
     parser.feed(b"HTTP/1.1 302 \xfe\r\nLocation: http://\xc3\xa4\xff\r\n\r\n")
     assert parser.headers["location"].encode() == "http://\xe4\ufffd".encode()
@@ -90,14 +91,14 @@ def test_headers_are_text_whatever_was_sent():
         b"HTTP/1.1 204 x\r\n\r\nbody",
     ],
 )
-def test_what_follows_a_response_spoils_the_connection(response):
+def test_what_follows_a_response_spoils_the_connection(response: Any) -> None:
     for pieces in ([response], [response[n : n + 1] for n in range(len(response))]):
         parser, _ = read(pieces)
         assert parser.is_complete
         assert parser.has_excess
 
 
-def test_a_tunnel_has_no_body():
+def test_a_tunnel_has_no_body() -> None:
     parser = ResponseParser(tunnel=True)
     assert parser.feed(b"HTTP/1.0 200 Connection established\r\n\r\n") == b""
     assert parser.is_complete
@@ -154,7 +155,7 @@ def test_a_tunnel_has_no_body():
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nno trailer\r\n",
     ],
 )
-def test_garbage(garbage):
+def test_garbage(garbage: bytes) -> None:
     for pieces in ([garbage], [garbage[n : n + 1] for n in range(len(garbage))]):
         with pytest.raises(ProtocolError):
             read(pieces)
@@ -174,11 +175,11 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
         (CHUNKED + b"0\r\nA:", b"a" * 1000),
     ],
 )
-def test_what_surrounds_a_body_is_bounded(start, again):
+def test_what_surrounds_a_body_is_bounded(start: bytes, again: bytes) -> None:
     parser = ResponseParser()
     parser.feed(start)
 
-    def flood():
+    def flood() -> None:
         for _ in range(2 * HEAD_LIMIT // len(again)):
             parser.feed(again)
 
@@ -186,7 +187,7 @@ def test_what_surrounds_a_body_is_bounded(start, again):
         flood()
 
 
-def test_headers_that_arrive_at_once_are_bounded_too():
+def test_headers_that_arrive_at_once_are_bounded_too() -> None:
     with pytest.raises(ProtocolError, match="exceed 65536 bytes"):
         ResponseParser().feed(HEAD + b"A: " + b"a" * HEAD_LIMIT + b"\r\n\r\n")
     ResponseParser().feed(HEAD + b"A: " + b"a" * (HEAD_LIMIT - 100) + b"\r\n\r\n")
@@ -205,7 +206,7 @@ def test_headers_that_arrive_at_once_are_bounded_too():
         (CHUNKED + b"2\r\n{}\r\n0\r\n", "in the middle"),
     ],
 )
-def test_a_response_that_ends_before_its_end(part, where):
+def test_a_response_that_ends_before_its_end(part: Any, where: Any) -> None:
     with pytest.raises(Truncated, match=where):
         read([part])
 
@@ -213,7 +214,7 @@ def test_a_response_that_ends_before_its_end(part, where):
 @given(
     st.lists(st.one_of(st.binary(), st.sampled_from([*sorted(RESPONSES), HEAD, CHUNKED, b"\r\n"])))
 )
-def test_whatever_arrives_is_a_response_or_refused(pieces):
+def test_whatever_arrives_is_a_response_or_refused(pieces: Any) -> None:
     try:
         parser, body = read(pieces)
     except (ProtocolError, Truncated):

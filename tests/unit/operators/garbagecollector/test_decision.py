@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -51,19 +53,19 @@ LONG_UNUSED = replace(OLD, unused_since=NOW - LIFETIME)
         (replace(LONG_UNUSED, deleting=True), None, GarbageVerdict.DELETING, "being deleted"),
     ],
 )
-def test_verdicts(candidate, user, verdict, said):
+def test_verdicts(candidate: Candidate, user: str | None, verdict: StrEnum, said: str) -> None:
     assessment = assess(candidate, user, NOW, LIFETIME)
     assert assessment.verdict is verdict
     assert said in assessment.reason
 
 
-def test_without_a_lifetime_one_look_suffices():
+def test_without_a_lifetime_one_look_suffices() -> None:
     fresh = replace(OLD, created=NOW)
     assert assess(fresh, None, NOW, timedelta()).verdict is GarbageVerdict.COLLECTABLE
     assert assess(fresh, "Pod ns/p", NOW, timedelta()).verdict is GarbageVerdict.IN_USE
 
 
-def test_the_same_name_in_another_namespace_is_another_object():
+def test_the_same_name_in_another_namespace_is_another_object() -> None:
     elsewhere = replace(LONG_UNUSED, key=ObjectKey("Secret", "other", "s"))
     config_map = replace(LONG_UNUSED, key=ObjectKey("ConfigMap", "ns", "s"))
     report = assess_all([elsewhere, LONG_UNUSED, config_map], {OLD.key: "Pod ns/p"}, NOW, LIFETIME)
@@ -74,7 +76,7 @@ def test_the_same_name_in_another_namespace_is_another_object():
     assert [one.candidate for one in report.of(GarbageVerdict.IN_USE)] == [LONG_UNUSED]
 
 
-def test_a_report_counts_and_names():
+def test_a_report_counts_and_names() -> None:
     report = assess_all([LONG_UNUSED, replace(OLD, uid="v")], {}, NOW, LIFETIME)
     assert str(report) == "1 unused, 1 collectable"
     assert str(report.assessments[0]) == "Secret ns/s: collectable: nothing uses it"
@@ -82,8 +84,8 @@ def test_a_report_counts_and_names():
     assert str(Survey(())) == "nothing to collect"
 
 
-def test_what_is_noted_and_taken_back():
-    def assessed(candidate, user=None):
+def test_what_is_noted_and_taken_back() -> None:
+    def assessed(candidate: Any, user: Any = None) -> Any:
         return assess(candidate, user, NOW, LIFETIME)
 
     assert needs_mark(assessed(OLD), NOW)
@@ -99,7 +101,7 @@ def test_what_is_noted_and_taken_back():
 @pytest.mark.parametrize(
     "second", [replace(LONG_UNUSED, resource_version="2"), replace(LONG_UNUSED, uid="v")]
 )
-def test_a_second_look_confirms_only_what_did_not_change(second):
+def test_a_second_look_confirms_only_what_did_not_change(second: Candidate) -> None:
     first = assess_all([LONG_UNUSED], {}, NOW, LIFETIME)
     assert confirmed(first, first) == (LONG_UNUSED,)
     assert confirmed(first, assess_all([second], {}, NOW, LIFETIME)) == ()
@@ -116,7 +118,9 @@ DURATIONS = st.timedeltas(timedelta(days=-1), timedelta(days=1))
     lifetime=st.timedeltas(timedelta(), timedelta(days=1)),
     user=st.none() | st.just("Pod ns/p"),
 )
-def test_only_what_is_old_enough_and_unused_for_long_enough_goes(created, since, lifetime, user):
+def test_only_what_is_old_enough_and_unused_for_long_enough_goes(
+    created: timedelta, since: timedelta | None, lifetime: timedelta, user: str | None
+) -> None:
     candidate = replace(
         OLD, created=NOW - created, unused_since=None if since is None else NOW - since
     )

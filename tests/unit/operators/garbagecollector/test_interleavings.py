@@ -17,7 +17,7 @@ import orjson
 import pytest
 
 from certwright.client import Client, Request, Response, Stream
-from certwright.kube import format_time
+from certwright.kube import JsonObject, format_time
 from certwright.kube.patches import apply_merge_patch
 from certwright.managed.references import annotations_for
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
@@ -42,8 +42,8 @@ class World:
         self.rng = rng
         self.now_is = datetime(2026, 1, 1, tzinfo=UTC)
         self.revision = 1000
-        self.objects: dict[tuple[str, str], dict] = {}
-        self.history: dict[int, dict[tuple[str, str], dict]] = {1000: {}}
+        self.objects: dict[tuple[str, str], JsonObject] = {}
+        self.history: dict[int, dict[tuple[str, str], JsonObject]] = {1000: {}}
         self.deleted: list[str] = []
         self.crash_in = 0
         self.between = lambda: None
@@ -54,7 +54,7 @@ class World:
     def monotonic(self) -> float:
         return self.now_is.timestamp()
 
-    def put(self, plural: str, name: str, obj: dict | None) -> None:
+    def put(self, plural: str, name: str, obj: JsonObject | None) -> None:
         self.revision += 1
         objects = dict(self.objects)
         if obj is None:
@@ -216,7 +216,7 @@ class Owner:
             assert ("configmaps", self.name) in self.world.objects, f"{self.name} was in use"
 
 
-def using(kind: str, name: str) -> dict:
+def using(kind: str, name: str) -> JsonObject:
     if kind == "pods":
         return {"spec": {"volumes": [{"name": "v", "configMap": {"name": name}}]}}
     if kind == "managedresources":
@@ -236,7 +236,9 @@ class HastyOwner(Owner):
             self.use()
 
 
-async def live(seed: int, passes: int, lifetime: timedelta, owner_type: type[Owner]) -> Counter:
+async def live(
+    seed: int, passes: int, lifetime: timedelta, owner_type: type[Owner]
+) -> Counter[str]:
     """Let users and passes interleave at random; return what happened."""
     rng = Random(seed)  # noqa: S311 - chance that repeats is the point
     world = World(rng)

@@ -1,10 +1,12 @@
 """What one object says about the use of others."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 import pytest
 
+from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import ConfigMap, Pod
 from certwright.managed.unique import UNUSED_SINCE
 from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
@@ -14,13 +16,13 @@ from certwright.operators.garbagecollector.snapshot import candidate_of, note_us
 KEY = ObjectKey("Secret", "ns", "s")
 
 
-def users(resource, obj, *keys):
+def users(resource: Resource, obj: JsonObject, *keys: Any) -> dict[tuple[Any, ...], str]:
     found = {}
     note_uses(found, {KEY, *keys}, resource, obj)
     return found
 
 
-def test_annotations_and_structure_both_count():
+def test_annotations_and_structure_both_count() -> None:
     annotations = {"reference.resources.gardener.cloud/secret-foo": "s"}
     annotated = {"metadata": {"namespace": "ns", "name": "p", "annotations": annotations}}
     spec = {"initContainers": [{"envFrom": [{"secretRef": {"name": "s"}}]}]}
@@ -30,19 +32,19 @@ def test_annotations_and_structure_both_count():
     assert users(Pod, elsewhere) == {}
 
 
-def test_only_candidates_are_noted_and_the_first_user_stays():
+def test_only_candidates_are_noted_and_the_first_user_stays() -> None:
     found = {KEY: "Pod ns/first"}
     spec = {"imagePullSecrets": [{"name": "s"}, {"name": "another"}]}
     note_uses(found, {KEY}, Pod, {"metadata": {"namespace": "ns", "name": "p"}, "spec": spec})
     assert found == {KEY: "Pod ns/first"}
 
 
-async def kept(**managed):
+async def kept(**managed: Any) -> list[tuple[Any, ...]]:
     obj = {"metadata": {"namespace": "elsewhere", "name": "mr"}, **managed}
     return [key async for key in kept_by(None, obj)]
 
 
-async def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace():
+async def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace() -> None:
     entry = {"apiVersion": "v1", "kind": "Secret", "namespace": "ns", "name": "s"}
     assert await kept(status={"resources": [entry, {**entry, "apiVersion": "apps/v1"}]}) == [KEY]
     annotations = {"resources.certwright.dev/intent": '["v1/Secret/ns/s", "apps/v1/X/ns/s"]'}
@@ -53,13 +55,13 @@ async def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace():
 
 
 @pytest.mark.parametrize("intent", ["no json", "{}", "[1]", '["v1/Secret/ns"]'])
-async def test_an_intent_written_by_hand_says_nothing(intent):
+async def test_an_intent_written_by_hand_says_nothing(intent: str) -> None:
     annotations = {"resources.certwright.dev/intent": intent}
     metadata = {"namespace": "ns", "name": "mr", "annotations": annotations}
     assert await kept(metadata=metadata) == []
 
 
-def test_a_candidate_is_its_metadata():
+def test_a_candidate_is_its_metadata() -> None:
     metadata = {
         "namespace": "ns",
         "name": "c",

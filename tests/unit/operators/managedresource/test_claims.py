@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from certwright.apply import ObjectRef
@@ -156,7 +158,7 @@ def test_what_else_was_said_does_not(reason: str) -> None:
         ("connection refused", ()),
     ],
 )
-def test_mistakes_in_manifests_are_marked_for_programs(text: str, codes: tuple) -> None:
+def test_mistakes_in_manifests_are_marked_for_programs(text: str, codes: tuple[Any, ...]) -> None:
     assert messages.apply_failed([error("b"), error("a", text)]).codes == codes
 
 

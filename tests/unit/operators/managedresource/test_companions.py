@@ -1,12 +1,14 @@
 import json
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.apply import ObjectRef
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.managed.shards import (
     companion,
     companion_name,
@@ -18,7 +20,7 @@ from certwright.operators.managedresource.inventory import reference_to
 KEY = Key("garden", "mr-inventory-0")
 
 
-def entries(count: int) -> list:
+def entries(count: int) -> list[Any]:
     return [reference_to(ObjectRef("v1", "ConfigMap", "a", f"c-{n:05}")) for n in range(count)]
 
 
@@ -42,7 +44,7 @@ def test_a_huge_one_does() -> None:
     assert len(msgspec.json.encode(parts.inline)) < 1_000_000
 
 
-def test_what_is_written_can_be_read(make) -> None:
+def test_what_is_written_can_be_read(make: Make) -> None:
     resource = make(uid="u-1")
     name = companion_name(resource, entries(3)).name
     config_map = companion(resource, name, entries(3), label="gardener")
@@ -75,12 +77,14 @@ def test_what_is_written_can_be_read(make) -> None:
         {"data": {"inventory": "7"}},
     ],
 )
-def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(config_map) -> None:
+def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(
+    config_map: JsonObject | None,
+) -> None:
     with pytest.raises(ValueError, match="garden/mr-inventory-0"):
         read_companion(KEY, config_map)
 
 
-def test_a_companion_that_says_something_else_is_not_believed(make) -> None:
+def test_a_companion_that_says_something_else_is_not_believed(make: Make) -> None:
     resource = make(name="mr")
     name = companion_name(resource, entries(3)).name
     other = companion(resource, name, entries(2), label="gardener")
@@ -88,14 +92,14 @@ def test_a_companion_that_says_something_else_is_not_believed(make) -> None:
         read_companion(Key("garden", name), other)
 
 
-def test_a_long_name_leaves_room_for_what_follows(make) -> None:
+def test_a_long_name_leaves_room_for_what_follows(make: Make) -> None:
     longest = f"{'x' * 224}.{'y' * 28}"
     name = companion_name(make(name=longest), entries(3)).name
     assert len(name) <= 253
     assert name.startswith(f"{'x' * 224}-inventory-")
 
 
-def test_a_name_follows_from_the_content(make) -> None:
+def test_a_name_follows_from_the_content(make: Make) -> None:
     one, other, three = make(name="x"), make(name="y"), entries(3)
     assert companion_name(one, three).name.startswith("x-inventory-")
     assert companion_name(one, three) == companion_name(one, entries(3))

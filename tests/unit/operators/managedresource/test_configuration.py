@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from certwright.kube import JsonObject
 from certwright.operators.managedresource.configuration import (
     Configuration,
     ConfigurationError,
@@ -270,7 +271,7 @@ def test_leader_election_that_is_off_is_not_checked() -> None:
         ),
     ],
 )
-def test_unknown_keys_are_errors_with_a_suggestion(document: dict, problem: str) -> None:
+def test_unknown_keys_are_errors_with_a_suggestion(document: JsonObject, problem: str) -> None:
     assert problems(document) == [problem]
 
 

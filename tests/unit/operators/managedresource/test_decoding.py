@@ -1,11 +1,14 @@
 """Reading Secrets once, within a bound."""
 
 import base64
+from collections.abc import Callable
+from typing import Any
 
 import orjson
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import Secret
-from certwright.operators.managedresource.declared import decode_secret
+from certwright.operators.managedresource.declared import DecodedSecret, decode_secret
 from certwright.operators.managedresource.secrets import Decoder
 from certwright.runtime import Entry
 from certwright.runtime.cache.decode import EntryDecoder
@@ -21,15 +24,15 @@ def secret(name: str = "s", **data: bytes) -> Entry:
     return EntryDecoder(Secret).entry(orjson.dumps(whole))
 
 
-async def in_thread(fn, *args):
+async def in_thread(fn: Any, *args: Any) -> Any:
     return fn(*args)
 
 
-async def refuse(fn, *args):
+async def refuse(fn: Any, *args: Any) -> None:
     raise AssertionError("small Secrets are read where they are")
 
 
-async def test_a_secret_is_read_once_and_says_the_same_again():
+async def test_a_secret_is_read_once_and_says_the_same_again() -> None:
     decoder, entry = Decoder(worthwhile=0), secret(a=YAML, b=b"---\n")
     first = await decoder.decode(entry, refuse)
     second = await decoder.decode(entry, refuse)
@@ -39,17 +42,19 @@ async def test_a_secret_is_read_once_and_says_the_same_again():
     assert (first.manifests, first.contents) == (expected.manifests, expected.contents)
 
 
-async def test_another_version_is_read_anew():
+async def test_another_version_is_read_anew() -> None:
     decoder = Decoder(worthwhile=0)
     await decoder.decode(secret(a=YAML), refuse)
     again = await decoder.decode(secret(a=b"apiVersion: v1\nkind: Other\n"), refuse)
     assert [m.obj["kind"] for m in again.manifests] == ["Other"]
 
 
-async def test_large_and_compressed_secrets_are_read_in_a_thread():
+async def test_large_and_compressed_secrets_are_read_in_a_thread() -> None:
     calls = []
 
-    async def cpu(fn, *args):
+    async def cpu(
+        fn: Callable[..., Any], *args: JsonObject | Entry
+    ) -> tuple[DecodedSecret, tuple[Any, ...]]:
         calls.append(fn)
         return fn(*args)
 
@@ -59,13 +64,13 @@ async def test_large_and_compressed_secrets_are_read_in_a_thread():
     assert len(calls) == 2
 
 
-async def test_small_secrets_are_not_remembered():
+async def test_small_secrets_are_not_remembered() -> None:
     decoder = Decoder()
     await decoder.decode(secret(a=YAML), refuse)
     assert decoder.size == 0
 
 
-async def test_only_so_much_is_remembered():
+async def test_only_so_much_is_remembered() -> None:
     decoder = Decoder(limit=1000, worthwhile=0)
     for number in range(20):
         await decoder.decode(secret(f"s{number}", a=YAML), in_thread)

@@ -1,7 +1,10 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.unit.operators.managedresource.conftest import Make
 
+from certwright.kube import JsonObject
 from certwright.operators.managedresource.decision import (
     Hindrance,
     find_cycle,
@@ -41,7 +44,7 @@ def conditions(applied: str, healthy: str) -> dict[str, Any]:
         ({"status": GOOD, "deletionTimestamp": "2026-01-01T00:00:00Z"}, "is being deleted"),
     ],
 )
-def test_what_others_wait_for(make, parts: dict, why: str) -> None:
+def test_what_others_wait_for(make: Make, parts: JsonObject, why: str) -> None:
     assert unready(make(**parts)) == why
 
 
@@ -49,7 +52,7 @@ def test_what_does_not_exist() -> None:
     assert unready(None) == "does not exist"
 
 
-def graph(make, **edges: str) -> Any:
+def graph(make: Callable[..., Any], **edges: str) -> Any:
     made = {
         name: make(name=name, spec={"dependsOn": [{"name": n} for n in needs.split()]}, status=GOOD)
         for name, needs in edges.items()
@@ -82,16 +85,16 @@ def graph(make, **edges: str) -> Any:
         "missing",
     ],
 )
-def test_cycles(make, edges: dict, start: str, cycle: tuple) -> None:
+def test_cycles(make: Make, edges: JsonObject, start: str, cycle: tuple[Any, ...]) -> None:
     assert find_cycle(start, graph(make, **edges)) == cycle
 
 
-def test_a_long_chain_needs_no_deep_stack(make) -> None:
+def test_a_long_chain_needs_no_deep_stack(make: Make) -> None:
     edges = {f"n{i}": f"n{i + 1}" for i in range(3000)} | {"n3000": "n0"}
     assert len(find_cycle("n0", graph(make, **edges))) == 3002
 
 
-def test_a_dense_graph_is_walked_once(make) -> None:
+def test_a_dense_graph_is_walked_once(make: Make) -> None:
     names = [f"n{i}" for i in range(60)]
     calls = 0
     known = graph(make, **{name: " ".join(names[i + 1 :]) for i, name in enumerate(names)})
@@ -105,12 +108,12 @@ def test_a_dense_graph_is_walked_once(make) -> None:
     assert calls == 60
 
 
-def test_nothing_hinders_when_all_is_ready(make) -> None:
+def test_nothing_hinders_when_all_is_ready(make: Make) -> None:
     lookup = graph(make, a="b c", b="", c="")
     assert hindrance(lookup("a"), lookup) is None
 
 
-def test_everything_that_is_not_ready_is_named(make) -> None:
+def test_everything_that_is_not_ready_is_named(make: Make) -> None:
     lookup = graph(make, a="b missing b", b="")
     lookup("b").status.conditions.clear()
     assert hindrance(lookup("a"), lookup) == Hindrance(
@@ -118,13 +121,13 @@ def test_everything_that_is_not_ready_is_named(make) -> None:
     )
 
 
-def test_a_cycle_is_told_by_everybody_on_it_in_the_same_words(make) -> None:
+def test_a_cycle_is_told_by_everybody_on_it_in_the_same_words(make: Make) -> None:
     lookup = graph(make, a="b", b="a")
     expected = Hindrance("The dependencies form a cycle: a → b → a.", cyclic=True)
     assert hindrance(lookup("a"), lookup) == hindrance(lookup("b"), lookup) == expected
 
 
-def test_who_depends_on_a_cycle_waits(make) -> None:
+def test_who_depends_on_a_cycle_waits(make: Make) -> None:
     lookup = graph(make, z="a", a="b", b="a")
     lookup("a").status.conditions.clear()
     found = hindrance(lookup("z"), lookup)

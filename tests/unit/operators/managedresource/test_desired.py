@@ -145,7 +145,7 @@ def test_duplicate_keys_are_remarked_and_the_last_counts() -> None:
     ],
 )
 def test_undecodable_documents_are_named_and_the_others_wanted(
-    content: bytes, errors: list
+    content: bytes, errors: list[Any]
 ) -> None:
     desired = desire({"k": content})
     assert names(desired) == ["a"]
@@ -311,7 +311,7 @@ def test_ignored_objects_are_released_and_leave_the_checksum() -> None:
 @pytest.mark.parametrize(
     ("value", "create_only"), [("1", True), ("T", True), ("True", True), ("yes", False)]
 )
-def test_objects_to_be_ignored_are_only_created(value: str, create_only) -> None:
+def test_objects_to_be_ignored_are_only_created(value: str, *, create_only: bool) -> None:
     annotations = {"resources.gardener.cloud/ignore": value}
     (item,) = desire({"k": config_map("a", annotations=annotations).encode()}).objects
     assert item.create_only is create_only

@@ -1,4 +1,5 @@
 import pytest
+from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.operators.managedresource.decision import (
     Decision,
@@ -56,7 +57,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_to_do(make, name: str) -> None:
+def test_what_to_do(make: Make, name: str) -> None:
     parts, step = CASES[name]
     assert decide(make(**parts), ResourceClass()).step is step
 
@@ -68,16 +69,16 @@ def test_what_is_gone() -> None:
 @pytest.mark.parametrize(
     ("operation", "cleared"), [("reconcile", True), ("migrate", False), ("restore", False)]
 )
-def test_the_operation_annotation(make, operation: str, cleared) -> None:
+def test_the_operation_annotation(make: Make, operation: str, *, cleared: bool) -> None:
     decision = decide(make(annotations={OPERATION: operation}), ResourceClass())
     assert decision == Decision(Step.RECONCILE, clear_operation=cleared)
 
 
-def test_who_cares_for_all_begins_although_a_class_left_its_finalizer(make) -> None:
+def test_who_cares_for_all_begins_although_a_class_left_its_finalizer(make: Make) -> None:
     resource = make(class_="seed", finalizers=[f"{BASE}-seed"])
     assert decide(resource, ResourceClass("*")).step is Step.RECONCILE
 
 
 @pytest.mark.parametrize("value", ["true", "TRUE", "T", "1"])
-def test_values_that_ignore(make, value: str) -> None:
+def test_values_that_ignore(make: Make, value: str) -> None:
     assert is_ignored(make(annotations={IGNORE: value}))

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from certwright.api.managedresources import GroupKind
@@ -80,7 +82,9 @@ def test_a_set_that_shares_a_member_with_a_built_in_one_is_united_with_it() -> N
         (("v1", "ConfigMap", "a", "x"), ("v1", "Secret", "a", "x"), False),
     ],
 )
-def test_references_to_the_same_object(one: tuple, other: tuple, same) -> None:
+def test_references_to_the_same_object(
+    one: tuple[Any, ...], other: tuple[Any, ...], *, same: bool
+) -> None:
     equivalences = Equivalences.of()
     left, right = ObjectRef(*one), ObjectRef(*other)
     assert (equivalences.canonical(left) == equivalences.canonical(right)) is same

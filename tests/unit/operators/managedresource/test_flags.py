@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from certwright.kube import JsonObject
 from certwright.operators.managedresource.configuration import (
     FLAGS,
     Configuration,
@@ -201,7 +202,7 @@ def test_the_environment_overrides_the_file_and_flags_the_environment() -> None:
         ),
     ],
 )
-def test_problems_with_flags_name_the_flag(flags: dict, problem: str) -> None:
+def test_problems_with_flags_name_the_flag(flags: JsonObject, problem: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_with_flags({}, flags)
     assert str(caught.value) == problem

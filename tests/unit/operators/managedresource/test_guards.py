@@ -25,7 +25,9 @@ from certwright.operators.managedresource.guards import PruneGuard
         (0, 0, None, False),
     ],
 )
-def test_when_a_deletion_has_to_be_confirmed(before, removed, confirmed, held) -> None:
+def test_when_a_deletion_has_to_be_confirmed(
+    before: int, removed: int, confirmed: str | None, *, held: bool
+) -> None:
     objection = PruneGuard().objection(before=before, removed=removed, confirmed=confirmed)
     assert bool(objection) is held
 

@@ -1,9 +1,13 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.api.managedresources import GroupKind, ObjectReference
 from certwright.apply import ObjectRef
+from certwright.kube import JsonObject
 from certwright.operators.managedresource import inventory
 from certwright.operators.managedresource.inventory import (
     Equivalences,
@@ -78,7 +82,7 @@ def test_what_is_added_stays_and_is_removed() -> None:
     [(Equivalences(), (OLD_NGINX,)), (Equivalences.of(), ())],
     ids=["without equivalences", "with the built-in ones"],
 )
-def test_moving_to_another_group(equivalences: Equivalences, removed: tuple) -> None:
+def test_moving_to_another_group(equivalences: Equivalences, removed: tuple[Any, ...]) -> None:
     changes = compare([OLD_NGINX, CONFIG], [NGINX, CONFIG], equivalences)
     assert changes.removed == removed
 
@@ -135,7 +139,9 @@ def test_an_intent_can_be_read_back(refs: list[ObjectRef]) -> None:
     st.lists(REFS, unique_by=lambda ref: ref.identity),
     st.lists(REFS, unique_by=lambda ref: ref.identity),
 )
-def test_every_object_is_in_the_inventory_before_it_is_created(old: list, new: list) -> None:
+def test_every_object_is_in_the_inventory_before_it_is_created(
+    old: list[Any], new: list[Any]
+) -> None:
     before, after = [reference_to(r) for r in old], [reference_to(r) for r in new]
     ahead = {ref_of(e).identity for e in write_ahead(compare(before, after, Equivalences()))}
     assert ahead == {r.identity for r in old} | {r.identity for r in new}
@@ -169,16 +175,18 @@ def test_an_intent_of_another_hand_holds_nothing(text: str) -> None:
         ({"resources": [{"apiVersion": "v1", "kind": "Pod", "name": "x"}]}, [entry("v1/Pod//x")]),
     ],
 )
-def test_the_intent_counts_until_there_is_a_status(make, status: dict, expected: list) -> None:
+def test_the_intent_counts_until_there_is_a_status(
+    make: Make, status: JsonObject, expected: list[Any]
+) -> None:
     resource = make(uid="u", annotations={INTENT: encode_intent([CONFIG], "u")}, status=status)
     assert recorded(resource) == expected
 
 
-def test_the_intent_of_a_copy_is_not_its_own(make) -> None:
+def test_the_intent_of_a_copy_is_not_its_own(make: Make) -> None:
     resource = make(uid="copy", annotations={INTENT: encode_intent([CONFIG], "original")})
     assert recorded(resource) == []
 
 
-def test_what_companions_hold_belongs_to_the_inventory(make) -> None:
+def test_what_companions_hold_belongs_to_the_inventory(make: Make) -> None:
     resource = make(uid="u", annotations={INTENT: encode_intent([CONFIG], "u")})
     assert recorded(resource, [ROLE]) == [ROLE]

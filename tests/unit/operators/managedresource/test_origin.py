@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.operators.managedresource.ownership import (
     Origin,
     needs_identity,
@@ -74,7 +74,7 @@ IDENTITY = {"data": {"cluster-identity": "landscape-1"}}
         ("<cluster>", IDENTITY, "landscape-1"),
     ],
 )
-def test_cluster_ids(configured: str, identity: dict | None, resolved: str) -> None:
+def test_cluster_ids(configured: str, identity: JsonObject | None, resolved: str) -> None:
     assert resolve_cluster_id(configured, identity) == resolved
 
 
@@ -86,7 +86,7 @@ def test_cluster_ids(configured: str, identity: dict | None, resolved: str) -> N
         ({"data": {"cluster-identity": ""}}, "has no key 'cluster-identity'"),
     ],
 )
-def test_a_required_cluster_id_that_is_not_there(identity: dict | None, words: str) -> None:
+def test_a_required_cluster_id_that_is_not_there(identity: JsonObject | None, words: str) -> None:
     with pytest.raises(ValueError, match=f"kube-system/cluster-identity .*{words}"):
         resolve_cluster_id("<cluster>", identity)
 
@@ -95,5 +95,5 @@ def test_a_required_cluster_id_that_is_not_there(identity: dict | None, words: s
     ("configured", "needed"),
     [("", False), ("x", False), ("<cluster>", True), ("<default>", True)],
 )
-def test_the_config_map_is_read_only_when_it_is_needed(configured: str, needed) -> None:
+def test_the_config_map_is_read_only_when_it_is_needed(configured: str, *, needed: bool) -> None:
     assert needs_identity(configured) is needed

@@ -1,11 +1,13 @@
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.apply import Adopt, Live, ObjectRef, Rules
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.operators.managedresource.declared import Desired, decode_secret, desired_objects
 from certwright.operators.managedresource.inventory import Equivalences, reference_to
 from certwright.operators.managedresource.ownership import Origin
@@ -57,7 +59,7 @@ def scaled(*names: str) -> Any:
     return scale_targets(autoscalers, Equivalences.of())
 
 
-def rules_of(make, obj: dict[str, Any], **parts: Any) -> Rules:
+def rules_of(make: Callable[..., Any], obj: dict[str, Any], **parts: Any) -> Rules:
     (wanted,) = plan(make(**parts), desire(obj), ORIGIN, "gardener", scaled()).wanted
     return wanted.rules
 
@@ -81,7 +83,9 @@ ANNOTATIONS = [
 
 
 @pytest.mark.parametrize(("annotations", "expected"), ANNOTATIONS)
-def test_annotations_of_an_object(make, annotations: dict, expected: dict) -> None:
+def test_annotations_of_an_object(
+    make: Make, annotations: JsonObject, expected: JsonObject
+) -> None:
     assert rules_of(make, deployment(**annotations)) == Rules(**ALWAYS, **expected)
 
 
@@ -93,14 +97,14 @@ SPECS = [
 
 
 @pytest.mark.parametrize(("spec", "expected"), SPECS)
-def test_what_the_spec_adds(make, spec: dict, expected: dict) -> None:
+def test_what_the_spec_adds(make: Make, spec: JsonObject, expected: JsonObject) -> None:
     assert rules_of(make, deployment(), spec=spec) == Rules(**ALWAYS, **expected)
 
 
 TAKE_OVER = "resources.certwright.dev/take-over"
 
 
-def test_taking_over_is_asked_for_on_the_object_or_on_the_whole(make) -> None:
+def test_taking_over_is_asked_for_on_the_object_or_on_the_whole(make: Make) -> None:
     obj = deployment()
     obj["metadata"]["annotations"][TAKE_OVER] = "true"
     assert rules_of(make, obj).take_over
@@ -122,7 +126,7 @@ ADOPT = "resources.certwright.dev/adopt"
     ],
 )  # fmt: skip
 def test_what_exists_and_belongs_to_nobody_is_adopted_as_said(
-    make, whole: str | None, own: str | None, expected: Adopt, labels: dict
+    make: Make, whole: str | None, own: str | None, expected: Adopt, labels: JsonObject
 ) -> None:
     obj = deployment()
     if own:
@@ -132,14 +136,14 @@ def test_what_exists_and_belongs_to_nobody_is_adopted_as_said(
 
 
 @pytest.mark.parametrize("value", ["never", ""])
-def test_an_unknown_way_to_adopt_is_refused(make, value: str) -> None:
+def test_an_unknown_way_to_adopt_is_refused(make: Make, value: str) -> None:
     obj = deployment()
     obj["metadata"]["annotations"][ADOPT] = value
     (refusal,) = plan(make(), desire(obj), ORIGIN, "gardener", scaled()).refused
     assert "supported values: [Always IfLabelled Never]" in str(refusal)
 
 
-def test_what_an_autoscaler_scales_keeps_its_replicas(make) -> None:
+def test_what_an_autoscaler_scales_keeps_its_replicas(make: Make) -> None:
     planned = plan(
         make(), desire(deployment("a"), deployment("b")), ORIGIN, "gardener", scaled("b")
     )
@@ -149,7 +153,7 @@ def test_what_an_autoscaler_scales_keeps_its_replicas(make) -> None:
     ]
 
 
-def test_an_unknown_propagation_is_refused_before_anything_is_written(make) -> None:
+def test_an_unknown_propagation_is_refused_before_anything_is_written(make: Make) -> None:
     bogus = deployment(deletion_propagation_on_invalid_update="Bogus")
     planned = plan(make(), desire(bogus, deployment("b")), ORIGIN, "gardener", scaled())
     assert [wanted.ref.name for wanted in planned.wanted] == ["b"]
@@ -160,7 +164,7 @@ def test_an_unknown_propagation_is_refused_before_anything_is_written(make) -> N
     )
 
 
-def test_what_objects_are_given(make) -> None:
+def test_what_objects_are_given(make: Make) -> None:
     resource = make(spec={"injectLabels": {"foo": "bar"}})
     (wanted,) = plan(
         resource, desire(deployment()), Origin("id", ORIGIN.key), "gardener", scaled()
@@ -173,7 +177,7 @@ def test_what_objects_are_given(make) -> None:
     assert f"{GROUP}/description" in annotations
 
 
-def test_what_is_to_be_ignored_is_created_verbatim(make) -> None:
+def test_what_is_to_be_ignored_is_created_verbatim(make: Make) -> None:
     obj = deployment(ignore="true")
     resource = make(spec={"injectLabels": {"foo": "bar"}})
     planned = plan(resource, desire(obj), ORIGIN, "gardener", scaled())
@@ -181,13 +185,13 @@ def test_what_is_to_be_ignored_is_created_verbatim(make) -> None:
     assert planned.inventory[0].labels["foo"] == "bar"
 
 
-def test_what_must_only_exist_is_ours_all_the_same(make) -> None:
+def test_what_must_only_exist_is_ours_all_the_same(make: Make) -> None:
     (wanted,) = plan(make(), desire(deployment(mode="EnsureExists")), ORIGIN, "g", scaled()).wanted
     assert wanted.obj["metadata"]["annotations"][f"{GROUP}/origin"] == "garden/mr"
     assert wanted.obj["metadata"]["labels"][f"{GROUP}/managed-by"] == "g"
 
 
-def test_the_inventory_holds_labels_of_both_and_annotations_of_the_manifest(make) -> None:
+def test_the_inventory_holds_labels_of_both_and_annotations_of_the_manifest(make: Make) -> None:
     resource = make(spec={"injectLabels": {"own": "2", "foo": "bar"}})
     planned = plan(resource, desire(deployment(preserve_replicas="true")), ORIGIN, "g", scaled())
     ref = ObjectRef("apps/v1", "Deployment", "x", "a")
@@ -208,8 +212,8 @@ def test_the_inventory_holds_labels_of_both_and_annotations_of_the_manifest(make
         ("nonsense", True, True),
     ],
 )
-async def test_whose_objects_are(mark: str, ours, free) -> None:
-    async def exists(key):
+async def test_whose_objects_are(mark: str, *, ours: bool, free: bool) -> None:
+    async def exists(key: Key) -> bool:
         return key.name == "alive"
 
     us = owner(Origin("id", ORIGIN.key), exists)
@@ -250,12 +254,12 @@ OTHER_SECRET = ObjectRef("example.com/v1", "Secret", "x", "a")
     ],
 )
 def test_what_stays_when_it_is_no_longer_wanted(
-    ref: ObjectRef, found: Live, collected, kept
+    ref: ObjectRef, found: Live, *, collected: bool, kept: bool
 ) -> None:
     assert bool(kept_because(ref, found, garbage_collected=collected)) is kept
 
 
-def test_rules_of_a_deletion(make) -> None:
+def test_rules_of_a_deletion(make: Make) -> None:
     with_claims = make(spec={"deletePersistentVolumeClaims": True})
     rules = delete_rules(with_claims, (), garbage_collected=True)
     assert rules.claims
@@ -263,7 +267,7 @@ def test_rules_of_a_deletion(make) -> None:
     assert not delete_rules(make(), (), garbage_collected=True).claims
 
 
-def test_finalizers_are_cleared_after_a_while_if_somebody_says_so(make) -> None:
+def test_finalizers_are_cleared_after_a_while_if_somebody_says_so(make: Make) -> None:
     rules = delete_rules(make(), (), garbage_collected=False)
     assert rules.finalize_after(live()) is None
     assert rules.finalize_after(live(finalize_deletion_after="1h")) == timedelta(hours=1)
@@ -271,13 +275,13 @@ def test_finalizers_are_cleared_after_a_while_if_somebody_says_so(make) -> None:
         rules.finalize_after(live(finalize_deletion_after="bogus"))
 
 
-def test_a_forced_deletion_does_not_wait_for_long(make) -> None:
+def test_a_forced_deletion_does_not_wait_for_long(make: Make) -> None:
     force = make(annotations={"resources.certwright.dev/force-delete": "true"})
     rules = delete_rules(force, (), garbage_collected=False)
     assert rules.finalize_after(live()) == FORCE_AFTER
     assert rules.finalize_after(live(finalize_deletion_after="1h")) == FORCE_AFTER
 
 
-def test_installations_with_a_label_of_their_own_have_a_name_of_their_own():
+def test_installations_with_a_label_of_their_own_have_a_name_of_their_own() -> None:
     assert field_manager("gardener") == "certwright"
     assert field_manager("two") == "certwright:two"

@@ -25,11 +25,11 @@ def store_with(held: Entry) -> Store:
     return store
 
 
-def test_nothing_is_settled_at_first():
+def test_nothing_is_settled_at_first() -> None:
     assert not Memories().is_settled(KEY)
 
 
-def test_what_is_settled_stays_so_until_an_entry_changes():
+def test_what_is_settled_stays_so_until_an_entry_changes() -> None:
     memories, held = Memories(), entry(1)
     store = store_with(held)
     memories.of(KEY).settled = Settled(((store, held),))
@@ -38,7 +38,7 @@ def test_what_is_settled_stays_so_until_an_entry_changes():
     assert not memories.is_settled(KEY)
 
 
-def test_what_disappears_is_a_change():
+def test_what_disappears_is_a_change() -> None:
     memories, held = Memories(), entry(1)
     store = store_with(held)
     memories.of(KEY).settled = Settled(((store, held),))
@@ -46,14 +46,14 @@ def test_what_disappears_is_a_change():
     assert not memories.is_settled(KEY)
 
 
-def test_facts_that_no_store_shows_unsettle():
+def test_facts_that_no_store_shows_unsettle() -> None:
     memories = Memories()
     memories.of(KEY).settled = Settled(())
     memories.unsettle(KEY)
     assert not memories.is_settled(KEY)
 
 
-def test_a_change_that_needs_no_pass_is_followed():
+def test_a_change_that_needs_no_pass_is_followed() -> None:
     memories, held, written = Memories(), entry(1), entry(2)
     store = store_with(held)
     memories.follow(KEY, held, written)
@@ -63,7 +63,7 @@ def test_a_change_that_needs_no_pass_is_followed():
     assert memories.is_settled(KEY)
 
 
-def test_no_other_change_is_followed_by_mistake():
+def test_no_other_change_is_followed_by_mistake() -> None:
     memories, held = Memories(), entry(1)
     store = store_with(held)
     memories.of(KEY).settled = Settled(((store, held),))
@@ -73,7 +73,7 @@ def test_no_other_change_is_followed_by_mistake():
     assert not memories.is_settled(KEY)
 
 
-def test_what_lingers_is_told_when_it_changes_and_once_a_minute():
+def test_what_lingers_is_told_when_it_changes_and_once_a_minute() -> None:
     remembered = Remembered()
     assert remembered.lingers(frozenset({(A, ""), (B, "")}), 0.0)
     assert not remembered.lingers(frozenset({(A, ""), (B, "")}), 5.0)
@@ -82,14 +82,14 @@ def test_what_lingers_is_told_when_it_changes_and_once_a_minute():
     assert remembered.lingers(frozenset({(A, "")}), 66.0)
 
 
-def test_a_failure_is_news_at_once():
+def test_a_failure_is_news_at_once() -> None:
     remembered = Remembered()
     remembered.lingers(frozenset({(A, "")}), 0.0)
     assert remembered.lingers(frozenset({(A, "forbidden")}), 1.0)
     assert not remembered.lingers(frozenset({(A, "forbidden")}), 2.0)
 
 
-def test_what_is_tried_again_later_needs_no_reminder_until_then():
+def test_what_is_tried_again_later_needs_no_reminder_until_then() -> None:
     memories = Memories()
     assert not memories.is_put_off(KEY, 1.0)
     memories.of(KEY).retry_at = 5.0
@@ -97,7 +97,7 @@ def test_what_is_tried_again_later_needs_no_reminder_until_then():
     assert not memories.is_put_off(KEY, 5.0)
 
 
-def test_what_lingers_for_long_is_announced_once():
+def test_what_lingers_for_long_is_announced_once() -> None:
     remembered = Remembered()
     remembered.lingers(frozenset({(A, "")}), 0.0)
     assert not remembered.is_stuck(59.0)
@@ -105,7 +105,7 @@ def test_what_lingers_for_long_is_announced_once():
     assert not remembered.is_stuck(61.0)
 
 
-def test_what_is_forgotten_awaits_no_kind():
+def test_what_is_forgotten_awaits_no_kind() -> None:
     memories = Memories()
     memories.of(KEY).awaits_kinds = True
     assert list(memories.awaiting_kinds()) == [KEY]

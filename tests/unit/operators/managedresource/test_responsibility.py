@@ -1,4 +1,5 @@
 import pytest
+from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.operators.managedresource.decision import ResourceClass, class_of
 
@@ -22,7 +23,16 @@ OWN = [BASE]
         ([*FOREIGN, *OWN], None, True, False, True, True),
     ],
 )
-def test_the_default_class(make, finalizers, class_, responsible, leaving, waits, concerns) -> None:
+def test_the_default_class(
+    make: Make,
+    finalizers: list[str],
+    class_: str | None,
+    *,
+    responsible: bool,
+    leaving: bool,
+    waits: bool,
+    concerns: bool,
+) -> None:
     resource, ours = make(finalizers=finalizers, class_=class_), ResourceClass()
     assert ours.responsible(resource) is responsible
     assert ours.leaving(resource) is leaving
@@ -45,7 +55,9 @@ def test_the_default_class(make, finalizers, class_, responsible, leaving, waits
         ("*", "anything", True),
     ],
 )
-def test_who_is_responsible(make, instance: str, class_: str | None, responsible) -> None:
+def test_who_is_responsible(
+    make: Make, instance: str, class_: str | None, *, responsible: bool
+) -> None:
     assert ResourceClass(instance).responsible(make(class_=class_)) is responsible
 
 
@@ -59,7 +71,9 @@ def test_finalizers(instance: str, finalizer: str) -> None:
 
 @pytest.mark.parametrize("finalizers", [OWN, FOREIGN, [*FOREIGN, *OWN], [f"{BASE}-seed"]])
 @pytest.mark.parametrize("class_", [None, "seed", "foreign"])
-def test_who_cares_for_all_classes_waits_for_none(make, finalizers, class_) -> None:
+def test_who_cares_for_all_classes_waits_for_none(
+    make: Make, finalizers: list[str], class_: str | None
+) -> None:
     everything, resource = ResourceClass("*"), make(finalizers=finalizers, class_=class_)
     assert not everything.waits(resource)
     assert not everything.leaving(resource)
@@ -67,13 +81,13 @@ def test_who_cares_for_all_classes_waits_for_none(make, finalizers, class_) -> N
     assert everything.held_by_others(resource) == []
 
 
-def test_only_finalizers_of_the_family_count(make) -> None:
+def test_only_finalizers_of_the_family_count(make: Make) -> None:
     resource = make(finalizers=["example.com/x", f"{BASE}s", BASE, f"{BASE}-seed"])
     assert ResourceClass().held(resource) == [BASE]
     assert ResourceClass().held_by_others(resource) == [f"{BASE}-seed"]
     assert ResourceClass("*").held(resource) == [BASE, f"{BASE}-seed"]
 
 
-def test_no_class_is_the_default_class(make) -> None:
+def test_no_class_is_the_default_class(make: Make) -> None:
     assert class_of(make()) == class_of(make(class_="")) == "resources"
     assert class_of(make(class_="seed")) == "seed"

@@ -30,7 +30,7 @@ WEB = autoscaler(apiVersion="apps/v1", kind="Deployment", name="web")
         (ObjectRef("apps/v1", "Deployment", "x", "db"), False),
     ],
 )
-def test_what_is_scaled(ref: ObjectRef, scaled) -> None:
+def test_what_is_scaled(ref: ObjectRef, *, scaled: bool) -> None:
     assert (ref in scale_targets([WEB], Equivalences.of())) is scaled
 
 

@@ -187,7 +187,7 @@ def test_an_empty_inventory_stays_as_it_is_spelt() -> None:
     assert updated({"resources": []}, Update(resources=[]), NOW) == {"resources": []}
 
 
-def test_how_many_objects_there_were_is_what_the_last_report_said():
+def test_how_many_objects_there_were_is_what_the_last_report_said() -> None:
     assert objects_before({"summary": {"total": 12}}, 24) == 12
     assert objects_before({}, 24) == 24
     assert objects_before(None, 3) == 3

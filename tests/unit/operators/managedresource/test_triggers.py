@@ -1,7 +1,9 @@
 from typing import Any
 
 import pytest
+from tests.unit.operators.managedresource.conftest import Make
 
+from certwright.kube import JsonObject
 from certwright.operators.managedresource.decision import (
     ResourceClass,
     cleanup_completed,
@@ -29,7 +31,7 @@ def applied(status: str | None) -> dict[str, Any]:
 
 
 IGNORED = {"annotations": {IGNORE: "true"}}
-PASSES: dict[str, tuple[dict | None, dict, bool]] = {
+PASSES: dict[str, tuple[JsonObject | None, JsonObject, bool]] = {
     "appears": (None, {}, True),
     "appears with another class": (None, {"class_": "seed"}, False),
     "appears with another class and our finalizer": (
@@ -69,12 +71,12 @@ PASSES: dict[str, tuple[dict | None, dict, bool]] = {
 
 
 @pytest.mark.parametrize("name", PASSES)
-def test_what_is_worth_a_pass(make, name: str) -> None:
+def test_what_is_worth_a_pass(make: Make, name: str) -> None:
     old, new, worth = PASSES[name]
     assert worth_a_pass(None if old is None else make(**old), make(**new), OURS) is worth
 
 
-LOOKS: dict[str, tuple[dict | None, dict, bool]] = {
+LOOKS: dict[str, tuple[JsonObject | None, JsonObject, bool]] = {
     "appears": (None, {}, True),
     "appears ignored": (None, IGNORED, False),
     "appears with another class": (None, {"class_": "seed"}, False),
@@ -92,7 +94,7 @@ LOOKS: dict[str, tuple[dict | None, dict, bool]] = {
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_what_is_worth_a_look(make, name: str) -> None:
+def test_what_is_worth_a_look(make: Make, name: str) -> None:
     old, new, worth = LOOKS[name]
     assert worth_a_look(None if old is None else make(**old), make(**new), OURS) is worth
 
@@ -108,6 +110,8 @@ def test_what_is_worth_a_look(make, name: str) -> None:
         ([f"{BASE}-seed"], [BASE], None, True),
     ],
 )
-def test_when_a_cleanup_is_completed(make, old, new, class_, completed) -> None:
+def test_when_a_cleanup_is_completed(
+    make: Make, old: list[str], new: list[str], class_: str | None, *, completed: bool
+) -> None:
     before, after = make(finalizers=old, class_=class_), make(finalizers=new, class_=class_)
     assert cleanup_completed(before, after, OURS) is completed

@@ -32,20 +32,20 @@ def entry(
     return INTAKE.entry(orjson.dumps(whole))
 
 
-def test_coming_and_going_may_be():
+def test_coming_and_going_may_be() -> None:
     assert could_be_drift(None, entry())
     assert could_be_drift(entry(), None)
 
 
-def test_a_change_of_status_is_not():
+def test_a_change_of_status_is_not() -> None:
     assert not could_be_drift(entry(1), entry(2, status={"replicas": 1}))
 
 
-def test_a_change_of_the_spec_may_be():
+def test_a_change_of_the_spec_may_be() -> None:
     assert could_be_drift(entry(1), entry(2, generation=2))
 
 
-def test_a_change_of_metadata_may_be():
+def test_a_change_of_metadata_may_be() -> None:
     for changed in (
         {"labels": {"a": "b"}},
         {"annotations": {"a": "b"}},
@@ -56,17 +56,17 @@ def test_a_change_of_metadata_may_be():
         assert could_be_drift(entry(1), entry(2, **changed)), changed
 
 
-def test_kinds_without_generation_do_not_tell():
+def test_kinds_without_generation_do_not_tell() -> None:
     assert could_be_drift(entry(1, generation=0), entry(2, generation=0))
 
 
-def test_a_workload_selects_its_pods():
+def test_a_workload_selects_its_pods() -> None:
     ours = entry(labels={"app": "web", "more": "x"})
     assert selects(entry(), ours)
     assert not selects(entry(), entry(labels={"app": "other"}))
 
 
-def test_who_waits_for_a_kind_is_told_of_the_status_of_definitions():
+def test_who_waits_for_a_kind_is_told_of_the_status_of_definitions() -> None:
     client = Client(ApiServer().transport())
     woken: list[Key] = []
     wakeups = Wakeups(

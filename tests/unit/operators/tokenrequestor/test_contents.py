@@ -4,6 +4,7 @@ from base64 import b64decode, b64encode
 
 import pytest
 
+from certwright.kube import JsonObject
 from certwright.operators.tokenrequestor.contents import (
     SecretContents,
     filled,
@@ -20,20 +21,20 @@ users: [{name: u, user: {token: held}}]
 """
 
 
-def encoded(text):
+def encoded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
-def secret(**data):
+def secret(**data: str) -> JsonObject:
     return {"data": {name.replace("_", "."): encoded(text) for name, text in data.items()}}
 
 
-def test_a_token_of_its_own():
+def test_a_token_of_its_own() -> None:
     assert held_token(secret(token="t")) == "t"
     assert filled({}, SecretContents("t")) == {"token": encoded("t")}
 
 
-def test_a_token_in_a_kubeconfig_wins():
+def test_a_token_in_a_kubeconfig_wins() -> None:
     both = secret(token="t", kubeconfig=CONFIG)
     assert held_token(both) == "held"
     keys = filled(both["data"], SecretContents("new", b"CA"))
@@ -53,11 +54,11 @@ def test_a_token_in_a_kubeconfig_wins():
         secret(kubeconfig="no: kubeconfig"),
     ],
 )
-def test_what_cannot_be_read_is_no_token(held):
+def test_what_cannot_be_read_is_no_token(held: JsonObject) -> None:
     assert held_token(held) == ""
 
 
-def test_the_authority_stands_beside_the_token():
+def test_the_authority_stands_beside_the_token() -> None:
     keys = filled({}, SecretContents("t", b"CA"))
     assert b64decode(keys["bundle.crt"]) == b"CA"
     assert holds_ca_bundle({"data": keys}, b"CA")
@@ -66,10 +67,10 @@ def test_the_authority_stands_beside_the_token():
     assert not holds_ca_bundle(secret(kubeconfig="no: kubeconfig"), b"CA")
 
 
-def test_a_kubeconfig_that_is_no_text_is_refused():
+def test_a_kubeconfig_that_is_no_text_is_refused() -> None:
     with pytest.raises(KubeconfigError, match="not UTF-8"):
         filled({"kubeconfig": b64encode(b"\xff").decode()}, SecretContents("t"))
 
 
-def test_credentials_do_not_show_themselves():
+def test_credentials_do_not_show_themselves() -> None:
     assert "secret" not in repr(SecretContents("secret", b"secret"))

@@ -35,34 +35,34 @@ extensions: [{name: "1e3", extension: {"on": "yes", version: "012", "n": 1, noth
 """
 
 
-def test_the_token_of_the_current_context():
+def test_the_token_of_the_current_context() -> None:
     assert token_in(CONFIG) == "old-secret"
     assert token_in(CONFIG.replace("here", "there", 1)) == "theirs"
 
 
-def test_only_the_current_users_token_changes():
+def test_only_the_current_users_token_changes() -> None:
     before, after = yaml.safe_load(CONFIG), yaml.safe_load(with_token(CONFIG, "new"))
     assert after["users"][1]["user"].pop("token") == "new"
     assert before["users"][1]["user"].pop("token") == "old-secret"
     assert after == before
 
 
-def test_text_that_other_readers_take_for_something_else_stands_in_quotes():
+def test_text_that_other_readers_take_for_something_else_stands_in_quotes() -> None:
     written = with_token(CONFIG, "new")
     for text in ('"1e3"', '"012"', "'yes'", "'on'"):
         assert text in written or text.replace("'", '"') in written
 
 
-def test_json_is_fine_too():
+def test_json_is_fine_too() -> None:
     assert token_in(with_token(json.dumps(yaml.safe_load(CONFIG)), "new")) == "new"
 
 
-def test_long_tokens_stay_on_one_line():
+def test_long_tokens_stay_on_one_line() -> None:
     token = "a1" * 2000 + "_-." + "x" * 2000
     assert token in with_token(CONFIG, token)
 
 
-def test_the_authority_replaces_a_file_of_another_machine():
+def test_the_authority_replaces_a_file_of_another_machine() -> None:
     written = with_token(CONFIG, "new", "Q0E=")
     assert ca_bundle_in(written) == "Q0E="
     assert ca_bundle_in(CONFIG) == ""
@@ -70,7 +70,7 @@ def test_the_authority_replaces_a_file_of_another_machine():
     assert "/etc/ca.crt" in with_token(CONFIG, "new")
 
 
-def test_users_without_entries_get_one():
+def test_users_without_entries_get_one() -> None:
     bare = CONFIG.replace("  user: {token: old-secret}\n", "")
     assert token_in(bare) == ""
     assert token_in(with_token(bare, "new")) == "new"
@@ -94,14 +94,16 @@ def test_users_without_entries_get_one():
         ("[" * 10000, "neither YAML nor JSON"),
     ],
 )
-def test_what_has_no_place_for_a_token_is_refused_without_quoting_it(text, complaint):
+def test_what_has_no_place_for_a_token_is_refused_without_quoting_it(
+    text: str, complaint: str
+) -> None:
     with pytest.raises(KubeconfigError) as refused:
         with_token(text, "new-secret")
     assert complaint in str(refused.value)
     assert "secret" not in str(refused.value)
 
 
-def test_a_context_without_a_cluster_is_refused_for_the_authority_only():
+def test_a_context_without_a_cluster_is_refused_for_the_authority_only() -> None:
     config = CONFIG.replace("{cluster: c, user: me}", "{user: me}")
     with_token(config, "new")
     with pytest.raises(KubeconfigError, match="names no cluster"):

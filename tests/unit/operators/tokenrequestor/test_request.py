@@ -23,12 +23,12 @@ from certwright.operators.tokenrequestor.request import (
 ACCOUNT = {ACCOUNT_NAME: "web", ACCOUNT_NAMESPACE: "kube-system"}
 
 
-def test_a_name_and_a_namespace_are_enough():
+def test_a_name_and_a_namespace_are_enough() -> None:
     assert read_request(ACCOUNT) == TokenRequest(Key("kube-system", "web"))
     assert read_request(ACCOUNT).lifetime == timedelta(hours=12)
 
 
-def test_everything_else_is_optional():
+def test_everything_else_is_optional() -> None:
     request = read_request(
         ACCOUNT
         | {
@@ -49,7 +49,7 @@ def test_everything_else_is_optional():
 
 
 @pytest.mark.parametrize(("text", "meant"), [("1", True), ("T", True), ("yes", False), ("", False)])
-def test_the_bundle_is_injected_for_truthy_values_only(text, meant):
+def test_the_bundle_is_injected_for_truthy_values_only(text: str, *, meant: bool) -> None:
     assert read_request(ACCOUNT | {INJECT_CA_BUNDLE: text}).inject_ca_bundle is meant
 
 
@@ -73,28 +73,28 @@ def test_the_bundle_is_injected_for_truthy_values_only(text, meant):
         (ACCOUNT | {TARGET_NAMESPACE: "t"}, f"{TARGET_NAME} is missing"),
     ],
 )
-def test_mistakes_are_named(annotations, complaint):
+def test_mistakes_are_named(annotations: dict[str, str], complaint: str) -> None:
     with pytest.raises(TokenRequestError) as refused:
         read_request(annotations)
     assert complaint in str(refused.value)
 
 
-def test_all_mistakes_are_named_at_once():
+def test_all_mistakes_are_named_at_once() -> None:
     with pytest.raises(TokenRequestError) as refused:
         read_request({ACCOUNT_LABELS: "x", EXPIRATION: "x"})
     assert str(refused.value).count("annotation") == 4
 
 
 @pytest.mark.parametrize("lifetime", ["10m", "24h", "4294967296s"])
-def test_lifetimes_up_to_the_bounds(lifetime):
+def test_lifetimes_up_to_the_bounds(lifetime: str) -> None:
     read_request(ACCOUNT | {EXPIRATION: lifetime})
 
 
-def test_the_account_is_known_even_of_a_wish_that_is_wrong():
+def test_the_account_is_known_even_of_a_wish_that_is_wrong() -> None:
     assert account_of(ACCOUNT | {EXPIRATION: "x"}) == Key("kube-system", "web")
     assert account_of({ACCOUNT_NAME: "web"}) is None
 
 
-def test_an_instance_without_a_class_looks_after_all_classes():
+def test_an_instance_without_a_class_looks_after_all_classes() -> None:
     assert selector() == "resources.gardener.cloud/purpose=token-requestor"
     assert selector("shoot").endswith(",resources.gardener.cloud/class=shoot")

@@ -88,7 +88,9 @@ def test_objects_of_one_shape_share_what_is_known_of_their_fields() -> None:
     assert one.managed_fields == [{"manager": "me", "apiVersion": "v1", "x": fields}]
 
 
-def test_objects_of_many_shapes_are_not_remembered_for_ever(monkeypatch) -> None:
+def test_objects_of_many_shapes_are_not_remembered_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("certwright.runtime.cache.decode.SHARED_FIELDS", 2)
     decoder = EntryDecoder(WIDGETS, field_managers=["me"])
     for number in range(5):

@@ -387,7 +387,7 @@ def test_a_deletion_whose_event_is_lost_is_not_waited_for_for_ever(store: Store)
     assert store.pending == 0
 
 
-def test_what_nobody_wants_is_not_taken_in():
+def test_what_nobody_wants_is_not_taken_in() -> None:
     wanted = {Key("shop", "a")}
     store = Store(INTAKE, keep=lambda entry: entry.key in wanted)
     heard = Heard()
@@ -398,7 +398,7 @@ def test_what_nobody_wants_is_not_taken_in():
     assert store.keys() == [Key("shop", "a")]
 
 
-def test_what_is_held_stays_current_until_it_is_discarded():
+def test_what_is_held_stays_current_until_it_is_discarded() -> None:
     wanted = {Key("shop", "a")}
     store = Store(INTAKE, keep=lambda entry: entry.key in wanted)
     store.replace([config("a", 1)], 1)
@@ -415,7 +415,7 @@ def test_what_is_held_stays_current_until_it_is_discarded():
     assert store.upsert(config("a", 4)) is False
 
 
-def test_what_was_refused_can_be_admitted_later():
+def test_what_was_refused_can_be_admitted_later() -> None:
     wanted: set[Key] = set()
     store = Store(INTAKE, keep=lambda entry: entry.key in wanted)
     store.upsert(config("late", 3))
@@ -426,7 +426,7 @@ def test_what_was_refused_can_be_admitted_later():
     assert store.admit(Key("shop", "never seen")) is None
 
 
-def test_of_what_is_refused_for_good_nothing_stays():
+def test_of_what_is_refused_for_good_nothing_stays() -> None:
     store = Store(INTAKE, keep=lambda _: False)
     store.keep_no_refused()
     store.upsert(config("late", 3))
@@ -435,14 +435,14 @@ def test_of_what_is_refused_for_good_nothing_stays():
     assert not store.has_refused(Key("shop", "late")), "a list gives no more room"
 
 
-def test_what_was_deleted_cannot_be_admitted():
+def test_what_was_deleted_cannot_be_admitted() -> None:
     store = Store(INTAKE, keep=lambda _: False)
     store.upsert(config("gone", 3))
     store.delete(config("gone", 4))
     assert store.admit(Key("shop", "gone")) is None
 
 
-def test_a_list_forgets_what_was_refused_and_is_gone():
+def test_a_list_forgets_what_was_refused_and_is_gone() -> None:
     store = Store(INTAKE, keep=lambda _: False)
     store.upsert(config("gone", 3))
     store.replace([config("there", 5)], 5)
@@ -450,7 +450,7 @@ def test_a_list_forgets_what_was_refused_and_is_gone():
     assert store.admit(Key("shop", "there")) is not None
 
 
-def test_what_is_admitted_while_a_list_arrives_stays():
+def test_what_is_admitted_while_a_list_arrives_stays() -> None:
     store = Store(INTAKE, keep=lambda _: False)
     heard = Heard()
     store.listen(heard)
@@ -463,7 +463,7 @@ def test_what_is_admitted_while_a_list_arrives_stays():
     assert (("late@3", None)) not in heard.pop()
 
 
-def test_what_was_discarded_can_be_admitted_again():
+def test_what_was_discarded_can_be_admitted_again() -> None:
     store = Store(INTAKE)
     store.upsert(config("again", 3))
     store.discard(Key("shop", "again"))

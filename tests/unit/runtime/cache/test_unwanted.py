@@ -8,7 +8,7 @@ def entry(name: str, size: int, version: str = "1") -> Entry:
     return Entry(Key("shop", name), Meta(version), b"x" * size)
 
 
-def test_the_oldest_make_room():
+def test_the_oldest_make_room() -> None:
     room = RefusedEntries(limit=100)
     for name in ("a", "b", "c"):
         room.put(entry(name, 40))
@@ -16,7 +16,7 @@ def test_the_oldest_make_room():
     assert room.take(Key("shop", "b")) is not None
 
 
-def test_a_newer_version_replaces_the_older_one():
+def test_a_newer_version_replaces_the_older_one() -> None:
     room = RefusedEntries(limit=100)
     room.put(entry("a", 60))
     room.put(entry("a", 60, version="2"))
@@ -26,7 +26,7 @@ def test_a_newer_version_replaces_the_older_one():
     assert taken.meta.resource_version == "2"
 
 
-def test_what_is_larger_than_the_room_has_it_for_itself_until_the_next_comes():
+def test_what_is_larger_than_the_room_has_it_for_itself_until_the_next_comes() -> None:
     room = RefusedEntries(limit=100)
     room.put(entry("a", 10))
     room.put(entry("huge", 101))
@@ -37,13 +37,13 @@ def test_what_is_larger_than_the_room_has_it_for_itself_until_the_next_comes():
     assert Key("shop", "b") in room
 
 
-def test_where_there_is_no_room_nothing_stays():
+def test_where_there_is_no_room_nothing_stays() -> None:
     room = RefusedEntries(limit=0)
     room.put(entry("a", 0))
     assert Key("shop", "a") not in room
 
 
-def test_what_was_taken_makes_room():
+def test_what_was_taken_makes_room() -> None:
     room = RefusedEntries(limit=100)
     room.put(entry("a", 90))
     room.take(Key("shop", "a"))

@@ -36,25 +36,25 @@ assert trim_grown(before) < before + 8 * MIB
 """
 
 
-def test_what_a_burst_left_behind_goes_back():
+def test_what_a_burst_left_behind_goes_back() -> None:
     """In a process of its own: one that has grown before may have room for the burst."""
     subprocess.run([sys.executable, "-c", BURST], check=True)
 
 
-def test_a_process_that_has_hardly_grown_is_left_alone():
+def test_a_process_that_has_hardly_grown_is_left_alone() -> None:
     now = resident_bytes()
     assert trim_grown(now) == now
     assert trim_grown(now - GROWN_BYTES + MIB) == now - GROWN_BYTES + MIB
 
 
-def test_a_large_process_may_grow_by_more():
+def test_a_large_process_may_grow_by_more() -> None:
     ballast = b"x" * (200 * MIB)
     settled = resident_bytes() - 4 * MIB
     assert trim_grown(settled) == settled
     assert len(ballast) == 200 * MIB
 
 
-def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_than_told():
+def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_than_told() -> None:
     told = gc.get_threshold()
     try:
         gc.set_threshold(700, 10, 10)
@@ -108,7 +108,7 @@ asyncio.run(main())
 """
 
 
-def test_a_process_gives_memory_back_when_it_rests():
+def test_a_process_gives_memory_back_when_it_rests() -> None:
     done = subprocess.run(  # what is frozen stays so: a process of its own
         [sys.executable, "-c", SETTLES], capture_output=True, check=False, text=True
     )

@@ -2,6 +2,8 @@
 
 import asyncio
 from datetime import timedelta
+from enum import StrEnum
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -66,7 +68,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_what_happens_next(case):
+def test_what_happens_next(case: tuple[Any, str, StrEnum, int, Fault | None]) -> None:
     ended, result, following, after, fault = case
     settlement = settle(ended, 0)
     assert (settlement.result, settlement.requeue, settlement.after, settlement.fault) == (
@@ -77,17 +79,17 @@ def test_what_happens_next(case):
     )
 
 
-def test_a_server_that_asks_for_a_year_gets_five_minutes():
+def test_a_server_that_asks_for_a_year_gets_five_minutes() -> None:
     refusal = TooManyRequests("x", retry_after=31_536_000)
     assert settle(refusal, 0).after == 300
 
 
-def test_conflicts_are_retried_at_once_only_a_few_times():
+def test_conflicts_are_retried_at_once_only_a_few_times() -> None:
     nexts = [settle(Conflict("x"), failures).requeue for failures in range(5)]
     assert nexts == [Requeue.NOW, Requeue.NOW, Requeue.NOW, Requeue.BACKOFF, Requeue.BACKOFF]
 
 
-def test_a_group_nested_deeper_than_the_stack_is_no_problem():
+def test_a_group_nested_deeper_than_the_stack_is_no_problem() -> None:
     error: Exception = TerminalError("x")
     for _ in range(100_000):
         error = ExceptionGroup("nested", [error])
@@ -106,6 +108,8 @@ LEAVES = [
 
 
 @given(st.lists(st.sampled_from(LEAVES), min_size=1), st.integers(0, 10))
-def test_a_group_rests_only_if_every_leaf_is_terminal(leaves, failures):
+def test_a_group_rests_only_if_every_leaf_is_terminal(
+    leaves: list[Exception], failures: int
+) -> None:
     settlement = settle(ExceptionGroup("x", leaves), failures)
     assert (settlement.requeue is Requeue.NONE) == all(isinstance(e, TerminalError) for e in leaves)

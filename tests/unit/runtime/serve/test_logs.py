@@ -1,11 +1,13 @@
 import io
 import json
 import logging
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import structlog
 
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.runtime import configure_logs
 from certwright.runtime.serve.logs import redact, redact_text
 
@@ -14,7 +16,7 @@ JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
 
 
 @pytest.fixture
-def stream():
+def stream() -> Iterator[io.StringIO]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield io.StringIO()
@@ -22,7 +24,7 @@ def stream():
     root.handlers[:], root.level = handlers, level
 
 
-def test_json_is_one_object_per_line(stream):
+def test_json_is_one_object_per_line(stream: io.StringIO) -> None:
     configure_logs(as_json=True, stream=stream)
     structlog.get_logger().info("applied object", key=Key("ns", "a\nb"), count=2)
     lines = stream.getvalue().splitlines()
@@ -36,7 +38,7 @@ def test_json_is_one_object_per_line(stream):
     )
 
 
-def test_text_cannot_be_forged_from_inside(stream):
+def test_text_cannot_be_forged_from_inside(stream: io.StringIO) -> None:
     configure_logs(as_json=False, stream=stream)
     evil = "x\n12:00:00.000 ERROR   all is lost\x1b[2J\u2028\u202e"
     structlog.get_logger().info("saw " + evil, note=evil, **{"k\ney": evil})
@@ -47,7 +49,7 @@ def test_text_cannot_be_forged_from_inside(stream):
     assert "\u202e" not in text
 
 
-def test_a_traceback_is_indented_so_it_cannot_pass_for_a_record(stream):
+def test_a_traceback_is_indented_so_it_cannot_pass_for_a_record(stream: io.StringIO) -> None:
     configure_logs(as_json=False, stream=stream)
     try:
         raise ValueError("first\nsecond")
@@ -59,13 +61,13 @@ def test_a_traceback_is_indented_so_it_cannot_pass_for_a_record(stream):
     assert all(line.startswith("    ") for line in rest)
 
 
-def test_text_is_the_default_only_on_a_terminal(stream):
+def test_text_is_the_default_only_on_a_terminal(stream: io.StringIO) -> None:
     configure_logs(stream=stream)
     structlog.get_logger().info("hello")
     assert json.loads(stream.getvalue())["event"] == "hello"
 
 
-def test_levels_are_honoured_and_foreign_loggers_look_the_same(stream):
+def test_levels_are_honoured_and_foreign_loggers_look_the_same(stream: io.StringIO) -> None:
     configure_logs(level="warning", as_json=True, stream=stream)
     structlog.get_logger().info("quiet")
     logging.getLogger("aiohttp").error("foreign %s", "trouble", extra={"token": "t"})
@@ -89,15 +91,15 @@ def test_levels_are_honoured_and_foreign_loggers_look_the_same(stream):
         {"error": ValueError("Basic YWJjZGVmZ2g6abc=")},
     ],
 )
-def test_secrets_do_not_get_out(event):
+def test_secrets_do_not_get_out(event: dict[str, Any]) -> None:
     assert "abc" not in str(redact(None, "info", event))
 
 
-def test_web_tokens_are_recognised_anywhere():
+def test_web_tokens_are_recognised_anywhere() -> None:
     assert redact_text(f"got {JWT}, sorry") == "got [redacted], sorry"
 
 
-def test_harmless_values_stay_what_they_are():
+def test_harmless_values_stay_what_they_are() -> None:
     event = {"event": "x", "count": 3, "ok": True, "key": Key("a", "b"), "items": ["a", {"b": 1}]}
     assert redact(None, "info", event) == {
         "event": "x",
@@ -109,14 +111,16 @@ def test_harmless_values_stay_what_they_are():
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_values_no_format_knows_are_written_all_the_same(stream, as_json):
+def test_values_no_format_knows_are_written_all_the_same(
+    stream: io.StringIO, *, as_json: bool
+) -> None:
     configure_logs(as_json=as_json, stream=stream)
     structlog.get_logger().info("odd", half="\ud800", huge=2**70, key={1: object()}, quote='a "b"')
     assert "odd" in stream.getvalue()
     assert stream.getvalue().count("\n") == 1
 
 
-def test_a_value_that_contains_itself_does_not_hang_the_log():
-    loop: dict = {}
+def test_a_value_that_contains_itself_does_not_hang_the_log() -> None:
+    loop: JsonObject = {}
     loop["self"] = loop
     assert "…" in str(redact(None, "info", {"value": loop}))

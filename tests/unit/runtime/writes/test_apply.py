@@ -12,7 +12,7 @@ OWNER = {
 }
 
 
-def test_an_owned_object_carries_exactly_one_controller():
+def test_an_owned_object_carries_exactly_one_controller() -> None:
     other = {"kind": "X", "name": "y", "uid": "z"}
     child = {"kind": "ConfigMap", "metadata": {"name": "c", "ownerReferences": [other]}}
     rendered = render(child, OWNER)
@@ -31,12 +31,12 @@ def test_an_owned_object_carries_exactly_one_controller():
     assert child["metadata"] == {"name": "c", "ownerReferences": [other]}, "the input is untouched"
 
 
-def test_an_owner_in_another_namespace_is_refused():
+def test_an_owner_in_another_namespace_is_refused() -> None:
     with pytest.raises(ValueError, match="same namespace or cluster-wide"):
         render({"kind": "ConfigMap", "metadata": {"namespace": "other", "name": "c"}}, OWNER)
 
 
-def test_an_owner_that_was_never_stored_is_refused():
+def test_an_owner_that_was_never_stored_is_refused() -> None:
     with pytest.raises(ValueError, match="Greeting ns/hi has no uid"):
         controller_reference({**OWNER, "metadata": {"namespace": "ns", "name": "hi"}})
 
@@ -46,7 +46,7 @@ class Widget(Object):
     size: int = 1
 
 
-def test_typed_objects_name_their_kind_and_leave_status_out():
+def test_typed_objects_name_their_kind_and_leave_status_out() -> None:
     widget = Widget(metadata=ObjectMeta(name="w", namespace="ns"), size=3)
     assert render(widget) == {
         "apiVersion": "demo.certwright.dev/v1",
