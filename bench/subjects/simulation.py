@@ -2,7 +2,8 @@
 
 from bench import meter
 from certwright.kube import ObjectMeta
-from certwright.testkit import EmbeddedCluster, Play, Storm, run
+from certwright.testkit import EmbeddedCluster, Storm
+from certwright.testkit.faults.simulation import Play, run
 from greeting import Greeting, GreetingSpec, controller
 
 

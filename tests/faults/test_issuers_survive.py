@@ -15,22 +15,21 @@ from certwright.issuer import Bundle, Issuer, IssuerApp, Pending, Request
 from certwright.kube import JsonObject
 from certwright.testkit import (
     EmbeddedCluster,
-    Play,
     break_each_watch,
     crash_after_every_write,
     delay_each_event,
-    differences,
     drop_each_event,
     fail_every_request,
     lose_every_answer,
     refuse_every_write,
     repeat_each_event,
-    run,
     simulate,
     stale_restart,
     survives,
 )
+from certwright.testkit.faults.endstate import differences
 from certwright.testkit.faults.faults import CutWatch, Unreachable
+from certwright.testkit.faults.simulation import Play, run
 
 GROUP = "faults.certwright.dev"
 NAMES = ("one", "two", "three", "late", "ticket", "flaky", "signing")

@@ -15,17 +15,15 @@ from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime import DONE, Context, Controller, Outcome
 from certwright.testkit import (
     EmbeddedCluster,
-    Play,
     SimulationFailed,
     break_each_watch,
     crash_after_every_write,
-    run,
     simulate,
     stale_restart,
     survives,
 )
 from certwright.testkit.builders import config_map, secret
-from certwright.testkit.faults.simulation import storm
+from certwright.testkit.faults.simulation import Play, run, storm
 
 
 async def one_secret(cluster: EmbeddedCluster) -> None:

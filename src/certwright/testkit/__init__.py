@@ -11,16 +11,12 @@ if TYPE_CHECKING:
     from certwright.testkit.calls import Calls
     from certwright.testkit.cluster import Cluster, DidNotSettle
     from certwright.testkit.embedded import EmbeddedCluster
-    from certwright.testkit.faults.endstate import differences, end_state
     from certwright.testkit.faults.faults import At, Plan, Storm
-    from certwright.testkit.faults.interference import Interference
     from certwright.testkit.faults.simulation import (
         Campaign,
-        Play,
         Run,
         Scenario,
         SimulationFailed,
-        run,
         simulate,
     )
     from certwright.testkit.faults.torture import (
@@ -36,19 +32,16 @@ if TYPE_CHECKING:
         survives,
     )
     from certwright.testkit.real import RealCluster
-    from certwright.testkit.time.virtual import Deadlock, VirtualClock, VirtualLoop
+    from certwright.testkit.time.virtual import VirtualClock, VirtualLoop
 
 __all__ = [
     "At",
     "Calls",
     "Campaign",
     "Cluster",
-    "Deadlock",
     "DidNotSettle",
     "EmbeddedCluster",
-    "Interference",
     "Plan",
-    "Play",
     "RealCluster",
     "Run",
     "Scenario",
@@ -59,14 +52,11 @@ __all__ = [
     "break_each_watch",
     "crash_after_every_write",
     "delay_each_event",
-    "differences",
     "drop_each_event",
-    "end_state",
     "fail_every_request",
     "lose_every_answer",
     "refuse_every_write",
     "repeat_each_event",
-    "run",
     "simulate",
     "stale_restart",
     "survives",
@@ -76,19 +66,15 @@ _HOMES = {
     "calls": ("Calls",),
     "cluster": ("Cluster", "DidNotSettle"),
     "embedded": ("EmbeddedCluster",),
-    "faults.endstate": ("differences", "end_state"),
     "faults.faults": ("At", "Plan", "Storm"),
-    "faults.interference": ("Interference",),
     "real": ("RealCluster",),
-    "faults.simulation": (
-        "Campaign", "Play", "Run", "Scenario", "SimulationFailed", "run", "simulate",
-    ),
+    "faults.simulation": ("Campaign", "Run", "Scenario", "SimulationFailed", "simulate"),
     "faults.torture": (
         "break_each_watch", "crash_after_every_write", "delay_each_event", "drop_each_event",
         "fail_every_request", "lose_every_answer", "refuse_every_write", "repeat_each_event",
         "stale_restart", "survives",
     ),
-    "time.virtual": ("Deadlock", "VirtualClock", "VirtualLoop"),
+    "time.virtual": ("VirtualClock", "VirtualLoop"),
 }  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.issuer import Issuer, Permanent, SecretData, SecretKey
 from certwright.kube.kinds import Secret
-from certwright.testkit import EmbeddedCluster, Interference
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.faults.faults import Refuse
+from certwright.testkit.faults.interference import Interference
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from tests.support.issuer.issuer_world import World
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import IssuerUnavailable, Permanent, SecretKey
 from certwright.kube.kinds import Secret
-from certwright.testkit import EmbeddedCluster, Interference
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.faults.faults import Refuse
+from certwright.testkit.faults.interference import Interference
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Pending
-from certwright.testkit import EmbeddedCluster, Interference
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.faults.faults import At, DropEvent, ExpireWatch, LoseAnswer, Refuse
+from certwright.testkit.faults.interference import Interference
 
 
 @pytest.mark.scenario("ISS-66")

@@ -7,7 +7,8 @@ import pytest
 
 from certwright.kube import Invalid, JsonObject
 from certwright.kube.kinds import CustomResourceDefinition
-from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop, differences, end_state
+from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
+from certwright.testkit.faults.endstate import differences, end_state
 
 NAME = "toys.example.com"
 SCHEMA = {"type": "object", "properties": {"spec": {"type": "object"}}}

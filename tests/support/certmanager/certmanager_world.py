@@ -35,7 +35,8 @@ from certwright.kube.kinds import Secret, ServiceAccount
 from certwright.runtime import Manager
 from certwright.testkit import RealCluster
 from certwright.testkit.certmanager import CertManager
-from certwright.testkit.controlplane import Component, ControlPlane, running
+from certwright.testkit.controlplane import ControlPlane
+from certwright.testkit.controlplane.component import Component, running
 from certwright.testkit.real import shared
 
 SECONDS = 40

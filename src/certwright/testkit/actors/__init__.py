@@ -1,6 +1,10 @@
-"""Stand-ins for what else lives in a cluster, usable on the embedded and on the real server."""
+"""Stand-ins for what else lives in a cluster, usable on the embedded and on the real server.
+
+They are ordinary controllers: a manager runs them, and they write what kube-controller-manager
+would write into the status of workloads, or cert-manager's approver into requests.
+"""
 
 from certwright.testkit.actors.approver import approver
-from certwright.testkit.actors.workloads import ANNOTATION, WorkloadResult, workload_controllers
+from certwright.testkit.actors.workloads import ANNOTATION, workload_controllers
 
-__all__ = ["ANNOTATION", "WorkloadResult", "approver", "workload_controllers"]
+__all__ = ["ANNOTATION", "approver", "workload_controllers"]

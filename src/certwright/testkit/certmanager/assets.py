@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from certwright.testkit.controlplane import GoBuild, Progress
+from certwright.testkit.controlplane.gobuild import GoBuild, Progress
 
 MODULE = "github.com/cert-manager/cert-manager"
 

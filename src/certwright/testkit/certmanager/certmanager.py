@@ -32,13 +32,9 @@ from certwright.testkit.certmanager.manifests import (
     service_account_groups,
     webhook_manifests,
 )
-from certwright.testkit.controlplane import (
-    Component,
-    ComponentFailed,
-    ControlPlane,
-    free_ports,
-    running,
-)
+from certwright.testkit.controlplane import ControlPlane
+from certwright.testkit.controlplane.component import Component, free_ports, running
+from certwright.testkit.controlplane.errors import ComponentFailed
 
 _READY_SECONDS = 60
 _ATTEMPTS = 3

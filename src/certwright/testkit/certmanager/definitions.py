@@ -15,7 +15,8 @@ import yaml
 
 from certwright.kube import JsonObject
 from certwright.testkit.certmanager.assets import MODULE, cert_manager_build
-from certwright.testkit.controlplane import BuildFailed, Progress
+from certwright.testkit.controlplane.errors import BuildFailed
+from certwright.testkit.controlplane.gobuild import Progress
 
 DIGEST = "d0ff997cdd45daabc3fdbb849c83b4807709ce732c32ebdd5c1fe8e35f3d5390"
 """SHA-256 over the names and contents of the definitions, in the order of their names."""

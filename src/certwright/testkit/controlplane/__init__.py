@@ -1,32 +1,20 @@
 """The real control plane, for tests, benchmarks and ``certwright up --real``.
 
-`GoBuild` and `running` serve others that build Go programs and run them the same way.
+Binaries are found or built once from Go modules (`assets`, `build`, `gobuild`); `control_plane`
+starts etcd, kube-apiserver and kube-controller-manager in a folder of their own and gives a
+kubeconfig to reach them. They end with the context, or with the process that started them
+(`guard`).
 """
 
-from certwright.testkit.controlplane.assets import Assets, find_assets, obtain_assets
-from certwright.testkit.controlplane.component import Component, free_ports, running
+from certwright.testkit.controlplane.assets import find_assets, obtain_assets
 from certwright.testkit.controlplane.controlplane import ControlPlane, control_plane
-from certwright.testkit.controlplane.errors import (
-    AssetsMissing,
-    BuildFailed,
-    ComponentFailed,
-    ControlPlaneError,
-)
-from certwright.testkit.controlplane.gobuild import GoBuild, Progress
+from certwright.testkit.controlplane.errors import AssetsMissing, ControlPlaneError
 
 __all__ = [
-    "Assets",
     "AssetsMissing",
-    "BuildFailed",
-    "Component",
-    "ComponentFailed",
     "ControlPlane",
     "ControlPlaneError",
-    "GoBuild",
-    "Progress",
     "control_plane",
     "find_assets",
-    "free_ports",
     "obtain_assets",
-    "running",
 ]

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from certwright.testkit.certmanager import (
+from certwright.testkit.certmanager import obtain_cert_manager, official_definitions
+from certwright.testkit.certmanager.assets import (
+    cert_manager_build,
+    cert_manager_version,
     find_cert_manager,
-    obtain_cert_manager,
-    official_definitions,
 )
-from certwright.testkit.certmanager.assets import cert_manager_build, cert_manager_version
-from certwright.testkit.controlplane import AssetsMissing, BuildFailed
+from certwright.testkit.controlplane import AssetsMissing
+from certwright.testkit.controlplane.errors import BuildFailed
 
 
 def environment(folder: Path, go: str = "") -> dict[str, str]:
