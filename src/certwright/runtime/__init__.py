@@ -7,8 +7,10 @@
     controller = Controller(Greeting, reconcile, owns=[ConfigMap])
     await Manager(client, [controller]).run()
 
-An event enters in `watch`, becomes a key in `triggers`, becomes a decision in the reconcile
-function that `workers` calls, and becomes a call to the API server in `writes`.
+An event enters in `cache.watch` and becomes an entry of a `cache.store`; `triggers` find the
+keys it concerns, `queue` orders them, `queue.workers` calls the reconcile function with a
+`context`, `writes` send what differs, and `outcome` decides when the key comes back. `manager`
+puts the parts together and runs them, one replica at a time (`leader`).
 """
 
 from certwright.runtime.cache.cache import Cache, StoreHandle

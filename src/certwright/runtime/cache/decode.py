@@ -1,10 +1,13 @@
 """From the bytes of a list or a watch to entries: what of a received object enters a store.
 
-One pass over the bytes reads the metadata and skips the rest; managedFields are cut; a
-transform may drop more. Objects of the wrong shape get in too, as far as they can be named:
-a watch never ends because of one bad object.
+One pass over the bytes reads the metadata and skips the rest; a transform may drop more.
+managedFields are a third of a typical object, and only our own are of use; decoding and
+encoding the object to drop them would cost more than all else, so they are cut out of the bytes.
+Objects of the wrong shape get in too, as far as they have a name: a watch never ends because
+of one bad object.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
@@ -17,7 +20,7 @@ from msgspec import Struct, field
 from certwright.kube.errors import ApiError
 from certwright.kube.objects import Key, Resource
 from certwright.runtime.cache.entries import CachedOwner, Entry, Meta
-from certwright.runtime.cache.transforms import find, own_entries, rebuild
+from certwright.runtime.cache.malformed import fitting, without_managed_fields
 
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
@@ -25,12 +28,20 @@ Transform: TypeAlias = Callable[[bytes], bytes]
 Held: TypeAlias = Callable[[Key], Entry | None]
 """Finds what a store holds."""
 
-_log = structlog.get_logger()
+_NAME = b'"managedFields"'
+_COMMA, _COLON = b",:"
+_TIME = re.compile(
+    rb',\s*"time":\s*"[^"\\]*"'
+)  # an entry's own: keys of field sets begin otherwise
 
+END_OF_LIST = "k8s.io/initial-events-end"
+"""The annotation of the bookmark that ends a streaming list."""
 SHARED_STRINGS = 1_000
 """How many label values are remembered for sharing; the rest is probably unique anyway."""
 SHARED_FIELDS = 100
 """How many sets of fields are; a controller writes objects of few shapes."""
+
+_log = structlog.get_logger()
 
 
 class BrokenJson(ValueError):
@@ -167,7 +178,7 @@ class EntryDecoder:
         """Keep what can be read of an object whose metadata does not have the usual shape."""
         try:
             loose = _LOOSE.decode(raw)
-            found, malformed = _read_loosely(loose.metadata)
+            found, malformed = fitting(loose.metadata, _Metadata)
         except msgspec.ValidationError as error:
             raise UnnamedObject(f"{self.resource.kind} without a name: {error}") from error
         found.managed_fields = _MANAGED.decode(raw).metadata.managed_fields
@@ -176,90 +187,52 @@ class EntryDecoder:
 
 def _cut(raw: bytes, managed: msgspec.Raw, start: int, stop: int) -> bytes:
     """Return the object between *start* and *stop* without managedFields."""
-    span = find(raw, managed, start, stop)
+    span = managed_fields_span(raw, managed, start, stop)
     if span is None:
-        return rebuild(raw[start:stop])
+        return without_managed_fields(raw[start:stop])
     view = memoryview(raw)
     return b"".join((view[start : span[0]], view[span[1] : stop]))
 
 
-def _read_loosely(metadata: dict[str, Any]) -> tuple["_Metadata", str]:
-    """Return the metadata without its misfits, and what is wrong with the first of those."""
-    given = {name: value for name, value in metadata.items() if value is not None}
-    given.pop("managedFields", None)  # its JSON is wanted, not its value
-    try:
-        return msgspec.convert(given, _Metadata), ""  # nulls were all that was unusual
-    except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$")
-        fitting = {name: value for name, value in given.items() if _fits(name, value)}
-        return msgspec.convert(fitting, _Metadata), f"metadata{path.rstrip('`')}: {what}"
+def managed_fields_span(
+    raw: bytes, value: msgspec.Raw, start: int, stop: int
+) -> tuple[int, int] | None:
+    """Return where ``,"managedFields":…`` stands between *start* and *stop*, if that is certain.
+
+    *value* is the field's JSON as a decoder found it there.
+    """
+    name = raw.find(_NAME, start, stop)
+    value_start = name + len(_NAME) + 1
+    value_stop = value_start + len(memoryview(value))
+    # A quoted name cannot occur inside a JSON string, where its quotes would be escaped; so
+    # if it occurs once, and the right value follows, it is the field.
+    usual = (
+        name > 0
+        and raw[name - 1] == _COMMA  # the field is never an object's first
+        and raw[value_start - 1] == _COLON
+        and raw.find(_NAME, value_stop, stop) < 0
+        and raw[value_start:value_stop] == bytes(value)
+    )
+    return (name - 1, value_stop) if usual else None
 
 
-def _fits(name: str, value: Any) -> bool:
+def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> bytes:
+    """Return the JSON array of those entries whose manager is one of *managers*, without times.
+
+    So objects of the same shape have the same, whenever they were written. Managers are given
+    as JSON strings. Empty when there is none, or when the value does not have the shape of
+    managedFields.
+    """
+    text = bytes(value)
+    if not any(manager in text for manager in managers):
+        return b""
     try:
-        msgspec.convert({"name": "", name: value}, _Metadata)
+        entries = _ENTRIES.decode(text)
+        own = [bytes(e) for e in entries if orjson.dumps(_ENTRY.decode(e).manager) in managers]
+        own = [_TIME.sub(b"", one, count=1) for one in own]
     except msgspec.ValidationError:
-        return False
-    return True
-
-
-class _Metadata(Struct, gc=False, rename="camel"):
-    """Metadata as the server writes it, as far as it is kept."""
-
-    name: str
-    namespace: str = ""
-    resource_version: str = ""
-    generation: int = 0
-    deletion_timestamp: str | None = None
-    labels: dict[str, str] = field(default_factory=dict)
-    finalizers: tuple[str, ...] = ()
-    owners: tuple[CachedOwner, ...] = field(default=(), name="ownerReferences")
-    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
-    """A view of the received bytes; must not outlive them."""
-
-
-class _Envelope(Struct, gc=False):
-    metadata: _Metadata
-    kind: str = ""
-
-
-class _Place(Struct, gc=False, rename="camel"):
-    name: str
-    namespace: str = ""
-    resource_version: str = ""
-
-
-class _Deleted(Struct, gc=False):
-    metadata: _Place
-
-
-class _Loose(Struct):
-    metadata: dict[str, Any]
-    kind: Any = ""
-
-
-class _ManagedFields(Struct, rename="camel"):
-    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
-
-
-class _Managed(Struct):
-    metadata: _ManagedFields
-
-
-class _Part(Struct):
-    metadata: msgspec.Raw
-
-
-_DELETED = msgspec.json.Decoder(_Deleted)
-_ENVELOPE = msgspec.json.Decoder(_Envelope)
-_LOOSE = msgspec.json.Decoder(_Loose)
-_MANAGED = msgspec.json.Decoder(_Managed)
-_PART = msgspec.json.Decoder(_Part)
-_PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
-
-
-END_OF_LIST = "k8s.io/initial-events-end"
-"""The annotation of the bookmark that ends a streaming list."""
+        return b""
+    return b"[" + b",".join(own) + b"]" if own else b""
 
 
 class _EventType(StrEnum):
@@ -345,6 +318,57 @@ _USUAL = {
 }
 
 
+class _Metadata(Struct, gc=False, rename="camel"):
+    """Metadata as the server writes it, as far as it is kept."""
+
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    owners: tuple[CachedOwner, ...] = field(default=(), name="ownerReferences")
+    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
+    """A view of the received bytes; must not outlive them."""
+
+
+class _Envelope(Struct, gc=False):
+    metadata: _Metadata
+    kind: str = ""
+
+
+class _Place(Struct, gc=False, rename="camel"):
+    name: str
+    namespace: str = ""
+    resource_version: str = ""
+
+
+class _Deleted(Struct, gc=False):
+    metadata: _Place
+
+
+class _Loose(Struct):
+    metadata: dict[str, Any]
+    kind: Any = ""
+
+
+class _ManagedFields(Struct, rename="camel"):
+    managed_fields: msgspec.Raw = field(default_factory=msgspec.Raw)
+
+
+class _Managed(Struct):
+    metadata: _ManagedFields
+
+
+class _ManagerName(Struct):
+    manager: str = ""
+
+
+class _Part(Struct):
+    metadata: msgspec.Raw
+
+
 class _Event(Struct):
     type: str
     object: msgspec.Raw
@@ -359,6 +383,14 @@ class _Marked(Struct):
     metadata: _Mark
 
 
+_ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
+_ENTRY = msgspec.json.Decoder(_ManagerName)
+_DELETED = msgspec.json.Decoder(_Deleted)
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_LOOSE = msgspec.json.Decoder(_Loose)
+_MANAGED = msgspec.json.Decoder(_Managed)
+_PART = msgspec.json.Decoder(_Part)
+_PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
 _EVENT = msgspec.json.Decoder(_Event)
 _MARK = msgspec.json.Decoder(_Marked)
 _STATUS = msgspec.json.Decoder(dict)

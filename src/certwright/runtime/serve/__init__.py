@@ -1,1 +1,3 @@
-"""What a process shows of itself: its state goes in; logs, metrics and probes come out."""
+"""What a process shows of itself: the state of its controllers and watches goes in; logs,
+metrics, probes and the dump come out.
+"""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from certwright.runtime.cache.transforms import find, own_entries, rebuild
+from certwright.runtime.cache.decode import managed_fields_span, own_entries
+from certwright.runtime.cache.malformed import without_managed_fields
 
 WORDS = st.sampled_from(
     ["a", "name", "metadata", "managedFields", 'x","managedFields":[1],"y', "\\", '"', "ü\n", ""]
@@ -36,9 +37,9 @@ def managed_fields(raw: bytes) -> msgspec.Raw:
 def cut(raw: bytes) -> bytes:
     """Cut as stores do, out of the middle of something longer."""
     padded = b'"managedFields":[],' + raw + b',"managedFields":1'
-    span = find(padded, managed_fields(raw), 19, 19 + len(raw))
+    span = managed_fields_span(padded, managed_fields(raw), 19, 19 + len(raw))
     if span is None:
-        return rebuild(raw)
+        return without_managed_fields(raw)
     return padded[19 : span[0]] + padded[span[1] : 19 + len(raw)]
 
 
@@ -81,9 +82,9 @@ def test_it_equals_the_slow_way(
 
 def test_a_usual_object_takes_the_fast_way() -> None:
     raw = b'{"metadata":{"name":"a","managedFields":[{"manager":"m"}]},"spec":{}}'
-    assert find(raw, managed_fields(raw), 0, len(raw)) == (23, 57)
+    assert managed_fields_span(raw, managed_fields(raw), 0, len(raw)) == (23, 57)
     around = b'"managedFields"' + raw + b'"managedFields"'
-    assert find(around, managed_fields(raw), 15, 15 + len(raw)) == (38, 72)
+    assert managed_fields_span(around, managed_fields(raw), 15, 15 + len(raw)) == (38, 72)
 
 
 def test_every_other_byte_of_a_usual_object_stays() -> None:
