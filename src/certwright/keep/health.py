@@ -18,11 +18,11 @@ from certwright.apply.engine.blockers import lasting_events_text
 from certwright.apply.health import (
     Health,
     Verdict,
-    check_failed,
     check_health,
     check_progress,
     missing,
 )
+from certwright.apply.health.verdicts import check_failed
 from certwright.client import Selection, TransportError, request
 from certwright.clock import Clock
 from certwright.keep.stores import Targets

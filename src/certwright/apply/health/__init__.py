@@ -1,41 +1,35 @@
-"""Health and progress of objects: pure functions from what is seen to a verdict.
+"""Health and progress of objects: pure functions from an object to a verdict.
 
-One module per family of kinds says what its kinds owe; `checks` knows which judges which, and
-`verdicts` words the result, for one object and for all.
+What enters is an object as the API has it; what leaves is a `Verdict` with the reason and message
+for a condition, and a `Summary` for many objects.
+
+==================  =============================================================
+`checks`            which rule checks which kind, and the rule for all others
+`workloads`         Deployments, StatefulSets, DaemonSets, ReplicaSets
+`pods`              pods and Jobs, and which pods belong to a Deployment
+`otherkinds`        the remaining kinds with a rule of their own
+`status`            conditions and generations in a status
+`verdicts`          the words, for one object and for all
+==================  =============================================================
 """
 
-from certwright.apply.health.checks import (
-    SKIP_ANNOTATION,
-    check_health,
-    check_progress,
-    is_exempt,
-)
-from certwright.apply.health.pods import belonging
+from certwright.apply.health.checks import check_health, check_progress
 from certwright.apply.health.verdicts import (
-    WORST_FIRST,
     Health,
     Summary,
     Verdict,
-    check_failed,
     missing,
     summarize_health,
     summarize_progress,
-    worst,
 )
 
 __all__ = [
-    "SKIP_ANNOTATION",
-    "WORST_FIRST",
     "Health",
     "Summary",
     "Verdict",
-    "belonging",
-    "check_failed",
     "check_health",
     "check_progress",
-    "is_exempt",
     "missing",
     "summarize_health",
     "summarize_progress",
-    "worst",
 ]

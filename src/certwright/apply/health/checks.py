@@ -1,25 +1,29 @@
-"""Which rule judges which kind."""
+"""Which rule checks which kind, and the rule for all other kinds.
+
+Of a kind without a rule the conditions are read by the usual conventions. An object without
+conditions is healthy because it exists. ``Ready`` and ``Available`` must be True where they are
+set, ``Stalled`` and ``Failed`` must not; a controller that lags behind the spec, or sets
+``Reconciling``, makes the object progressing, not unhealthy.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from certwright.apply.health import verdicts
-from certwright.apply.health.anykind import any_health, any_progress
-from certwright.apply.health.autoscalers import vertical_autoscaler_health
-from certwright.apply.health.certificates import (
+from certwright.apply.health.otherkinds import (
     certificate_health,
     certificate_progress,
+    definition_health,
     issuer_health,
-)
-from certwright.apply.health.definitions import definition_health
-from certwright.apply.health.managedresources import (
     managed_resource_health,
     managed_resource_progress,
+    monitoring_health,
+    monitoring_progress,
+    service_health,
+    vertical_autoscaler_health,
 )
-from certwright.apply.health.monitoring import monitoring_health, monitoring_progress
 from certwright.apply.health.pods import job_health, pod_health
-from certwright.apply.health.services import service_health
-from certwright.apply.health.status import section
+from certwright.apply.health.status import find, outdated, section, violated
 from certwright.apply.health.verdicts import Verdict
 from certwright.apply.health.workloads import (
     daemon_set_health,
@@ -34,7 +38,7 @@ from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
 
 Rule = Callable[[JsonObject], str]
-"""Says what is wrong with an object, or what it waits for; nothing if nothing is."""
+"""Returns what is wrong with an object, or what it waits for; empty if nothing is."""
 
 SKIP_ANNOTATION: Final = "resources.gardener.cloud/skip-health-check"
 
@@ -67,7 +71,7 @@ _PROGRESS: Final[dict[tuple[str, str], Rule]] = {
 
 
 def check_health(obj: JsonObject) -> Verdict:
-    """Judge whether an object does what it should, from nothing but the object itself."""
+    """Check whether an object does what it should, by its content alone."""
     ref = ObjectRef.of(obj)
     if is_exempt(obj):
         return verdicts.healthy(ref)
@@ -76,10 +80,10 @@ def check_health(obj: JsonObject) -> Verdict:
 
 
 def check_progress(obj: JsonObject, pods: Iterable[JsonObject] | None = None) -> Verdict:
-    """Judge whether an object has arrived at what was asked for last.
+    """Check whether the latest change of an object is rolled out.
 
     For a Deployment *pods* are those of its namespace, or at least all that its selector
-    matches; without them, pods of old ReplicaSets that still terminate go unnoticed.
+    matches; without them, pods of old ReplicaSets that still terminate are not noticed.
 
     Raises:
         ValueError: the selector of a Deployment is malformed.
@@ -91,12 +95,38 @@ def check_progress(obj: JsonObject, pods: Iterable[JsonObject] | None = None) ->
     if known == ("apps", "Deployment"):
         reason = deployment_progress(obj, pods)
     elif known in _HEALTH and known not in _PROGRESS:
-        reason = ""  # of these kinds, health says all there is
+        reason = ""  # of these kinds, health is all there is to check
     else:
         reason = _PROGRESS.get(known, any_progress)(obj)
     return verdicts.progressing(ref, reason) if reason else verdicts.healthy(ref)
 
 
 def is_exempt(obj: JsonObject) -> bool:
-    """Return whether somebody wants no opinion on an object; only the literal ``true`` counts."""
+    """Return whether an object is annotated not to be checked; only the literal ``true`` counts."""
     return section(obj, "metadata", "annotations").get(SKIP_ANNOTATION) == "true"
+
+
+# Kinds without a rule of their own
+
+
+def any_health(obj: JsonObject) -> str:
+    """Return the first condition that reports trouble."""
+    return (
+        violated(obj, "Stalled", "False")
+        or violated(obj, "Failed", "False")
+        or violated(obj, "Ready", "True")
+        # Ready is the summary where there is one; parts of it need not be available.
+        or ("" if find(obj, "Ready") else violated(obj, "Available", "True"))
+    )
+
+
+def any_progress(obj: JsonObject) -> str:
+    """Return what shows that a change is not rolled out yet."""
+    if "deletionTimestamp" in section(obj, "metadata"):
+        return "it is being deleted"
+    if "observedGeneration" in section(obj, "status") and (reason := outdated(obj)):
+        return reason
+    reconciling = find(obj, "Reconciling")
+    if reconciling is not None and reconciling.status == "True":
+        return reconciling.message or f"its condition says {reconciling.reason}"
+    return ""

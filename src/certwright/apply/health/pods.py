@@ -9,7 +9,7 @@ _GONE_REASONS = ("Evicted", "NodeAffinity", "NodeLost", "Preempting")
 
 
 def pod_health(obj: JsonObject) -> str:
-    """Running or done; whether it is ready is for its owner to say."""
+    """Check that a pod runs or is done; its owner decides whether it must be ready."""
     phase = text(section(obj, "status"), "phase")
     if phase in {"Running", "Succeeded"}:
         return ""
@@ -17,12 +17,12 @@ def pod_health(obj: JsonObject) -> str:
 
 
 def job_health(obj: JsonObject) -> str:
-    """Not failed; it need not be complete."""
+    """Check that a Job has not failed; it need not be complete."""
     return violated(obj, "Failed", "False")
 
 
 def belonging(owner: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]:
-    """Return the pods that a workload selects and that are not on their way out.
+    """Return the pods that a workload selects and that are neither done nor moved away.
 
     Raises:
         ValueError: the selector of the workload is malformed.
@@ -39,7 +39,7 @@ def belonging(owner: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]
 
 
 def _is_gone(pod: JsonObject) -> bool:
-    """Return whether a pod is done, or was moved away; such pods may linger for long."""
+    """Return whether a pod is done, or was moved away; such pods may remain for long."""
     status = section(pod, "status")
     if text(status, "phase") in {"Succeeded", "Failed"}:
         return True

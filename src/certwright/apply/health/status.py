@@ -1,7 +1,7 @@
-"""Reading ``status`` of objects whose writers may put anything there.
+"""Parts of ``status``, whose writers may put anything there.
 
 Unlike conditions of our own, those of others know more values than True, False and Unknown
-(``Degraded``, ``Progressing``), so they are read leniently here.
+(``Degraded``, ``Progressing``), so any text is accepted here.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from certwright.kube import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class StatusCondition:
-    """A condition as somebody wrote it."""
+    """A condition as it was written."""
 
     type: str
     status: str
@@ -57,7 +57,7 @@ def find(obj: JsonObject, type_: str) -> StatusCondition | None:
 
 
 def outdated(obj: JsonObject, observed: int | None = None) -> str:
-    """Say that the status, or a condition, speaks of an older spec; empty if it does not."""
+    """Return that the status, or a condition, is of an older spec; empty if it is not."""
     generation = whole(section(obj, "metadata"), "generation")
     if observed is None:
         observed = whole(section(obj, "status"), "observedGeneration")
@@ -67,9 +67,9 @@ def outdated(obj: JsonObject, observed: int | None = None) -> str:
 
 
 def violated(obj: JsonObject, type_: str, expected: str, *, required: bool = False) -> str:
-    """Say that a condition does not have the expected status; empty if it has.
+    """Return that a condition does not have the expected status; empty if it has.
 
-    A condition that nobody has set is fine, unless it is *required*.
+    A condition that is not set is fine, unless it is *required*.
     """
     condition = find(obj, type_)
     if condition is None:
@@ -78,7 +78,7 @@ def violated(obj: JsonObject, type_: str, expected: str, *, required: bool = Fal
 
 
 def mismatch(condition: StatusCondition, expected: str) -> str:
-    """Word that a condition has another status than expected."""
+    """Return the message for a condition that has another status than expected."""
     return (
         f'condition "{condition.type}" has invalid status {condition.status}'
         f" (expected {expected}) due to {condition.reason}: {condition.message}"

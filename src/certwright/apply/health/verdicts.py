@@ -1,10 +1,10 @@
-"""Verdicts: what is said about one object, and about many.
+"""Verdicts: the reason and message for one object, and for many.
 
 The wording is part of the interface: reasons are matched by clients, messages by people and
 sometimes by regular expressions.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
@@ -19,15 +19,10 @@ class Health(StrEnum):
 
     MISSING = "Missing"
     ERROR = "Error"
-    """It could not be found out."""
+    """The check failed."""
     UNHEALTHY = "Unhealthy"
     PROGRESSING = "Progressing"
     HEALTHY = "Healthy"
-
-
-WORST_FIRST: Final = (
-    Health.MISSING, Health.ERROR, Health.UNHEALTHY, Health.PROGRESSING, Health.HEALTHY,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a condition says about all objects together."""
+    """Status, reason and message of a condition about all objects together."""
 
     status: Literal["True", "False"]
     reason: str
@@ -53,12 +48,12 @@ class Summary:
 
 
 def healthy(ref: ObjectRef) -> Verdict:
-    """All is well."""
+    """Return the verdict on an object that works."""
     return Verdict(ref, Health.HEALTHY)
 
 
 def missing(ref: ObjectRef, error: str = "") -> Verdict:
-    """Nothing is there; *error* tells if not even the kind is."""
+    """Return the verdict on an object that does not exist; *error* if its kind does not either."""
     message = f'Required {ref.kind} "{ref.name}" in namespace "{ref.namespace}" is missing'
     if error:
         message += f": {error}"
@@ -66,31 +61,25 @@ def missing(ref: ObjectRef, error: str = "") -> Verdict:
 
 
 def unhealthy(ref: ObjectRef, problem: str) -> Verdict:
-    """The object exists and does not do what it should."""
+    """Return the verdict on an object that does not work."""
     message = f'{ref.kind} "{_place(ref)}" is unhealthy: {problem}'
     return Verdict(ref, Health.UNHEALTHY, f"{ref.kind}Unhealthy", message)
 
 
 def progressing(ref: ObjectRef, description: str) -> Verdict:
-    """The object is on its way to what was asked for."""
+    """Return the verdict on an object whose latest change is not rolled out yet."""
     message = f'{ref.kind} "{_place(ref)}" is progressing: {description}'
     return Verdict(ref, Health.PROGRESSING, f"{ref.kind}Progressing", message)
 
 
 def check_failed(ref: ObjectRef, error: str) -> Verdict:
-    """It could not be found out how the object is."""
+    """Return the verdict on an object that could not be checked."""
     message = f'Error executing health check for {ref.kind} "{_place(ref)}": {error}'
     return Verdict(ref, Health.ERROR, "HealthCheckError", message)
 
 
-def worst(verdicts: Iterable[Verdict]) -> Health:
-    """Return the worst of all; nothing at all is healthy."""
-    found = {verdict.health for verdict in verdicts}
-    return next((health for health in WORST_FIRST if health in found), Health.HEALTHY)
-
-
 def summarize_health(verdicts: Sequence[Verdict]) -> Summary:
-    """Return what ``ResourcesHealthy`` says: the first failure is told, the others named."""
+    """Return ``ResourcesHealthy``: the first failure with its message, the others by name."""
     failures = [v for v in verdicts if v.health not in {Health.HEALTHY, Health.PROGRESSING}]
     if not failures:
         return Summary("True", "ResourcesHealthy", "All resources are healthy.")
@@ -98,7 +87,7 @@ def summarize_health(verdicts: Sequence[Verdict]) -> Summary:
 
 
 def summarize_progress(verdicts: Sequence[Verdict]) -> Summary:
-    """Return what ``ResourcesProgressing`` says; here False is good."""
+    """Return ``ResourcesProgressing``; here False is good."""
     moving = [verdict for verdict in verdicts if verdict.health is Health.PROGRESSING]
     if not moving:
         message = "All resources have been fully rolled out."

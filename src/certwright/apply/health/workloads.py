@@ -9,7 +9,7 @@ from certwright.kube import JsonObject
 
 
 def deployment_health(obj: JsonObject) -> str:
-    """Available, and not stuck; the number of replicas is the Deployment's own business."""
+    """Check that it is available and not stuck; it decides itself how many replicas that takes."""
     return (
         outdated(obj)
         or violated(obj, "Available", "True", required=True)
@@ -19,7 +19,7 @@ def deployment_health(obj: JsonObject) -> str:
 
 
 def deployment_progress(obj: JsonObject, pods: Iterable[JsonObject] | None) -> str:
-    """Rolled out when the new ReplicaSet is complete and no pod of an old one is left."""
+    """Check that the new ReplicaSet is complete and no pod of an old one is left."""
     if reason := outdated(obj):
         return reason
     condition = find(obj, "Progressing")
@@ -34,7 +34,7 @@ def deployment_progress(obj: JsonObject, pods: Iterable[JsonObject] | None) -> s
 
 
 def stateful_set_health(obj: JsonObject) -> str:
-    """All replicas are ready."""
+    """Check that all replicas are ready."""
     ready = whole(section(obj, "status"), "readyReplicas")
     replicas = whole(section(obj, "spec"), "replicas", 1)
     problem = f"not enough ready replicas ({ready}/{replicas})" if ready < replicas else ""
@@ -42,14 +42,14 @@ def stateful_set_health(obj: JsonObject) -> str:
 
 
 def stateful_set_progress(obj: JsonObject) -> str:
-    """Rolled out when all replicas are of the newest revision."""
+    """Check that all replicas are of the newest revision."""
     updated = whole(section(obj, "status"), "updatedReplicas")
     replicas = whole(section(obj, "spec"), "replicas", 1)
     return outdated(obj) or _updated(updated, replicas)
 
 
 def daemon_set_health(obj: JsonObject) -> str:
-    """On every node it should be, on no other, and during a rollout no worse than agreed."""
+    """Check that it runs on the right nodes, during a rollout on as many as it promises."""
     status = section(obj, "status")
     desired = whole(status, "desiredNumberScheduled")
     unavailable = whole(status, "numberUnavailable")
@@ -67,14 +67,14 @@ def daemon_set_health(obj: JsonObject) -> str:
 
 
 def daemon_set_progress(obj: JsonObject) -> str:
-    """Rolled out when the pods of all nodes are of the newest revision."""
+    """Check that the pods of all nodes are of the newest revision."""
     status = section(obj, "status")
     updated = whole(status, "updatedNumberScheduled")
     return outdated(obj) or _updated(updated, whole(status, "desiredNumberScheduled"))
 
 
 def replica_set_health(obj: JsonObject) -> str:
-    """As many replicas are ready as were asked for, if a number was; also of older controllers."""
+    """Check that as many replicas are ready as are wanted; of ReplicationControllers, too."""
     replicas = whole(section(obj, "spec"), "replicas")
     ready = whole(section(obj, "status"), "readyReplicas")
     problem = f"{obj.get('kind')} does not have minimum availability" if ready < replicas else ""

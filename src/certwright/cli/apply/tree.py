@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from certwright.apply import Direct, Live, ObjectRef, UnknownKind
-from certwright.apply.health import Health, Verdict, check_failed, missing
+from certwright.apply.health import Health, Verdict, missing
+from certwright.apply.health.verdicts import check_failed
 from certwright.cli.apply.inputs import Input
 from certwright.cli.apply.inventory import (
     listed_among,

@@ -3,13 +3,11 @@
 from certwright.apply.health import (
     Health,
     Summary,
-    check_failed,
     missing,
     summarize_health,
     summarize_progress,
-    worst,
 )
-from certwright.apply.health.verdicts import healthy, progressing, unhealthy
+from certwright.apply.health.verdicts import check_failed, healthy, progressing, unhealthy
 from certwright.apply.refs import ObjectRef
 
 WEB = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -55,7 +53,7 @@ def test_however_many_fail_the_message_is_short() -> None:
     assert len(message) < 500
 
 
-def test_the_worst_decides() -> None:
+def test_each_verdict_has_its_health() -> None:
     verdicts = [
         healthy(WEB),
         progressing(WEB, ""),
@@ -64,5 +62,4 @@ def test_the_worst_decides() -> None:
         missing(WEB),
     ]
     expected = [Health.HEALTHY, Health.PROGRESSING, Health.UNHEALTHY, Health.ERROR, Health.MISSING]
-    assert [worst(verdicts[: n + 1]) for n in range(5)] == expected
-    assert worst([]) is Health.HEALTHY
+    assert [verdict.health for verdict in verdicts] == expected

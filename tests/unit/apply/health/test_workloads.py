@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply.health import belonging, check_health, check_progress
+from certwright.apply.health import check_health, check_progress
+from certwright.apply.health.pods import belonging
 from certwright.kube import JsonObject
 
 pytestmark = pytest.mark.scenario("MR-73")
