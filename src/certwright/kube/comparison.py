@@ -1,10 +1,10 @@
-"""Whether an object in a cluster is as somebody wants it, judged without asking the server.
+"""Compare an object in a cluster with a desired one, without asking the server.
 
-What the server normalises on the way must not look like a difference, or every restart would
-write everything again: quantities, instants, empty values, zero values it does not store, and
+What the server normalises must not look like a difference, or every restart would write
+everything again: quantities, instants, empty values, zero values it does not store, and
 defaults inside lists that are owned whole. What is different must never look the same, or
-nobody would repair it; so amounts and instants are compared as such only where a built-in kind
-has them, and defaults are excused only where the server would fill in the same.
+drift would not be repaired; so amounts and instants are compared as such only where a built-in
+kind has them, and defaults are excused only where the server would fill in the same.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from certwright.kube.timestamps import parse_time
 _MERGE_KEYS: Final = (
     "name", "key", "type", "uid", "ip", "mountPath", "devicePath", "topologyKey",
 )  # fmt: skip
-"""Fields that tell the items of a list apart, in the order they are tried."""
+"""Fields that identify the items of a list, in the order they are tried."""
 
 _BUILT_IN_GROUPS: Final = frozenset({resource.group for resource in BUILT_IN} | {"extensions"})
 
@@ -81,10 +81,10 @@ def own_fields(managed: Sequence[JsonObject], manager: str) -> FieldSet | None:
 
 
 def is_applied(live: JsonObject, owned: FieldSet, desired: JsonObject) -> bool:
-    """Say whether the fields we own in *live* are those of *desired*, with the same values.
+    """Return whether the fields we own in *live* are those of *desired*, with the same values.
 
-    That *live* holds the values is not enough: whoever changes an atomic list takes it over,
-    and one they only added to still has in it what we want.
+    That *live* holds the values is not enough: a client that changes an atomic list takes it
+    over, and a list it only added to still holds what we want.
     """
     place = _Place("", "", _is_built_in(str(live.get("apiVersion") or "")))
     mine = project(live, owned)
@@ -94,13 +94,13 @@ def is_applied(live: JsonObject, owned: FieldSet, desired: JsonObject) -> bool:
         **with_zeros,
         "apiVersion": live.get("apiVersion"),
         "kind": live.get("kind"),
-        "metadata": {**with_zeros.get("metadata", {}), **identity},  # which nobody owns
+        "metadata": {**with_zeros.get("metadata", {}), **identity},  # which has no owner
     }
     return _contains(whole, desired, place) and _covers(desired, mine, place)
 
 
 def contains(live: Any, desired: Any) -> bool:
-    """Say whether *live* has everything *desired* asks for; it may have more.
+    """Return whether *live* has everything *desired* asks for; it may have more.
 
     Items of lists are matched by what names them (``name``, ``type``…), in the same order, else
     by position. Absent, null and empty are the same: the server drops what is empty.
@@ -109,7 +109,7 @@ def contains(live: Any, desired: Any) -> bool:
 
 
 def covers(desired: Any, owned: Any) -> bool:
-    """Say whether *desired* mentions every field of *owned*, whatever the values are."""
+    """Return whether *desired* mentions every field of *owned*, whatever the values are."""
     return _covers(desired, owned, _Place("", "", built_in=False))
 
 
@@ -197,12 +197,12 @@ def _same_instant(have: Any, want: Any) -> bool:
 
 
 def _is_built_in(api_version: str) -> bool:
-    """Say whether a kind is the server's own, so that its values are normalised when stored."""
+    """Return whether a kind is built in, so that its values are normalised when stored."""
     return api_version.rpartition("/")[0] in _BUILT_IN_GROUPS
 
 
 def _merge_key(items: list[Any]) -> str | None:
-    """Return the field that tells all items apart, if there is one."""
+    """Return the field that identifies each item, if there is one."""
     if not all(isinstance(item, dict) for item in items):
         return None
     for key in _MERGE_KEYS:

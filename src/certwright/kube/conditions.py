@@ -1,6 +1,6 @@
-"""Conditions: what a controller says about an object, kept comparable over time.
+"""Conditions in the status of an object, kept comparable over time.
 
-A controller computes the conditions it believes in, `merge_conditions` combines them with those in
+A controller computes its conditions, `merge_conditions` combines them with those in
 the object's status, and the result is written once. Nothing here reads a clock.
 """
 
@@ -51,12 +51,12 @@ def merge_conditions(
 
 
 def find_condition(conditions: Iterable[Condition], type_: str) -> Condition | None:
-    """Return the condition of a type, or None if nobody has said anything about it."""
+    """Return the condition of a type, or None."""
     return next((condition for condition in conditions if condition.type == type_), None)
 
 
 def is_true(conditions: Iterable[Condition], type_: str, *, generation: int = 0) -> bool:
-    """Say whether a condition holds.
+    """Return whether a condition holds.
 
     With *generation* it must also have been observed at that generation of the object or
     later; a condition that speaks of an older spec does not count.

@@ -1,8 +1,8 @@
-"""What an API server refuses, as exceptions.
+"""Refusals of an API server, as exceptions.
 
 ::
 
-    ApiError                     any answer that is a refusal: code, reason, message, causes
+    ApiError                     any refusal: code, reason, message, causes
     ├── BadRequest        400    ├── Gone                  410   (reason Gone or Expired)
     ├── Unauthorized      401    ├── RequestTooLarge       413
     ├── Forbidden         403    ├── UnsupportedMediaType  415
@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 MESSAGE_LIMIT = 4096
-"""Servers may answer with megabytes; messages end up in conditions and logs."""
+"""Servers may send megabytes; messages end up in conditions and logs."""
 
 CAUSES_LIMIT = 100
 
@@ -39,7 +39,7 @@ class Cause(Struct, frozen=True, omit_defaults=True):
 
 
 class ApiError(Exception):
-    """The API server answered, and the answer was no."""
+    """The API server refused a request."""
 
     code: ClassVar[int] = 0
     reason: ClassVar[str] = ""
@@ -118,7 +118,7 @@ class ApiError(Exception):
 
 
 class BadRequest(ApiError):
-    """The request itself makes no sense to the server."""
+    """The server cannot make sense of the request."""
 
     code, reason = 400, "BadRequest"
 
@@ -148,13 +148,13 @@ class MethodNotAllowed(ApiError):
 
 
 class NotAcceptable(ApiError):
-    """The server cannot answer in the media type asked for."""
+    """The server cannot respond in the requested media type."""
 
     code, reason = 406, "NotAcceptable"
 
 
 class AlreadyExists(ApiError):
-    """Create found the name taken."""
+    """The name of an object to create is taken."""
 
     code, reason = 409, "AlreadyExists"
 
@@ -166,7 +166,7 @@ class Conflict(ApiError):
 
 
 class Gone(ApiError):
-    """The resourceVersion or continue token is older than the server's memory."""
+    """The resourceVersion or continue token is older than what the server remembers."""
 
     code, reason = 410, "Expired"
 
@@ -190,7 +190,7 @@ class Invalid(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """The server sheds load; `retry_after` says when to come back."""
+    """The server sheds load; `retry_after` says how long to wait."""
 
     code, reason = 429, "TooManyRequests"
 

@@ -1,4 +1,4 @@
-"""The built-in kinds, as `Resource` values: named once, so nobody has to discover them."""
+"""The built-in kinds, as `Resource` values: they need no discovery."""
 
 from certwright.kube.objects import Resource
 

@@ -83,7 +83,7 @@ _LABEL_VALUE = _Rule(
 
 
 def dns_label_problems(name: str) -> list[str]:
-    """Say why *name* is not a DNS-1123 label: the rule for namespaces and containers."""
+    """Return why *name* is not a DNS-1123 label: the rule for namespaces and containers."""
     problems = _DNS_LABEL.problems(name)
     if problems and re.fullmatch(_DNS_SUBDOMAIN.pattern, name) and "." in name:
         problems[-1] = "must not contain dots"
@@ -91,17 +91,17 @@ def dns_label_problems(name: str) -> list[str]:
 
 
 def dns_subdomain_problems(name: str) -> list[str]:
-    """Say why *name* is not a DNS-1123 subdomain: the rule for the names of most objects."""
+    """Return why *name* is not a DNS-1123 subdomain: the rule for the names of most objects."""
     return _DNS_SUBDOMAIN.problems(name)
 
 
 def dns1035_label_problems(name: str) -> list[str]:
-    """Say why *name* is not a DNS-1035 label: the rule for Services and CRD plurals."""
+    """Return why *name* is not a DNS-1035 label: the rule for Services and CRD plurals."""
     return _DNS_1035.problems(name)
 
 
 def qualified_name_problems(name: str) -> list[str]:
-    """Say why *name* is not ``[prefix/]name``: the rule for label and annotation keys."""
+    """Return why *name* is not ``[prefix/]name``: the rule for label and annotation keys."""
     prefix, slash, local = name.rpartition("/")
     if "/" in prefix:
         form = "an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -117,7 +117,7 @@ def qualified_name_problems(name: str) -> list[str]:
 
 
 def label_value_problems(value: str) -> list[str]:
-    """Say why *value* cannot be the value of a label."""
+    """Return why *value* cannot be the value of a label."""
     return _LABEL_VALUE.problems(value)
 
 

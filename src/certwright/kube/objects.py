@@ -164,7 +164,7 @@ class ObjectMeta(Struct, rename="camel", omit_defaults=True, kw_only=True):
 class Object(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """The base of typed kinds.
 
-    A kind of somebody else is named by a class attribute, one of our own is declared with
+    An existing kind is named by a class attribute, a new one is declared with
     ``@custom_resource`` (see `certwright.kube.schemas.crd`)::
 
         class Widget(Object):

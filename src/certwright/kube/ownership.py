@@ -1,14 +1,14 @@
-"""Which fields of an object a manager owns, and what they currently hold.
+"""The fields of an object that a manager owns, and what they currently hold.
 
-The API server records in ``metadata.managedFields`` who set which field, in a format called
-FieldsV1: nested objects whose keys are path elements. ``f:name`` is a field,
+The API server records in ``metadata.managedFields`` which manager set which field, in a format
+called FieldsV1: nested objects whose keys are path elements. ``f:name`` is a field,
 ``k:{"name":"x"}`` the item of a keyed list, ``v:"x"`` an item of a set, ``i:0`` an item by
 its position, and ``.`` says that the element itself, beside what is in it, is owned.
 
 `FieldSet` is such a set of fields. `project` cuts an object down to it, `projection_hash`
 makes the result comparable. A controller that remembers the hash of what the server
-*returned* after an apply notices drift later without asking anybody, and without knowing
-anything about defaults and normal forms: only changes to its own fields change the hash.
+*returned* after an apply notices drift later without a request, and without knowledge of
+defaults and normal forms: only changes to its own fields change the hash.
 """
 
 from collections.abc import Iterator, Mapping
@@ -127,10 +127,10 @@ def _parse(fields: Mapping[str, Any], depth: int) -> FieldSet:
     members, children = set(), {}
     for key, inner in fields.items():
         if key == ".":
-            continue  # said by the level above
+            continue  # read one level above
         element = _canonical(key)
         if not isinstance(inner, Mapping):
-            raise ValueError(f"managed fields: {key!r} holds no object")  # noqa: TRY004 - bad data
+            raise ValueError(f"managed fields: {key!r} does not hold an object")  # noqa: TRY004 - bad data
         if not inner:
             members.add(element)
             continue

@@ -34,7 +34,7 @@ def check_depth(depth: int) -> None:
 
 
 def equal(left: Any, right: Any, depth: int = 0) -> bool:
-    """Say whether two JSON values are the same. Unlike in Python, ``true`` is not ``1``."""
+    """Return whether two JSON values are the same. Unlike in Python, ``true`` is not ``1``."""
     check_depth(depth)
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(

@@ -9,7 +9,7 @@ server itself keeps. It prints in the server's canonical form:
   amounts below 1024, or with a fraction, print as decimals (``0.5Ki`` → ``512``);
 - amounts of a thousand exa and more keep that suffix (where the server drops it and a
   thousand exa becomes ``1``);
-- what is finer than ``1n`` is rounded away from zero: who asks for some gets some;
+- what is finer than ``1n`` is rounded away from zero, so that "some" never becomes "none";
 - a text the server takes for canonical stays as it was typed. That includes oddities such
   as ``1.500`` and ``+5``, and reproducing them is what makes live and desired state agree.
 
@@ -160,14 +160,14 @@ def _binary(whole: str, fraction: str, power: int) -> tuple[int, Format]:
 
 
 def _is_canonical_decimal(whole: str, fraction: str, exponent: int) -> bool:
-    """Whether the server keeps a decimal text as it is."""
+    """Return whether the server keeps a decimal text as it is."""
     digits, scale = whole + fraction, exponent - len(fraction)
     fits = len(digits) <= 18 and scale >= -9
     return fits and scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
 def _is_canonical_binary(whole: str, fraction: str, power: int) -> bool:
-    """Whether the server keeps a binary text as it is."""
+    """Return whether the server keeps a binary text as it is."""
     fits = not fraction and len(whole) + power * 3 // 10 <= 14
     return fits and int(whole) % 8 != 0
 

@@ -77,7 +77,7 @@ class Requirement:
             )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether *labels* meet the condition. Negations hold where the label is absent."""
+        """Return whether *labels* meet the condition. Negations hold where the label is absent."""
         value = labels.get(self.key)
         match self.operator:
             case SelectorOperator.EQUALS | SelectorOperator.IN:
@@ -274,7 +274,7 @@ class LabelSelector:
         return cls(cls.from_labels(parsed.match_labels).requirements + expressions)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether an object with these labels is selected."""
+        """Return whether an object with these labels is selected."""
         return all(requirement.matches(labels) for requirement in self.requirements)
 
     def __str__(self) -> str:
@@ -332,7 +332,7 @@ class FieldSelector:
         return cls(tuple(_parse_term(term) for term in terms))
 
     def matches(self, fields: Mapping[str, str] | Callable[[str], str]) -> bool:
-        """Say whether an object is selected; *fields* maps paths to values, "" if unset."""
+        """Return whether an object is selected; *fields* maps paths to values, "" if unset."""
         if isinstance(fields, Mapping):
             known = fields
             return all(

@@ -1,4 +1,4 @@
-"""The rules a structural schema must keep, checked before a server would refuse it."""
+"""Check that a schema is structural, before a server would refuse it."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ _FORBIDDEN = (
 )  # fmt: skip
 _SCALARS = {"string", "integer", "number", "boolean"}
 _NOT_RE2 = re.compile(r"\(\?(?:[=!]|<[=!]|P=|\()|\\[1-9]")
-"""Look-around, conditionals and back-references: Python has them, the API server has not."""
+"""Look-around, conditionals and back-references: Python has them, the API server (RE2) has not."""
 
 
 class SchemaError(TypeError):

@@ -17,7 +17,7 @@ _MAX_SELECTABLE = 8
 def printer_columns(columns: Sequence[Column], schema: JsonObject) -> list[JsonObject]:
     """Return the columns of ``kubectl get``; Age comes last unless it was placed elsewhere.
 
-    Kubernetes drops its own Age column as soon as there are others, which nobody expects.
+    Without this, Kubernetes would show no Age as soon as there are other columns.
     """
     if all(column.name.lower() != "age" for column in columns):
         columns = [*columns, Column("Age", ".metadata.creationTimestamp", "date")]

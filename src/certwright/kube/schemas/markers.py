@@ -43,7 +43,7 @@ S = TypeVar("S", bound=Struct)
 
 
 def list_map(*keys: str) -> Meta:
-    """Let managers own single items of a list of objects, told apart by *keys* (API names)."""
+    """Let managers own single items of a list of objects, identified by *keys* (API names)."""
     return _marker({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)})
 
 
@@ -63,7 +63,7 @@ def preserve_unknown() -> Meta:
 
 
 def embedded_resource() -> Meta:
-    """Say that a map is a whole object with apiVersion, kind and metadata."""
+    """Declare that a map is a whole object with apiVersion, kind and metadata."""
     return _marker(
         {
             "x-kubernetes-embedded-resource": True,

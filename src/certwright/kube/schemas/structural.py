@@ -130,7 +130,7 @@ class _Generator:
         return schema
 
     def any(self, info: types.Type, path: str) -> JsonObject:
-        """Return the schema of any type, or complain about it."""
+        """Return the schema of any type; raise `SchemaError` if there is none."""
         match info:
             case types.Metadata():
                 schema = self.any(info.type, path)
