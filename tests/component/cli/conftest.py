@@ -8,16 +8,18 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from certwright.apiserver import ApiServer
 from certwright.cli.main import main
-from certwright.client import connect
-from certwright.kube import Key
+from certwright.client import Client, connect
+from certwright.client.reader import Listing
+from certwright.kube import JsonObject, Key, Resource
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SECONDS = 30
@@ -56,7 +58,7 @@ class Running:
 
 
 @pytest.fixture
-async def start(tmp_path):
+async def start(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
     """Start the command line in an empty folder, with a place of its own for temporary files."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -98,10 +100,10 @@ def examples() -> Path:
 
 
 @pytest.fixture
-def until():
+def until() -> Callable[..., Awaitable[Any]]:
     """Ask again and again until the answer is yes; what else to do about another process?"""
 
-    async def until(question):
+    async def until(question: Callable[..., Any]) -> int | JsonObject:
         async with asyncio.timeout(SECONDS):
             while not (answer := await question()):
                 await asyncio.sleep(0.05)
@@ -131,26 +133,26 @@ class Ask:
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig
 
-    def __call__(self, question):
-        async def ask():
+    def __call__(self, question: Callable[..., Any]) -> JsonObject | Listing[Any] | None:
+        async def ask() -> JsonObject | Listing[Any] | None:
             async with connect(kubeconfig=self._kubeconfig) as client:
                 return await question(client)
 
         return asyncio.run(ask())
 
-    def names(self, kind, labels="") -> set[str]:
+    def names(self, kind: Resource, labels: str = "") -> set[str]:
         found = self(lambda client: client.list(kind, "default", labels=labels))
         return {item["metadata"]["name"] for item in found.items}
 
-    def patch(self, kind, name, patch):
+    def patch(self, kind: Resource, name: str, patch: JsonObject) -> JsonObject:
         return self(lambda client: client.patch(kind, Key("default", name), patch))
 
-    def delete(self, kind, name):
+    def delete(self, kind: Resource, name: str) -> JsonObject:
         return self(lambda client: client.delete(kind, Key("default", name)))
 
 
 @pytest.fixture
-def listening(tmp_path) -> Iterator[Path]:
+def listening(tmp_path: Path) -> Iterator[Path]:
     """Serve the embedded API server from a thread; give the kubeconfig."""
     kubeconfig = tmp_path / "listening.kubeconfig"
     ready, ended = threading.Event(), []
@@ -173,12 +175,14 @@ def listening(tmp_path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def cli(listening, monkeypatch, capsys):
+def cli(
+    listening: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Any]:
     """Run the command line in this process, against the listening server."""
     monkeypatch.setenv("KUBECONFIG", str(listening))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
 
-    def run(*words) -> Done:
+    def run(*words: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["certwright", *map(str, words)])
         code = 0
         try:
@@ -192,12 +196,12 @@ def cli(listening, monkeypatch, capsys):
 
 
 @pytest.fixture
-def ask(listening) -> Ask:
+def ask(listening: Path) -> Ask:
     return Ask(listening)
 
 
 @pytest.fixture
-def as_reader_of(ask, listening):
+def as_reader_of(ask: Ask, listening: Path) -> Callable[..., Any]:
     """Allow somebody to read some resources and nothing else; give the words to be that one."""
 
     def allow(*resources: str) -> tuple[str, ...]:
@@ -207,7 +211,7 @@ def as_reader_of(ask, listening):
         role = {"apiGroup": group, "kind": "ClusterRole", "name": "reader"}
         subjects = [{"apiGroup": group, "kind": "User", "name": "reader"}]
 
-        async def question(client):
+        async def question(client: Client) -> None:
             await client.create({**head, "kind": "ClusterRole", "rules": rules})
             binding = {"kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects}
             await client.create({**head, **binding})

@@ -2,20 +2,24 @@
 
 import json
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from tests.component.cli.conftest import Ask, Done
 
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.testkit.builders import config_map, deployment, secret
 
 
 @pytest.fixture
-def write(tmp_path):
+def write(tmp_path: Path) -> Callable[..., Any]:
     """Write manifests into a file; return its path."""
 
-    def write(*objects, name="app.yaml"):
+    def write(*objects: JsonObject, name: str = "app.yaml") -> str:
         path = tmp_path / name
         path.write_text(yaml.safe_dump_all(objects), "utf-8")
         return str(path)
@@ -23,11 +27,13 @@ def write(tmp_path):
     return write
 
 
-def apply(cli, path, *words):
+def apply(cli: Callable[..., Any], path: str, *words: str) -> Done:
     return cli("apply", "-f", path, "-i", "app", *words)
 
 
-def test_apply_then_nothing_then_a_change(cli, write):
+def test_apply_then_nothing_then_a_change(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     path = write(config_map("a", {"k": "1"}), secret("s", {"password": "hunter2"}))
     done = apply(cli, path)
     assert done.code == 0
@@ -46,7 +52,9 @@ def test_apply_then_nothing_then_a_change(cli, write):
     assert (same.code, same.out) == (0, "nothing differs\n")
 
 
-def test_prune_removes_what_is_gone_from_the_files_and_only_if_asked(cli, write, ask):
+def test_prune_removes_what_is_gone_from_the_files_and_only_if_asked(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     path = write(config_map("a"), config_map("b"))
     apply(cli, path)
     write(config_map("a"))
@@ -60,7 +68,9 @@ def test_prune_removes_what_is_gone_from_the_files_and_only_if_asked(cli, write,
     assert "b" not in ask.names(ConfigMap)
 
 
-def test_dry_run_changes_nothing_and_speaks_json(cli, write, ask):
+def test_dry_run_changes_nothing_and_speaks_json(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     path = write(config_map("a"))
     done = apply(cli, path, "--dry-run", "-o", "json")
     assert [change["action"] for change in json.loads(done.out)["changes"]] == ["created"]
@@ -69,7 +79,9 @@ def test_dry_run_changes_nothing_and_speaks_json(cli, write, ask):
     assert yaml.safe_load(done.out)["summary"] == "1 created"
 
 
-def test_losing_most_objects_at_once_needs_a_yes(cli, write, ask):
+def test_losing_most_objects_at_once_needs_a_yes(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     path = write(*(config_map(f"c{n}") for n in range(12)))
     apply(cli, path)
     write(config_map("c0"))
@@ -82,7 +94,7 @@ def test_losing_most_objects_at_once_needs_a_yes(cli, write, ask):
     assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"c0"}
 
 
-def test_delete_all_or_some(cli, write, ask):
+def test_delete_all_or_some(cli: Callable[..., Any], write: Callable[..., Any], ask: Ask) -> None:
     path = write(config_map("a"), config_map("b"), config_map("c"))
     apply(cli, path)
     some = write(config_map("b"), config_map("stranger"), name="some.yaml")
@@ -97,7 +109,9 @@ def test_delete_all_or_some(cli, write, ask):
     assert "inventory app in namespace default lists nothing to delete" in nothing.err
 
 
-def test_what_does_not_go_is_named_with_what_holds_it(cli, write, ask):
+def test_what_does_not_go_is_named_with_what_holds_it(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     held = config_map("a")
     held["metadata"]["finalizers"] = ["example.com/held"]
     apply(cli, write(held))
@@ -116,18 +130,24 @@ def test_what_does_not_go_is_named_with_what_holds_it(cli, write, ask):
     assert "a" not in ask.names(ConfigMap)
 
 
-def test_waiting_ends_when_all_is_healthy(cli, write):
+def test_waiting_ends_when_all_is_healthy(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     assert apply(cli, write(config_map("a")), "--wait").code == 0
 
 
-def test_waiting_says_what_is_not_healthy(cli, write):
+def test_waiting_says_what_is_not_healthy(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     done = apply(cli, write(deployment("web")), "--wait", "--timeout", "300ms")
     assert done.code == 2
     assert '1 of 1: Deployment "default/web"' in done.err
     assert "error: not healthy after 0.3 s: Deployment" in done.err
 
 
-def test_one_refusal_stops_no_other_and_is_an_error(cli, write, ask):
+def test_one_refusal_stops_no_other_and_is_an_error(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     bad = config_map("Bad_Name")
     done = apply(cli, write(bad, config_map("good")))
     assert done.code == 2
@@ -135,7 +155,9 @@ def test_one_refusal_stops_no_other_and_is_an_error(cli, write, ask):
     assert "good" in ask.names(ConfigMap)
 
 
-def test_another_inventorys_objects_are_refused_unless_taken(cli, write):
+def test_another_inventorys_objects_are_refused_unless_taken(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     path = write(config_map("a"))
     apply(cli, path)
     refused = cli("apply", "-f", path, "-i", "other")
@@ -144,7 +166,9 @@ def test_another_inventorys_objects_are_refused_unless_taken(cli, write):
     assert cli("apply", "-f", path, "-i", "other", "--take-over").code == 0
 
 
-def test_what_is_there_already_is_adopted_unless_told_otherwise(cli, write, ask):
+def test_what_is_there_already_is_adopted_unless_told_otherwise(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     path = write(config_map("a", {"k": "new"}))
     ask(lambda client: client.create({**config_map("a", {"k": "old"}, namespace="default")}))
     refused = apply(cli, path, "--no-adopt")
@@ -155,7 +179,9 @@ def test_what_is_there_already_is_adopted_unless_told_otherwise(cli, write, ask)
     assert "1 unchanged" in apply(cli, path, "--no-adopt").out
 
 
-def test_definitions_come_with_their_objects(cli, write):
+def test_definitions_come_with_their_objects(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     group = "demo.example.com"
     crd = {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -182,7 +208,9 @@ def test_definitions_come_with_their_objects(cli, write):
     assert cli("delete", "-i", "app", "--wait").code == 0
 
 
-def test_the_tree_shows_what_is_owned_and_how_it_is(cli, write, ask):
+def test_the_tree_shows_what_is_owned_and_how_it_is(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     path = write(deployment("web"), config_map("a"))
     apply(cli, path)
     shown = cli("tree", "-i", "app")
@@ -195,7 +223,9 @@ def test_the_tree_shows_what_is_owned_and_how_it_is(cli, write, ask):
     assert cli("tree").code == 2
 
 
-def test_the_tree_shows_what_may_be_seen_and_names_the_rest(cli, write, as_reader_of):
+def test_the_tree_shows_what_may_be_seen_and_names_the_rest(
+    cli: Callable[..., Any], write: Callable[..., Any], as_reader_of: Callable[..., Any]
+) -> None:
     path = write(config_map("a"), secret("s"))
     apply(cli, path)
     shown = cli("tree", "-i", "app", *as_reader_of("configmaps"))
@@ -215,7 +245,9 @@ def test_the_tree_shows_what_may_be_seen_and_names_the_rest(cli, write, as_reade
         ("# nothing", "no manifests found"),
     ],
 )
-def test_bad_input_is_named_and_nothing_is_applied(cli, tmp_path, ask, text, complaint):
+def test_bad_input_is_named_and_nothing_is_applied(
+    cli: Callable[..., Any], tmp_path: Path, ask: Ask, text: str, complaint: str
+) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(f"{text}\n", "utf-8")
     done = apply(cli, str(path))
@@ -226,7 +258,7 @@ def test_bad_input_is_named_and_nothing_is_applied(cli, tmp_path, ask, text, com
 
 
 @pytest.fixture
-def half(cli, write, tmp_path):
+def half(cli: Callable[..., Any], write: Callable[..., Any], tmp_path: Path) -> str:
     """Apply three objects, then spoil one document and take another one away; return the file."""
     path = write(config_map("a"), config_map("b"), config_map("c"))
     apply(cli, path)
@@ -236,7 +268,9 @@ def half(cli, write, tmp_path):
     return path
 
 
-def test_the_good_part_of_the_input_is_applied_and_nothing_is_pruned(cli, half, ask):
+def test_the_good_part_of_the_input_is_applied_and_nothing_is_pruned(
+    cli: Callable[..., Any], half: str, ask: Ask
+) -> None:
     done = apply(cli, half, "--prune", "--yes")
     assert done.code == 2
     assert f"error: {half}: document 2 (line 3): " in done.err
@@ -248,14 +282,18 @@ def test_the_good_part_of_the_input_is_applied_and_nothing_is_pruned(cli, half, 
     assert all(f"default/{name}" in kept.out for name in "abc")
 
 
-def test_what_is_missing_in_half_an_input_is_not_said_to_be_unwanted(cli, half):
+def test_what_is_missing_in_half_an_input_is_not_said_to_be_unwanted(
+    cli: Callable[..., Any], half: str
+) -> None:
     done = apply(cli, half)
     assert "in doubt" in done.out
     assert "not wanted any more" not in done.out
 
 
 @pytest.mark.parametrize("command", [["apply", "--dry-run"], ["diff"]])
-def test_half_an_input_is_compared_and_is_an_error(cli, half, ask, command):
+def test_half_an_input_is_compared_and_is_an_error(
+    cli: Callable[..., Any], half: str, ask: Ask, command: list[str]
+) -> None:
     done = cli(*command, "-f", half, "-i", "app", "--prune", "-o", "json")
     assert done.code == 2
     found = json.loads(done.out)
@@ -266,7 +304,9 @@ def test_half_an_input_is_compared_and_is_an_error(cli, half, ask, command):
     assert ask(lambda client: client.get(ConfigMap, Key("default", "a"))).get("data") is None
 
 
-def test_half_an_input_deletes_what_it_names_and_the_rest_stays_listed(cli, half, ask):
+def test_half_an_input_deletes_what_it_names_and_the_rest_stays_listed(
+    cli: Callable[..., Any], half: str, ask: Ask
+) -> None:
     tried = cli("delete", "-f", half, "-i", "app", "--dry-run")
     assert (tried.code, "1 would be deleted" in tried.out) == (2, True)
     done = cli("delete", "-f", half, "-i", "app", "--wait", "-o", "json")
@@ -280,14 +320,18 @@ def test_half_an_input_deletes_what_it_names_and_the_rest_stays_listed(cli, half
     assert all(f"default/{name}" in kept.out for name in "bc")
 
 
-def test_input_of_which_nothing_can_be_used_does_not_mean_all(cli, half, ask, tmp_path):
+def test_input_of_which_nothing_can_be_used_does_not_mean_all(
+    cli: Callable[..., Any], half: str, ask: Ask, tmp_path: Path
+) -> None:
     (tmp_path / "app.yaml").write_text("kind: [", "utf-8")
     done = cli("delete", "-f", half, "-i", "app", "--yes")
     assert done.code == 2
     assert ask.names(ConfigMap, labels="!certwright.dev/inventory") == {"a", "b", "c"}
 
 
-def test_who_is_asked_before_much_is_deleted_knows_what_was_not_read(cli, write, tmp_path):
+def test_who_is_asked_before_much_is_deleted_knows_what_was_not_read(
+    cli: Callable[..., Any], write: Callable[..., Any], tmp_path: Path
+) -> None:
     path = write(*(config_map(f"c{n}") for n in range(12)))
     apply(cli, path)
     with (tmp_path / "app.yaml").open("a", encoding="utf-8") as file:
@@ -300,7 +344,9 @@ def test_who_is_asked_before_much_is_deleted_knows_what_was_not_read(cli, write,
 
 
 @pytest.mark.parametrize("words", [(), ("-i", "app")])
-def test_half_an_input_is_shown_and_is_an_error(cli, half, words):
+def test_half_an_input_is_shown_and_is_an_error(
+    cli: Callable[..., Any], half: str, words: tuple[str, ...]
+) -> None:
     done = cli("tree", "-f", half, *words)
     assert (done.code, done.out) == (2, "✓ ConfigMap default/a\n")
     assert done.err.count(f"error: {half}: document ") == 2
@@ -309,7 +355,9 @@ def test_half_an_input_is_shown_and_is_an_error(cli, half, words):
     assert len(found["problems"]) == 2
 
 
-def test_the_tree_of_an_inventory_can_be_narrowed_to_files(cli, write):
+def test_the_tree_of_an_inventory_can_be_narrowed_to_files(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     apply(cli, write(config_map("a"), config_map("b")))
     some = write(config_map("b"), config_map("stranger"), name="some.yaml")
     assert cli("tree", "-i", "app", "-f", some).out == "✓ ConfigMap default/b\n"
@@ -320,7 +368,9 @@ def test_the_tree_of_an_inventory_can_be_narrowed_to_files(cli, write):
     "metadata",
     ["{name: ''}", "{name: a/b}", '{name: "a\\nv1/Secret/x/y"}', "{name: a, namespace: 5}"],
 )
-def test_names_that_cannot_be_never_get_into_the_inventory(cli, tmp_path, ask, metadata):
+def test_names_that_cannot_be_never_get_into_the_inventory(
+    cli: Callable[..., Any], tmp_path: Path, ask: Ask, metadata: str
+) -> None:
     path = tmp_path / "bad.yaml"
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: "
     path.write_text(f"{head}{{name: good}}\n---\n{head}{metadata}\n", "utf-8")
@@ -330,7 +380,9 @@ def test_names_that_cannot_be_never_get_into_the_inventory(cli, tmp_path, ask, m
     assert cli("tree", "-i", "app").out == "✓ ConfigMap default/good\n"
 
 
-def test_a_definition_that_is_none_is_refused_by_the_server_alone(cli, write):
+def test_a_definition_that_is_none_is_refused_by_the_server_alone(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     metadata = {"name": "toys.example.com"}
     head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     done = apply(cli, write({**head, "metadata": metadata, "spec": ["a"]}, config_map("a")))
@@ -338,7 +390,9 @@ def test_a_definition_that_is_none_is_refused_by_the_server_alone(cli, write):
     assert "1 created, 1 failed" in done.out
 
 
-def test_closed_standard_input_is_an_empty_one(cli, write, monkeypatch):
+def test_closed_standard_input_is_an_empty_one(
+    cli: Callable[..., Any], write: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(*(config_map(f"c{n}") for n in range(12)))
     monkeypatch.setattr(sys, "stdin", None)
     assert apply(cli, path).code == 0
@@ -346,7 +400,7 @@ def test_closed_standard_input_is_an_empty_one(cli, write, monkeypatch):
     assert "there is no terminal to ask on" in cli("delete", "-i", "app").err
 
 
-def test_names_and_times_that_are_none(cli, write):
+def test_names_and_times_that_are_none(cli: Callable[..., Any], write: Callable[..., Any]) -> None:
     path = write(config_map("a"))
     assert "error: --inventory Bad_Name: " in cli("apply", "-f", path, "-i", "Bad_Name").err
     assert "error: --inventory Bad_Name: " in cli("tree", "-i", "Bad_Name").err
@@ -356,7 +410,9 @@ def test_names_and_times_that_are_none(cli, write):
     assert (missing.code, "No such file" in missing.err) == (2, True)
 
 
-def test_places_that_do_not_exist_are_named_with_what_to_do(cli, write):
+def test_places_that_do_not_exist_are_named_with_what_to_do(
+    cli: Callable[..., Any], write: Callable[..., Any]
+) -> None:
     path = write(config_map("a"))
     nowhere = apply(cli, path, "-n", "nowhere")
     assert nowhere.code == 2
@@ -369,7 +425,7 @@ def test_places_that_do_not_exist_are_named_with_what_to_do(cli, write):
     )
 
 
-def test_dry_runs_say_so(cli, write):
+def test_dry_runs_say_so(cli: Callable[..., Any], write: Callable[..., Any]) -> None:
     path = write(config_map("a"))
     tried = apply(cli, path, "--dry-run")
     assert "[1/1] ConfigMap default/a would be created" in tried.err
@@ -380,7 +436,9 @@ def test_dry_runs_say_so(cli, write):
     assert tried.out.endswith("1 would be deleted (dry run: nothing was changed)\n")
 
 
-def test_an_inventory_that_cannot_be_read_deletes_nothing(cli, write, ask):
+def test_an_inventory_that_cannot_be_read_deletes_nothing(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     path = write(config_map("a"), config_map("b"))
     apply(cli, path)
     ask.patch(ConfigMap, "certwright-inventory-app", {"data": {"objects": "nonsense"}})
@@ -392,7 +450,9 @@ def test_an_inventory_that_cannot_be_read_deletes_nothing(cli, write, ask):
     assert "Restore the ConfigMap" in cli("tree", "-i", "app").err
 
 
-def test_secrets_stay_masked_in_every_format(cli, write, ask):
+def test_secrets_stay_masked_in_every_format(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
     path = write(secret("s", {"password": "hunter2"}))
     apply(cli, path)
     write(secret("s", {"password": "hunter3"}))

@@ -3,6 +3,9 @@
 import asyncio
 import sys
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,11 +21,11 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture
-def namespace(control_plane_kubeconfig, monkeypatch):
+def namespace(control_plane_kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("KUBECONFIG", str(control_plane_kubeconfig))
     name = f"certwright-cli-{uuid.uuid4().hex[:8]}"
 
-    async def ask(question):
+    async def ask(question: Any) -> None:
         async with connect(kubeconfig=control_plane_kubeconfig) as client:
             await question(client)
 
@@ -32,16 +35,21 @@ def namespace(control_plane_kubeconfig, monkeypatch):
     asyncio.run(ask(lambda client: client.delete(Namespace, Key("", name))))
 
 
-def test_apply_diff_prune_and_delete(namespace, tmp_path, monkeypatch, capsys):
+def test_apply_diff_prune_and_delete(
+    namespace: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     path = tmp_path / "app.yaml"
 
-    def run(*words):
+    def run(*words: Any) -> Any:
         monkeypatch.setattr(sys, "argv", ["certwright", *words, "-i", "app", "-n", namespace])
         with pytest.raises(SystemExit) as ending:
             main()
         return ending.value.code, capsys.readouterr().out
 
-    def write(*objects):
+    def write(*objects: Any) -> None:
         path.write_text(yaml.safe_dump_all(objects), "utf-8")
 
     write(config_map("a", {"k": "1"}), secret("s", {"p": "x"}), deployment("web", replicas=0))
@@ -60,9 +68,12 @@ def test_apply_diff_prune_and_delete(namespace, tmp_path, monkeypatch, capsys):
 
 
 def test_managed_resources_are_explained_and_compared(
-    namespace, control_plane_kubeconfig, monkeypatch, capsys
-):
-    async def declare(client):
+    namespace: Any,
+    control_plane_kubeconfig: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def declare(client: Any) -> None:
         await client.apply(crd_manifest(ManagedResource))
         await until_served(client, crd_manifest(ManagedResource))
         objects = yaml.safe_dump(config_map("kept", {"k": "v"}, namespace=namespace))
@@ -76,13 +87,13 @@ def test_managed_resources_are_explained_and_compared(
             }
         )
 
-    async def ask():
+    async def ask() -> None:
         async with connect(kubeconfig=control_plane_kubeconfig) as client:
             await declare(client)
 
     asyncio.run(ask())
 
-    def run(*words):
+    def run(*words: Any) -> Any:
         monkeypatch.setattr(sys, "argv", ["certwright", *words, "-n", namespace])
         with pytest.raises(SystemExit) as ending:
             main()

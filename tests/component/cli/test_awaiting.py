@@ -2,15 +2,19 @@
 
 import asyncio
 import io
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 
-from certwright.apply import Action, ChangeSet, Direct, Entry, ObjectRef
+from certwright.apply import Action, ChangeSet, Direct, Entry, Live, ObjectRef
 from certwright.cli.apply.wait import not_gone, until_gone, until_healthy
 from certwright.cli.errors import UsageError
 from certwright.cli.terminal.progress import ProgressLine
 from certwright.client import Client
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, Deployment
+from certwright.testkit import Calls, EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
 from certwright.testkit.calls import CallLog, CountingTransport
 
@@ -32,7 +36,7 @@ READY = {
 class Waiting:
     """A client whose calls are counted, and what is told meanwhile."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: EmbeddedCluster) -> None:
         self.cluster = cluster
         self.log = CallLog([])
         transport = CountingTransport(cluster.client.transport, self.log)
@@ -41,7 +45,7 @@ class Waiting:
         self.told = io.StringIO()
         self.progress = ProgressLine(0, self.told)
 
-    async def stored(self, *objects):
+    async def stored(self, *objects: JsonObject) -> dict[ObjectRef, Live]:
         """Create objects; return how they are."""
         states = {}
         for obj in objects:
@@ -53,31 +57,31 @@ class Waiting:
         self.log.mark()
         return states
 
-    async def until_healthy(self, states, seconds):
+    async def until_healthy(self, states: dict[ObjectRef, Live], seconds: int) -> None:
         more = "certwright tree -i app"
         await until_healthy(self.client, states, seconds, self.progress, look_with=more)
 
-    async def ready(self, *names):
+    async def ready(self, *names: str) -> None:
         for name in names:
             await self.cluster.patch(Deployment, name, READY, subresource="status")
 
     @property
-    def calls(self):
+    def calls(self) -> Calls:
         return self.log.since_mark()
 
 
 @pytest.fixture
-def waiting(embedded_cluster):
+def waiting(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> Waiting:
     return Waiting(embedded_cluster)
 
 
-async def test_what_is_healthy_already_costs_no_call(waiting):
+async def test_what_is_healthy_already_costs_no_call(waiting: Waiting) -> None:
     states = await waiting.stored(config_map("a"))
     await waiting.until_healthy(states, 1)
     assert not waiting.calls
 
 
-async def test_ends_as_soon_as_all_is_healthy(waiting):
+async def test_ends_as_soon_as_all_is_healthy(waiting: Waiting) -> None:
     states = await waiting.stored(config_map("a"), deployment("x"), deployment("y"))
     start = asyncio.get_running_loop().time()
     async with asyncio.TaskGroup() as group:
@@ -92,7 +96,7 @@ async def test_ends_as_soon_as_all_is_healthy(waiting):
     assert second.startswith('waiting for 1 of 3: Deployment "default/y"')
 
 
-async def test_what_is_not_healthy_in_time_is_named_with_the_reason(waiting):
+async def test_what_is_not_healthy_in_time_is_named_with_the_reason(waiting: Waiting) -> None:
     states = await waiting.stored(deployment("x"), deployment("y"))
     async with asyncio.TaskGroup() as group:
         waits = group.create_task(failing(waiting, states))
@@ -103,13 +107,13 @@ async def test_what_is_not_healthy_in_time_is_named_with_the_reason(waiting):
     assert message.endswith("; to see more, run: certwright tree -i app")
 
 
-async def failing(waiting, states):
+async def failing(waiting: Waiting, states: dict[ObjectRef, Live]) -> str:
     with pytest.raises(UsageError) as caught:
         await waiting.until_healthy(states, 30)
     return str(caught.value)
 
 
-async def test_what_is_deleted_while_it_is_waited_for_is_missed(waiting):
+async def test_what_is_deleted_while_it_is_waited_for_is_missed(waiting: Waiting) -> None:
     states = await waiting.stored(deployment("x"))
     async with asyncio.TaskGroup() as group:
         waits = group.create_task(failing(waiting, states))
@@ -118,11 +122,11 @@ async def test_what_is_deleted_while_it_is_waited_for_is_missed(waiting):
     assert 'Required Deployment "x" in namespace "default" is missing' in waits.result()
 
 
-async def test_a_deletion_goes_on_when_something_has_gone(waiting):
+async def test_a_deletion_goes_on_when_something_has_gone(waiting: Waiting) -> None:
     held, free, gone = await waiting.stored(config_map("held"), config_map("free"), config_map("x"))
     asked = []
 
-    async def delete(on_entry):
+    async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
         asked.append(asyncio.get_running_loop().time())
         left = await waiting.cluster.find(ConfigMap, "held")
         entries = [
@@ -151,10 +155,10 @@ async def test_a_deletion_goes_on_when_something_has_gone(waiting):
     ]
 
 
-def blocked(*refs):
+def blocked(*refs: ObjectRef) -> Callable[..., Awaitable[Any]]:
     """Return a deletion that does not come to an end."""
 
-    async def delete(on_entry):
+    async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
         entries = [Entry(ref, Action.BLOCKED, "it is held by x") for ref in refs]
         for entry in entries:
             on_entry(entry, None)
@@ -163,7 +167,7 @@ def blocked(*refs):
     return delete
 
 
-async def test_what_does_not_go_in_time_is_named(waiting):
+async def test_what_does_not_go_in_time_is_named(waiting: Waiting) -> None:
     [(ref, _)] = (await waiting.stored(config_map("a"))).items()
     start = asyncio.get_running_loop().time()
     left = await until_gone(waiting.client, blocked(ref), 12, waiting.progress)
@@ -172,17 +176,17 @@ async def test_what_does_not_go_in_time_is_named(waiting):
     assert waiting.told.getvalue().count("waiting for 1 object to go") == 1
 
 
-def test_not_all_that_is_left_is_named():
+def test_not_all_that_is_left_is_named() -> None:
     refs = [ObjectRef("v1", "ConfigMap", "default", f"m{number}") for number in range(12)]
     text = not_gone(ChangeSet.of(Entry(ref, Action.BLOCKED, "held") for ref in refs), 3)
     assert "default/m9: held; and 2 more" in text
 
 
-async def test_a_kind_that_is_gone_has_no_objects_to_wait_for(waiting):
+async def test_a_kind_that_is_gone_has_no_objects_to_wait_for(waiting: Waiting) -> None:
     toy = ObjectRef("example.com/v1", "Toy", "default", "t")
     rounds = []
 
-    async def delete(on_entry):
+    async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
         rounds.append(asyncio.get_running_loop().time())
         action = Action.BLOCKED if len(rounds) == 1 else Action.UNCHANGED
         on_entry(Entry(toy, action), None)

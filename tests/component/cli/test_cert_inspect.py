@@ -1,7 +1,10 @@
 """`certwright cert inspect` on objects of a cluster."""
 
 from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,12 +18,12 @@ from certwright.kube import crd_manifest
 NOW, DAY = datetime.now(UTC), timedelta(days=1)
 
 
-def encoded(data):
+def encoded(data: bytes) -> str:
     return b64encode(data).decode()
 
 
 @pytest.fixture
-async def cluster(tmp_path):
+async def cluster(tmp_path: Path) -> AsyncIterator[Client]:
     api = ApiServer()
     async with api.serve() as endpoint, Client(api.transport()) as client:
         endpoint.write_kubeconfig(tmp_path / "kubeconfig")
@@ -28,8 +31,8 @@ async def cluster(tmp_path):
 
 
 @pytest.fixture
-def inspect(start, tmp_path):
-    async def run(*words):
+def inspect(start: Callable[..., Awaitable[Any]], tmp_path: Path) -> Callable[..., Awaitable[Any]]:
+    async def run(*words: str) -> tuple[int, str]:
         running = await start("cert", "inspect", *words, "--kubeconfig", tmp_path / "kubeconfig")
         code = await running.end()
         return code, running.text
@@ -37,7 +40,9 @@ def inspect(start, tmp_path):
     return run
 
 
-async def test_a_secret_with_the_wrong_key(cluster, inspect):
+async def test_a_secret_with_the_wrong_key(
+    cluster: Client, inspect: Callable[..., Awaitable[Any]]
+) -> None:
     root = pki.create_root(
         pki.parse_name("CN=Root"), pki.generate_key(pki.KeySpec()), 99 * DAY, NOW
     )
@@ -67,7 +72,9 @@ async def test_a_secret_with_the_wrong_key(cluster, inspect):
     assert (code, "namespace" in text) == (2, False)
 
 
-async def test_the_namespace_of_the_context_is_meant(cluster, inspect, tmp_path):
+async def test_the_namespace_of_the_context_is_meant(
+    cluster: Client, inspect: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     config = yaml.safe_load(kubeconfig.read_text("utf-8"))
     config["contexts"][0]["context"]["namespace"] = "shop"
@@ -76,7 +83,9 @@ async def test_the_namespace_of_the_context_is_meant(cluster, inspect, tmp_path)
     assert (code, "in namespace shop" in text) == (2, True)
 
 
-async def test_a_request_of_cert_manager(cluster, inspect):
+async def test_a_request_of_cert_manager(
+    cluster: Client, inspect: Callable[..., Awaitable[Any]]
+) -> None:
     definition = crd_manifest(CertificateRequest)
     await cluster.create(definition)
     await until_served(cluster, definition)

@@ -1,5 +1,9 @@
 """`certwright conformance` against a cluster where there is nothing to test."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 import yaml
 
@@ -9,11 +13,13 @@ from certwright.issuers.ca import app
 
 
 @pytest.fixture
-async def tested(start, tmp_path):
+async def tested(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
     """Run the command with the namespace ``shop`` in the context."""
     api, kubeconfig = ApiServer(), tmp_path / "kubeconfig"
 
-    async def run(issuer, *words):
+    async def run(issuer: str, *words: str) -> tuple[int, str]:
         options = ("--issuer", f"issuers.certwright.dev/{issuer}", "--kubeconfig", kubeconfig)
         running = await start("conformance", *options, *words)
         return await running.end(), running.text
@@ -29,7 +35,9 @@ async def tested(start, tmp_path):
         yield run
 
 
-async def test_an_issuer_that_is_not_there_is_told_with_its_namespace(tested):
+async def test_an_issuer_that_is_not_there_is_told_with_its_namespace(
+    tested: Callable[..., Awaitable[Any]],
+) -> None:
     missing = 'error: caissuers.issuers.certwright.dev "no" not found in namespace'
     assert await tested("CAIssuer/no") == (2, f"{missing} shop")
     assert await tested("CAIssuer/no", "-n", "other") == (2, f"{missing} other")

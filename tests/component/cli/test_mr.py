@@ -1,20 +1,24 @@
 """`certwright mr`, `gc` and `unique` against a server that listens."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from tests.component.cli.conftest import Ask, Done
 
 from certwright.api.managedresources import ManagedResource
-from certwright.client import until_served
-from certwright.kube import Key, crd_manifest
+from certwright.client import Client, until_served
+from certwright.kube import JsonObject, Key, crd_manifest
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.testkit.builders import config_map, secret
 
 MR = ManagedResource.resource
 
 
-def managed(name, *secrets, **metadata):
+def managed(name: str, *secrets: str, **metadata: Any) -> JsonObject:
     return {
         "apiVersion": MR.api_version,
         "kind": MR.kind,
@@ -24,9 +28,9 @@ def managed(name, *secrets, **metadata):
 
 
 @pytest.fixture
-def create(ask):
-    def create(*objects):
-        async def question(client):
+def create(ask: Ask) -> Callable[..., Any]:
+    def create(*objects: JsonObject) -> None:
+        async def question(client: Client) -> None:
             for obj in objects:
                 metadata = {"namespace": "default", **obj["metadata"]}
                 await client.create({**obj, "metadata": metadata})
@@ -37,8 +41,8 @@ def create(ask):
 
 
 @pytest.fixture
-def installed(ask):
-    async def question(client):
+def installed(ask: Ask) -> None:
+    async def question(client: Client) -> None:
         await client.apply(crd_manifest(ManagedResource))
         await until_served(client, crd_manifest(ManagedResource))
 
@@ -46,7 +50,7 @@ def installed(ask):
 
 
 @pytest.fixture
-def web(installed, create):
+def web(installed: None, create: Callable[..., Any]) -> None:
     objects = [
         config_map("settings", {"color": "blue"}, namespace="default"),
         secret("keys", {"password": "hunter2"}, namespace="default"),
@@ -59,13 +63,15 @@ def web(installed, create):
     [("list",), ("explain", "web"), ("diff", "web"), ("force-delete", "web")],
     ids=lambda words: words[0],
 )
-def test_a_cluster_without_managed_resources_says_how_to_get_them(cli, words):
+def test_a_cluster_without_managed_resources_says_how_to_get_them(
+    cli: Callable[..., Any], words: tuple[str, ...]
+) -> None:
     done = cli("mr", *words)
     assert done.code == 2
     assert "certwright resource-manager --print-crds | kubectl apply -f -" in done.err
 
 
-def test_list(cli, web):
+def test_list(cli: Callable[..., Any], web: None) -> None:
     done = cli("mr", "list")
     assert done.code == 0
     assert done.out.splitlines()[1].split()[:2] == ["web", "-"]
@@ -74,7 +80,7 @@ def test_list(cli, web):
     assert found["items"][0]["kind"] == "ManagedResource"
 
 
-def test_explain(cli, web, create):
+def test_explain(cli: Callable[..., Any], web: None, create: Callable[..., Any]) -> None:
     done = cli("mr", "explain", "web")
     assert done.code == 0
     assert "none yet: is a resource manager of its class running?" in done.out
@@ -85,14 +91,16 @@ def test_explain(cli, web, create):
     assert "✗ broken, x.yaml: document 1 (line 1): " in odd.out
 
 
-def test_explain_for_programs(cli, web):
+def test_explain_for_programs(cli: Callable[..., Any], web: None) -> None:
     told = json.loads(cli("mr", "explain", "web", "-o", "json").out)
     assert told["resource"]["metadata"]["name"] == "web"
     assert told["secrets"][0].startswith("✓ web: 2 objects")
     assert yaml.safe_load(cli("mr", "explain", "web", "-o", "yaml").out)["secrets"]
 
 
-def test_who_may_not_read_secrets_gets_the_rest_explained(cli, web, as_reader_of):
+def test_who_may_not_read_secrets_gets_the_rest_explained(
+    cli: Callable[..., Any], web: None, as_reader_of: Callable[..., Any]
+) -> None:
     done = cli("mr", "explain", "web", *as_reader_of("managedresources"))
     assert done.code == 0
     assert "none yet: is a resource manager of its class running?" in done.out
@@ -112,7 +120,9 @@ def test_who_may_not_read_secrets_gets_the_rest_explained(cli, web, as_reader_of
     ],
     ids=" ".join,
 )
-def test_names_that_cannot_be_are_refused_in_one_line(cli, words):
+def test_names_that_cannot_be_are_refused_in_one_line(
+    cli: Callable[..., Any], words: tuple[str, ...]
+) -> None:
     done = cli(*words)
     assert done.code == 2
     assert done.err.startswith(("error: namespace ", "error: ManagedResource "))
@@ -120,7 +130,7 @@ def test_names_that_cannot_be_are_refused_in_one_line(cli, words):
     assert done.err.count("\n") == 1
 
 
-def test_an_empty_namespace_is_said_to_be_empty(cli, installed):
+def test_an_empty_namespace_is_said_to_be_empty(cli: Callable[..., Any], installed: None) -> None:
     done = cli("mr", "list", "-n", "nobody")
     assert (done.code, done.out) == (0, "")
     assert (
@@ -132,7 +142,9 @@ def test_an_empty_namespace_is_said_to_be_empty(cli, installed):
 
 
 @pytest.mark.parametrize("command", ["explain", "diff", "force-delete"])
-def test_one_that_does_not_exist_leads_to_those_that_do(cli, web, command):
+def test_one_that_does_not_exist_leads_to_those_that_do(
+    cli: Callable[..., Any], web: None, command: str
+) -> None:
     done = cli("mr", command, "wbe")
     assert done.code == 2
     assert done.err == (
@@ -140,13 +152,17 @@ def test_one_that_does_not_exist_leads_to_those_that_do(cli, web, command):
     )
 
 
-def test_diff_against_a_target_of_its_own(cli, web, listening):
+def test_diff_against_a_target_of_its_own(
+    cli: Callable[..., Any], web: None, listening: Path
+) -> None:
     done = cli("mr", "diff", "web", "--target-kubeconfig", listening, "--cluster-id", "id")
     assert (done.code, "ConfigMap default/settings would be created" in done.out) == (1, True)
     assert cli("mr", "diff", "web", "--target-kubeconfig", "nowhere").code == 2
 
 
-def test_diff_shows_what_a_pass_would_do_and_does_nothing(cli, web, ask):
+def test_diff_shows_what_a_pass_would_do_and_does_nothing(
+    cli: Callable[..., Any], web: None, ask: Ask
+) -> None:
     done = cli("mr", "diff", "web")
     assert done.code == 1
     assert "ConfigMap default/settings would be created" in done.out
@@ -157,7 +173,9 @@ def test_diff_shows_what_a_pass_would_do_and_does_nothing(cli, web, ask):
     assert {change["action"] for change in programs["changes"]} == {"created"}
 
 
-def test_diff_names_what_cannot_be_applied(cli, installed, create):
+def test_diff_names_what_cannot_be_applied(
+    cli: Callable[..., Any], installed: None, create: Callable[..., Any]
+) -> None:
     create(managed("odd", "odd"), secret("odd", {"a.yaml": "a: [", "b.yaml": "kind: X"}))
     done = cli("mr", "diff", "odd")
     assert done.code == 2
@@ -165,10 +183,10 @@ def test_diff_names_what_cannot_be_applied(cli, installed, create):
 
 
 @pytest.fixture
-def kept(installed, create, ask):
+def kept(installed: None, create: Callable[..., Any], ask: Ask) -> Any:
     """Have a ManagedResource that has kept so many ConfigMaps, of which some are there."""
 
-    def kept(number, text="", there=()):
+    def kept(number: int, text: str = "", there: list[str] = ()) -> None:
         create(managed("many", "many"), secret("many", {"a.yaml": text}))
         origin = {"resources.gardener.cloud/origin": "default/many"}
         create(*(config_map(name, annotations=origin) for name in there))
@@ -181,10 +199,10 @@ def kept(installed, create, ask):
 
 
 @pytest.fixture
-def configured(tmp_path):
+def configured(tmp_path: Path) -> Path:
     """Write a configuration of the resource manager; return its path."""
 
-    def configured(**controllers):
+    def configured(**controllers: Any) -> Path:
         head = {
             "apiVersion": "resourcemanager.config.gardener.cloud/v1alpha1",
             "kind": "ResourceManagerConfiguration",
@@ -196,14 +214,16 @@ def configured(tmp_path):
     return configured
 
 
-def actions(done):
+def actions(done: Done) -> JsonObject:
     return {change["name"]: change["action"] for change in json.loads(done.out)["changes"]}
 
 
 ALL = [f"m{number}" for number in range(12)]
 
 
-def test_diff_tells_that_a_large_deletion_waits_to_be_confirmed(cli, kept, ask):
+def test_diff_tells_that_a_large_deletion_waits_to_be_confirmed(
+    cli: Callable[..., Any], kept: Callable[..., Any], ask: Ask
+) -> None:
     kept(12, there=ALL)
     told = "note: nothing is deleted before that is confirmed: 12 of 12 objects"
     held = cli("mr", "diff", "many", "-o", "json")
@@ -222,13 +242,17 @@ def test_diff_tells_that_a_large_deletion_waits_to_be_confirmed(cli, kept, ask):
     assert "ConfigMap default/m0 would be deleted" in agreed.out
 
 
-def test_diff_does_not_count_what_is_gone_anyway(cli, kept):
+def test_diff_does_not_count_what_is_gone_anyway(
+    cli: Callable[..., Any], kept: Callable[..., Any]
+) -> None:
     kept(12, there=ALL[:3])
     done = cli("mr", "diff", "many")
     assert "nothing is deleted" not in done.err
 
 
-def test_diff_says_what_it_assumes_of_the_resource_manager_or_takes_its_file(cli, kept, configured):
+def test_diff_says_what_it_assumes_of_the_resource_manager_or_takes_its_file(
+    cli: Callable[..., Any], kept: Callable[..., Any], configured: Path
+) -> None:
     kept(12, there=ALL)
     assumed = "note: assumed of the resource manager: deleting more than 50 % of 10 or more objects"
     assert assumed in cli("mr", "diff", "many").err
@@ -246,8 +270,8 @@ def test_diff_says_what_it_assumes_of_the_resource_manager_or_takes_its_file(cli
 
 
 def test_diff_leaves_collectable_objects_to_the_garbage_collector_that_runs(
-    cli, kept, configured, ask
-):
+    cli: Callable[..., Any], kept: Callable[..., Any], configured: Path, ask: Ask
+) -> None:
     kept(1, there=["m0"])
     labels = {"resources.gardener.cloud/garbage-collectable-reference": "true"}
     ask.patch(ConfigMap, "m0", {"metadata": {"labels": labels}})
@@ -257,7 +281,9 @@ def test_diff_leaves_collectable_objects_to_the_garbage_collector_that_runs(
     assert actions(done) == {"m0": "kept"}
 
 
-def test_diff_knows_that_what_is_ignored_is_released_and_not_deleted(cli, kept):
+def test_diff_knows_that_what_is_ignored_is_released_and_not_deleted(
+    cli: Callable[..., Any], kept: Callable[..., Any]
+) -> None:
     ignored = config_map("m0", namespace="default")
     ignored["metadata"]["annotations"] = {"resources.gardener.cloud/mode": "Ignore"}
     kept(1, yaml.safe_dump(ignored), there=["m0"])
@@ -266,7 +292,9 @@ def test_diff_knows_that_what_is_ignored_is_released_and_not_deleted(cli, kept):
     assert done.code == 0
 
 
-def test_diff_deletes_nothing_while_the_input_is_in_doubt(cli, kept):
+def test_diff_deletes_nothing_while_the_input_is_in_doubt(
+    cli: Callable[..., Any], kept: Callable[..., Any]
+) -> None:
     kept(2, "a: [", there=["m0", "m1"])
     done = cli("mr", "diff", "many", "-o", "json")
     assert done.code == 2
@@ -274,7 +302,9 @@ def test_diff_deletes_nothing_while_the_input_is_in_doubt(cli, kept):
     assert "while the input is in doubt" in done.out
 
 
-def test_force_delete_asks_first_and_tells_what_holds(cli, web, ask):
+def test_force_delete_asks_first_and_tells_what_holds(
+    cli: Callable[..., Any], web: None, ask: Ask
+) -> None:
     tried = cli("mr", "force-delete", "web", "--dry-run")
     assert (tried.code, "(dry run: nothing was changed)" in tried.out) == (0, True)
     refused = cli("mr", "force-delete", "web")
@@ -293,7 +323,9 @@ def test_force_delete_asks_first_and_tells_what_holds(cli, web, ask):
     assert ask.names(MR) == set()
 
 
-def test_gc_lists_then_deletes(cli, create, ask):
+def test_gc_lists_then_deletes(
+    cli: Callable[..., Any], create: Callable[..., Any], ask: Ask
+) -> None:
     labels = {"resources.gardener.cloud/garbage-collectable-reference": "true"}
     create(config_map("old", labels=labels), secret("used", labels=labels), config_map("mine"))
     create(
@@ -329,7 +361,7 @@ def test_gc_lists_then_deletes(cli, create, ask):
     assert "error: --minimum-lifetime: " in cli("gc", "--minimum-lifetime", "soon").err
 
 
-def test_unique_is_a_filter(cli, tmp_path):
+def test_unique_is_a_filter(cli: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(yaml.safe_dump(config_map("a", {"k": "v"})), "utf-8")
     made = yaml.safe_load(cli("unique", "-f", path).out)

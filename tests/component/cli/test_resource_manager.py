@@ -3,6 +3,9 @@
 import asyncio
 import signal
 import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -11,7 +14,7 @@ import yaml
 from certwright.api.managedresources import ManagedResource
 from certwright.apiserver import ApiServer
 from certwright.client import Client, connect, until_served
-from certwright.kube import Key, NotFound, crd_manifest
+from certwright.kube import JsonObject, Key, NotFound, Resource, crd_manifest
 from certwright.kube.kinds import ConfigMap, Lease, Namespace, Secret
 from certwright.managed import delete as delete_managed
 from certwright.managed import wait_until_healthy
@@ -21,7 +24,7 @@ WORDS = ("resource-manager", "--kubeconfig", "kubeconfig", "--metrics-bind-addre
 
 
 @pytest.fixture
-async def client(tmp_path):
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
     api = ApiServer()
     async with api.serve() as endpoint, Client(api.transport()) as client:
         endpoint.write_kubeconfig(tmp_path / "kubeconfig")
@@ -30,7 +33,7 @@ async def client(tmp_path):
         yield client
 
 
-def managed(name, *secrets):
+def managed(name: str, *secrets: str) -> JsonObject:
     return {
         "apiVersion": "resources.gardener.cloud/v1alpha1",
         "kind": "ManagedResource",
@@ -39,14 +42,19 @@ def managed(name, *secrets):
     }
 
 
-async def exists(client, kind, name):
+async def exists(client: Client, kind: Resource, name: str) -> JsonObject | None:
     try:
         return await client.get(kind, Key("default", name))
     except NotFound:
         return None
 
 
-async def test_all_of_it_in_one_process(start, client, until, unused_tcp_port):
+async def test_all_of_it_in_one_process(
+    start: Callable[..., Awaitable[Any]],
+    client: Client,
+    until: Callable[..., Awaitable[Any]],
+    unused_tcp_port: int,
+) -> None:
     settings = config_map("kept", {"k": "v"}, namespace="default")
     await client.create(secret("s", {"o.yaml": yaml.safe_dump(settings)}, namespace="default"))
     await client.create(managed("m", "s"))
@@ -72,12 +80,12 @@ async def test_all_of_it_in_one_process(start, client, until, unused_tcp_port):
     await client.delete(ConfigMap, Key("default", "kept"))
     await until(lambda: exists(client, ConfigMap, "kept"))
 
-    async def has_token():
+    async def has_token() -> bool:
         return {"token", "bundle.crt"} <= (
             (await exists(client, Secret, "t")).get("data") or {}
         ).keys()
 
-    async def is_collected():
+    async def is_collected() -> bool:
         return await exists(client, ConfigMap, "litter") is None
 
     await until(has_token)
@@ -93,7 +101,12 @@ async def test_all_of_it_in_one_process(start, client, until, unused_tcp_port):
     assert "Traceback" not in run.text
 
 
-async def test_what_is_switched_off_does_not_work(start, client, until, tmp_path):
+async def test_what_is_switched_off_does_not_work(
+    start: Callable[..., Awaitable[Any]],
+    client: Client,
+    until: Callable[..., Awaitable[Any]],
+    tmp_path: Path,
+) -> None:
     (tmp_path / "config.yaml").write_text(
         "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\n"
         "kind: ResourceManagerConfiguration\n"
@@ -111,7 +124,9 @@ async def test_what_is_switched_off_does_not_work(start, client, until, tmp_path
     assert "status" not in await client.get(ManagedResource.resource, Key("default", "m"))
 
 
-async def test_mistakes_are_told_one_per_line(start, tmp_path):
+async def test_mistakes_are_told_one_per_line(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     (tmp_path / "config.yaml").write_text(
         "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\n"
         "kind: ResourceManagerConfiguration\n"
@@ -125,7 +140,9 @@ async def test_mistakes_are_told_one_per_line(start, tmp_path):
     assert "--health-sync-period (controllers.health.syncPeriod)" in run.text
 
 
-async def test_an_id_that_is_required_and_missing_ends_it(start, client):
+async def test_an_id_that_is_required_and_missing_ends_it(
+    start: Callable[..., Awaitable[Any]], client: Client
+) -> None:
     run = await start(*WORDS, "--cluster-id", "<cluster>")
     assert await run.end() == 2
     assert (
@@ -133,8 +150,10 @@ async def test_an_id_that_is_required_and_missing_ends_it(start, client):
     )
 
 
-async def test_an_address_in_use_is_named(start, client, unused_tcp_port):
-    async def nobody(_reader, writer):
+async def test_an_address_in_use_is_named(
+    start: Callable[..., Awaitable[Any]], client: Client, unused_tcp_port: int
+) -> None:
+    async def nobody(_reader: Any, writer: Any) -> None:
         writer.close()
 
     taken = await asyncio.start_server(nobody, "127.0.0.1", unused_tcp_port)
@@ -145,7 +164,7 @@ async def test_an_address_in_use_is_named(start, client, unused_tcp_port):
     assert f"error: cannot listen on {address}: Address already in use; choose" in run.text
 
 
-async def test_the_definition_is_printed(start):
+async def test_the_definition_is_printed(start: Callable[..., Awaitable[Any]]) -> None:
     run = await start("resource-manager", "--print-crds")
     assert await run.end() == 0
     crd = yaml.safe_load(run.text)
@@ -153,7 +172,11 @@ async def test_the_definition_is_printed(start):
 
 
 @pytest.mark.real
-async def test_the_same_on_the_real_control_plane(start, until, control_plane_kubeconfig):
+async def test_the_same_on_the_real_control_plane(
+    start: Callable[..., Awaitable[Any]],
+    until: Callable[..., Awaitable[Any]],
+    control_plane_kubeconfig: Path,
+) -> None:
     namespace = f"certwright-manager-{uuid.uuid4().hex[:8]}"
     async with connect(kubeconfig=control_plane_kubeconfig) as client:
         await client.create(

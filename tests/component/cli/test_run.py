@@ -3,7 +3,10 @@
 import json
 import signal
 import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import aiohttp
 import orjson
@@ -14,7 +17,7 @@ from aiohttp import web
 from certwright.apiserver import ADMIN, ApiServer
 from certwright.apiserver.http.kubeconfig import kubeconfig_with_token
 from certwright.client import Client
-from certwright.kube import Key, NotFound
+from certwright.kube import JsonObject, Key, NotFound
 from certwright.kube.kinds import ConfigMap, Lease
 
 
@@ -25,7 +28,7 @@ class Server:
 
 
 @pytest.fixture
-async def server(tmp_path):
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
     api = ApiServer()
     async with api.serve() as endpoint, Client(api.transport()) as client:
         endpoint.write_kubeconfig(tmp_path / "kubeconfig")
@@ -33,7 +36,7 @@ async def server(tmp_path):
 
 
 @pytest.fixture
-def operator(tmp_path):
+def operator(tmp_path: Path) -> Callable[..., Any]:
     """Write a controller of ConfigMaps with this body; return its file."""
 
     def operator(body: str) -> str:
@@ -51,20 +54,24 @@ def operator(tmp_path):
 
 
 @pytest.fixture
-def free_port():
+def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return taken.getsockname()[1]
 
 
-def config_map(name):
+def config_map(name: str) -> JsonObject:
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
 async def test_a_controller_works_as_soon_as_its_definition_is_there(
-    start, examples, server, until, free_port
-):
+    start: Callable[..., Awaitable[Any]],
+    examples: Path,
+    server: Server,
+    until: Callable[..., Awaitable[Any]],
+    free_port: int,
+) -> None:
     words = ("--kubeconfig", server.kubeconfig, "--probes", f"127.0.0.1:{free_port}")
     run = await start("run", examples / "greeting.py", *words)
     first = json.loads(await run.line("starting"))
@@ -97,7 +104,7 @@ async def test_a_controller_works_as_soon_as_its_definition_is_there(
     assert "Traceback" not in run.text
 
 
-async def _created(client, obj):
+async def _created(client: Client, obj: JsonObject) -> bool:
     try:
         await client.create(obj)
     except NotFound:
@@ -105,12 +112,14 @@ async def _created(client, obj):
     return True
 
 
-async def _count(client, wanted):
+async def _count(client: Client, wanted: int) -> bool:
     found = await client.list(ConfigMap, "default", labels="greeting=hi")
     return len(found.items) == wanted
 
 
-async def test_what_is_under_way_ends_before_the_process_does(start, operator, server):
+async def test_what_is_under_way_ends_before_the_process_does(
+    start: Callable[..., Awaitable[Any]], operator: Callable[..., Any], server: Server
+) -> None:
     body = "print('began', flush=True); await asyncio.sleep(1); print('ended', flush=True); return DONE"
     await server.client.create(config_map("a"))
     run = await start("run", operator(body), "--kubeconfig", server.kubeconfig)
@@ -119,7 +128,9 @@ async def test_what_is_under_way_ends_before_the_process_does(start, operator, s
     assert "ended" in run.lines
 
 
-async def test_memory_is_given_back_after_the_first_sync(start, operator, server):
+async def test_memory_is_given_back_after_the_first_sync(
+    start: Callable[..., Awaitable[Any]], operator: Callable[..., Any], server: Server
+) -> None:
     body = "print('frozen', bool(gc.get_freeze_count()), flush=True); return again(0.05)"
     await server.client.create(config_map("a"))
     run = await start("run", operator(body), "--kubeconfig", server.kubeconfig)
@@ -127,7 +138,12 @@ async def test_memory_is_given_back_after_the_first_sync(start, operator, server
     assert await run.end(signal.SIGINT) == 0
 
 
-async def test_the_leader_holds_the_lease_and_gives_it_away(start, operator, server, until):
+async def test_the_leader_holds_the_lease_and_gives_it_away(
+    start: Callable[..., Awaitable[Any]],
+    operator: Callable[..., Any],
+    server: Server,
+    until: Callable[..., Awaitable[Any]],
+) -> None:
     words = ("--kubeconfig", server.kubeconfig, "--leader-elect", "default/my-operator")
     await server.client.create(config_map("a"))
     body = "print('worked', flush=True); return DONE"
@@ -144,7 +160,15 @@ async def test_the_leader_holds_the_lease_and_gives_it_away(start, operator, ser
 
 
 @pytest.mark.parametrize("to_file", [False, True])
-async def test_a_look_inside(start, operator, server, tmp_path, until, to_file):
+async def test_a_look_inside(
+    start: Callable[..., Awaitable[Any]],
+    operator: Callable[..., Any],
+    server: Server,
+    tmp_path: Path,
+    until: Callable[..., Awaitable[Any]],
+    *,
+    to_file: bool,
+) -> None:
     words = ("--dump", "dump.json") if to_file else ()
     run = await start("run", operator("return DONE"), "--kubeconfig", server.kubeconfig, *words)
     await run.line("controller synced")
@@ -152,7 +176,7 @@ async def test_a_look_inside(start, operator, server, tmp_path, until, to_file):
     if to_file:
         dump = tmp_path / "dump.json"
 
-        async def written():
+        async def written() -> int:
             return dump.exists() and dump.stat().st_size
 
         await until(written)
@@ -168,7 +192,9 @@ def _object_in(text: str) -> str:
     return text[text.index("\n{\n") : text.index("\n}\n") + 3]
 
 
-async def test_an_address_in_use_is_named(start, operator, server):
+async def test_an_address_in_use_is_named(
+    start: Callable[..., Awaitable[Any]], operator: Callable[..., Any], server: Server
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -181,7 +207,12 @@ async def test_an_address_in_use_is_named(start, operator, server):
     assert "Traceback" not in run.text
 
 
-async def test_a_server_that_is_away_is_waited_for(start, operator, tmp_path, free_port):
+async def test_a_server_that_is_away_is_waited_for(
+    start: Callable[..., Awaitable[Any]],
+    operator: Callable[..., Any],
+    tmp_path: Path,
+    free_port: int,
+) -> None:
     api = ApiServer()
     config = orjson.loads(
         kubeconfig_with_token(f"https://127.0.0.1:{free_port}", b"", api.token(ADMIN))
@@ -205,7 +236,12 @@ async def test_a_server_that_is_away_is_waited_for(start, operator, tmp_path, fr
     assert "Traceback" not in run.text
 
 
-async def test_credentials_that_expired_are_named(start, operator, server, tmp_path):
+async def test_credentials_that_expired_are_named(
+    start: Callable[..., Awaitable[Any]],
+    operator: Callable[..., Any],
+    server: Server,
+    tmp_path: Path,
+) -> None:
     config = orjson.loads((tmp_path / "kubeconfig").read_bytes())
     config["users"][0]["user"] = {"token": "expired"}
     (tmp_path / "expired").write_bytes(orjson.dumps(config))
@@ -217,8 +253,10 @@ async def test_credentials_that_expired_are_named(start, operator, server, tmp_p
     assert "Traceback" not in run.text
 
 
-async def test_a_web_page_instead_of_a_server_is_named(start, operator, tmp_path):
-    async def page(_request):
+async def test_a_web_page_instead_of_a_server_is_named(
+    start: Callable[..., Awaitable[Any]], operator: Callable[..., Any], tmp_path: Path
+) -> None:
+    async def page(_request: MutableMapping) -> MutableMapping:
         return web.Response(text="<html>Please log in</html>", content_type="text/html")
 
     app = web.Application()

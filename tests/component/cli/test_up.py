@@ -6,7 +6,10 @@ import shlex
 import signal
 import stat
 import sys
+from collections.abc import Awaitable, Callable
+from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,11 +24,16 @@ MANAGED = ManagedResource.resource
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
 
 
-def left_behind(tmp_path):
+def left_behind(tmp_path: Path) -> list[Any]:
     return [str(path) for path in (tmp_path / "temporary").iterdir()]
 
 
-async def test_the_whole_visit(start, examples, tmp_path, monkeypatch):
+async def test_the_whole_visit(
+    start: Callable[..., Awaitable[Any]],
+    examples: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bin_folder = Path(sys.executable).parent
     folders = os.environ["PATH"].split(os.pathsep)
     elsewhere = [folder for folder in folders if Path(folder) != bin_folder]
@@ -60,7 +68,9 @@ async def test_the_whole_visit(start, examples, tmp_path, monkeypatch):
             await client.get(ConfigMap, Key("default", "hello-0"))
 
 
-async def test_without_controllers_there_is_a_cluster_to_play_with(start, tmp_path):
+async def test_without_controllers_there_is_a_cluster_to_play_with(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     up = await start("up")
     line = await up.line("export KUBECONFIG=")
     await up.line("create deployment web")
@@ -81,7 +91,9 @@ async def test_without_controllers_there_is_a_cluster_to_play_with(start, tmp_pa
     assert left_behind(tmp_path) == []
 
 
-async def test_no_samples_if_asked_for(start, examples, tmp_path):
+async def test_no_samples_if_asked_for(
+    start: Callable[..., Awaitable[Any]], examples: Path, tmp_path: Path
+) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     words = ("--no-samples", "--kubeconfig", kubeconfig)
     up = await start("up", examples / "greeting.py", *words)
@@ -93,7 +105,9 @@ async def test_no_samples_if_asked_for(start, examples, tmp_path):
     assert "Greeting" not in up.text
 
 
-async def test_a_sample_that_is_refused_stops_no_other(start, examples, tmp_path):
+async def test_a_sample_that_is_refused_stops_no_other(
+    start: Callable[..., Awaitable[Any]], examples: Path, tmp_path: Path
+) -> None:
     (tmp_path / "samples.yaml").write_text(
         "{apiVersion: demo.certwright.dev/v1, kind: Greeting, metadata: {name: many}, spec: {count: 1000}}\n"
         "---\n{apiVersion: nowhere.example/v1, kind: Nothing, metadata: {name: odd}}\n"
@@ -111,7 +125,9 @@ async def test_a_sample_that_is_refused_stops_no_other(start, examples, tmp_path
     assert "created   Greeting default/many" not in up.text
 
 
-async def test_a_file_that_exists_is_left_alone(start, tmp_path):
+async def test_a_file_that_exists_is_left_alone(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     precious = tmp_path / "precious"
     precious.write_text("my own", "utf-8")
     up = await start("up", "--kubeconfig", "precious")
@@ -123,7 +139,7 @@ async def test_a_file_that_exists_is_left_alone(start, tmp_path):
     assert left_behind(tmp_path) == []
 
 
-async def test_a_folder_that_does_not_exist_is_named(start):
+async def test_a_folder_that_does_not_exist_is_named(start: Callable[..., Awaitable[Any]]) -> None:
     up = await start("up", "--kubeconfig", "nowhere/kubeconfig")
     assert await up.end() == 2
     assert up.lines == [
@@ -131,7 +147,9 @@ async def test_a_folder_that_does_not_exist_is_named(start):
     ]
 
 
-async def test_a_controller_that_crashes_is_visible_and_the_visit_goes_on(start, tmp_path):
+async def test_a_controller_that_crashes_is_visible_and_the_visit_goes_on(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     (tmp_path / "crashing.py").write_text(
         "from certwright.kube.kinds import ConfigMap\n"
         "from certwright.runtime import Controller\n"
@@ -152,7 +170,9 @@ async def test_a_controller_that_crashes_is_visible_and_the_visit_goes_on(start,
 @pytest.mark.parametrize(
     ("ending", "codes"), [(signal.SIGINT, {0, 130}), (signal.SIGTERM, {0, 143})]
 )
-async def test_an_interrupted_start_leaves_nothing_behind(start, tmp_path, ending, codes):
+async def test_an_interrupted_start_leaves_nothing_behind(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path, ending: IntEnum, codes: set[int]
+) -> None:
     up = await start("up", "--kubeconfig", "kubeconfig")
     async with asyncio.timeout(30):
         while not (tmp_path / "kubeconfig").exists():
@@ -163,7 +183,9 @@ async def test_an_interrupted_start_leaves_nothing_behind(start, tmp_path, endin
     assert left_behind(tmp_path) == []
 
 
-async def test_the_sample_managed_resource_and_what_to_try_with_it(start, tmp_path):
+async def test_the_sample_managed_resource_and_what_to_try_with_it(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     up = await start("up", "--kubeconfig", "kubeconfig")
     suggested = [
@@ -195,7 +217,9 @@ async def test_the_sample_managed_resource_and_what_to_try_with_it(start, tmp_pa
     assert "Traceback" not in up.text
 
 
-async def test_without_managed_resources_if_asked_for(start, tmp_path):
+async def test_without_managed_resources_if_asked_for(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     up = await start("up", "--no-managed-resources", "--kubeconfig", "kubeconfig")
     await up.line("create deployment web")
     async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
@@ -206,7 +230,9 @@ async def test_without_managed_resources_if_asked_for(start, tmp_path):
 
 
 @pytest.mark.real
-async def test_the_same_on_the_real_control_plane(start, examples, tmp_path):
+async def test_the_same_on_the_real_control_plane(
+    start: Callable[..., Awaitable[Any]], examples: Path, tmp_path: Path
+) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     words = ("--real", "--kubeconfig", kubeconfig)
     up = await start("up", examples / "greeting.py", *words)
@@ -218,7 +244,9 @@ async def test_the_same_on_the_real_control_plane(start, examples, tmp_path):
     assert left_behind(tmp_path) == []
 
 
-async def test_the_sample_issuer_and_what_to_try_with_it(start, tmp_path):
+async def test_the_sample_issuer_and_what_to_try_with_it(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     up = await start("up", "--no-managed-resources", "--kubeconfig", "kubeconfig")
     suggested = [await up.line(part) for part in ("get caissuers", "cert inspect", "delete secret")]
     assert all(line.startswith("  ") for line in suggested)
@@ -236,7 +264,9 @@ async def test_the_sample_issuer_and_what_to_try_with_it(start, tmp_path):
     assert "Traceback" not in up.text
 
 
-async def test_without_issuers_if_asked_for(start, tmp_path):
+async def test_without_issuers_if_asked_for(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
     up = await start("up", "--no-issuers", "--kubeconfig", "kubeconfig")
     await up.line("mr diff")
     async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
@@ -246,7 +276,7 @@ async def test_without_issuers_if_asked_for(start, tmp_path):
     assert "certificate authority" not in up.text
 
 
-async def test_whoever_reads_no_further_sees_no_traceback(tmp_path):
+async def test_whoever_reads_no_further_sees_no_traceback(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "from certwright.cli.main import main; main()", "up"]
     process = await asyncio.create_subprocess_shell(
         f"{shlex.join(words)} | head -1",

@@ -1,15 +1,18 @@
 """Which requests are ours to touch, and from when on."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from tests.support.issuer.issuer_world import GROUP
+from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import CertificateRequest, IssuerRef
-from certwright.issuer import Request
+from certwright.issuer import Bundle, Issuer, Request
+from certwright.kube import ObjectMeta
 
 
-async def ready_world(world, **options):
+async def ready_world(world: Callable[..., Any], **options: Any) -> World:
     w = world(**options)
     await w.issuer()
     await w.issuer(cluster=True)
@@ -27,7 +30,9 @@ async def ready_world(world, **options):
         pytest.param(IssuerRef("issuer-1", "OtherIssuer", GROUP), id="kind"),
     ],
 )
-async def test_requests_of_others_are_left_alone(world, ref):
+async def test_requests_of_others_are_left_alone(
+    world: Callable[..., World], ref: IssuerRef
+) -> None:
     w = await ready_world(world)
     await w.request(issuer=ref)
     calls = await w.settle()
@@ -41,7 +46,9 @@ async def test_requests_of_others_are_left_alone(world, ref):
 @pytest.mark.parametrize(
     ("kind", "namespaced"), [("", True), ("TestIssuer", True), ("TestClusterIssuer", False)]
 )
-async def test_the_kind_decides_where_the_issuer_is_found(world, kind, namespaced):
+async def test_the_kind_decides_where_the_issuer_is_found(
+    world: Callable[..., World], kind: str, *, namespaced: bool
+) -> None:
     w = await ready_world(world)
     await w.request(issuer=IssuerRef("issuer-1", kind, GROUP))
     await w.settle()
@@ -51,7 +58,7 @@ async def test_the_kind_decides_where_the_issuer_is_found(world, kind, namespace
 
 
 @pytest.mark.scenario("ISS-5")
-async def test_approval_alone_starts_it(world):
+async def test_approval_alone_starts_it(world: Callable[..., World]) -> None:
     w = await ready_world(world)
     await w.request(approve=False)
     calls = await w.settle()
@@ -63,7 +70,9 @@ async def test_approval_alone_starts_it(world):
 
 
 @pytest.mark.scenario("ISS-6")
-async def test_approved_with_another_status_is_not_approved(embedded_world):
+async def test_approved_with_another_status_is_not_approved(
+    embedded_world: Callable[..., World],
+) -> None:
     w = await ready_world(embedded_world)  # cert-manager's webhook would refuse the condition
     await w.request(approve=False)
     await w.condition("cr1", "Approved", "False")
@@ -72,7 +81,7 @@ async def test_approved_with_another_status_is_not_approved(embedded_world):
 
 
 @pytest.mark.scenario("ISS-7")
-async def test_denied_requests_say_so_in_one_write(world):
+async def test_denied_requests_say_so_in_one_write(world: Callable[..., World]) -> None:
     w = await ready_world(world)
     await w.request(approve=False)
     await w.condition("cr1", "Denied")
@@ -87,7 +96,7 @@ async def test_denied_requests_say_so_in_one_write(world):
 
 
 @pytest.mark.scenario("ISS-8")
-async def test_denial_overrides_what_was_said_before(world):
+async def test_denial_overrides_what_was_said_before(world: Callable[..., World]) -> None:
     w = await ready_world(world)
     await w.request(approve=False)
     await w.condition("cr1", "Ready", "Unknown", "Initializing")
@@ -101,7 +110,9 @@ async def test_denial_overrides_what_was_said_before(world):
 @pytest.mark.parametrize(
     ("status", "reason"), [("True", "Whatever"), ("False", "Failed"), ("False", "Denied")]
 )
-async def test_settled_requests_stay_as_they_are(world, status, reason):
+async def test_settled_requests_stay_as_they_are(
+    world: Callable[..., World], status: str, reason: str
+) -> None:
     w = await ready_world(world)
     await w.request(approve=False)
     await w.condition("cr1", "Ready", status, reason)
@@ -115,7 +126,7 @@ async def test_settled_requests_stay_as_they_are(world, status, reason):
 
 
 @pytest.mark.scenario("ISS-11")
-async def test_invalid_requests_are_left_alone(world):
+async def test_invalid_requests_are_left_alone(world: Callable[..., World]) -> None:
     w = await ready_world(world)
     await w.request(approve=False)
     await w.condition("cr1", "InvalidRequest")
@@ -126,7 +137,7 @@ async def test_invalid_requests_are_left_alone(world):
 
 
 @pytest.mark.scenario("ISS-12")
-async def test_requests_that_go_away_are_left_alone(world):
+async def test_requests_that_go_away_are_left_alone(world: Callable[..., World]) -> None:
     w = await ready_world(world)
     await w.request(approve=False)
     await w.cluster.patch(
@@ -141,7 +152,7 @@ async def test_requests_that_go_away_are_left_alone(world):
 
 
 @pytest.mark.scenario("ISS-13")
-async def test_ignored_requests_are_not_written_to(world):
+async def test_ignored_requests_are_not_written_to(world: Callable[..., World]) -> None:
     w = world()
     seen: list[Request] = []
 
@@ -160,7 +171,7 @@ async def test_ignored_requests_are_not_written_to(world):
 
 
 @pytest.mark.scenario("ISS-14")
-async def test_a_failing_ignore_hook_is_asked_again(embedded_world):
+async def test_a_failing_ignore_hook_is_asked_again(embedded_world: Callable[..., World]) -> None:
     w = embedded_world()
     answers = [ValueError("not now"), ValueError("not yet"), False]
 
@@ -182,11 +193,13 @@ async def test_a_failing_ignore_hook_is_asked_again(embedded_world):
 
 @pytest.mark.scenario("ISS-15")
 @pytest.mark.parametrize("denied", [False, True])
-async def test_requests_of_ignored_issuers_get_no_condition(world, denied):
+async def test_requests_of_ignored_issuers_get_no_condition(
+    world: Callable[..., World], *, denied: bool
+) -> None:
     w = world()
 
     @w.app.ignore_issuer
-    def ignore(metadata) -> bool:
+    def ignore(metadata: ObjectMeta) -> bool:
         return metadata.annotations.get("leave") == "alone"
 
     await w.issuer()
@@ -203,7 +216,9 @@ async def test_requests_of_ignored_issuers_get_no_condition(world, denied):
 
 
 @pytest.mark.scenario("ISS-16")
-async def test_upstream_says_first_that_it_has_seen_the_request(world):
+async def test_upstream_says_first_that_it_has_seen_the_request(
+    world: Callable[..., World],
+) -> None:
     w = world(compat="upstream", field_owner="tests.example.com")
     await w.request()
     calls = await w.settle()
@@ -217,12 +232,14 @@ async def test_upstream_says_first_that_it_has_seen_the_request(world):
 
 
 @pytest.mark.scenario("ISS-16")
-async def test_a_request_that_takes_long_says_that_somebody_is_at_work(embedded_world):
+async def test_a_request_that_takes_long_says_that_somebody_is_at_work(
+    embedded_world: Callable[..., World],
+) -> None:
 
     w = embedded_world()
     sign = w._sign
 
-    async def slowly(request, issuer):
+    async def slowly(request: Request, issuer: Issuer[Any]) -> Bundle:
         await asyncio.sleep(20)
         return await sign(request, issuer)
 

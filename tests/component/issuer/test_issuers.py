@@ -2,15 +2,19 @@
 
 import asyncio
 from base64 import b64encode
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, World
 
+from certwright.client import Request
 from certwright.issuer import Issuer, Permanent, SecretData, SecretKey
+from certwright.kube import JsonObject
 from certwright.kube.kinds import Secret
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
 from certwright.testkit.faults.faults import Refuse
 from certwright.testkit.faults.interference import Interference
 
@@ -24,7 +28,9 @@ class SecretSpec:
     more: dict[str, SecretKey] = field(default_factory=dict)
 
 
-async def secret(cluster, name="credentials", namespace="", **data: bytes):
+async def secret(
+    cluster: EmbeddedCluster, name: str = "credentials", namespace: str = "", **data: bytes
+) -> None:
     await cluster.create(
         {
             "apiVersion": "v1",
@@ -35,11 +41,11 @@ async def secret(cluster, name="credentials", namespace="", **data: bytes):
     )
 
 
-def ref(name="credentials", key="token"):
+def ref(name: str = "credentials", key: str = "token") -> JsonObject:
     return {"name": name, "key": key}
 
 
-async def make(w, name="issuer-1", *, cluster=False, **spec):
+async def make(w: "Seen", name: str = "issuer-1", *, cluster: bool = False, **spec: Any) -> None:
     """Create an issuer from plain words, as kubectl does."""
     kind = (w.app.cluster_kind if cluster else w.app.namespaced_kind).resource
     await w.cluster.install(*w.app.crds())
@@ -54,7 +60,9 @@ async def make(w, name="issuer-1", *, cluster=False, **spec):
 
 
 @pytest.mark.scenario("ISS-75")
-async def test_a_new_issuer_says_that_it_was_seen_and_then_that_it_is_ready(world):
+async def test_a_new_issuer_says_that_it_was_seen_and_then_that_it_is_ready(
+    world: Callable[..., World],
+) -> None:
     w = world()
     await w.issuer()
     calls = await w.settle()
@@ -69,7 +77,7 @@ async def test_a_new_issuer_says_that_it_was_seen_and_then_that_it_is_ready(worl
 
 
 @pytest.mark.scenario("ISS-76")
-async def test_failing_checks_are_repeated_ever_later(embedded_world):
+async def test_failing_checks_are_repeated_ever_later(embedded_world: Callable[..., World]) -> None:
     w = embedded_world()
     w.script.checks[:] = [ValueError("one"), ValueError("two"), ValueError("two")]
     await w.issuer()
@@ -87,7 +95,9 @@ async def test_failing_checks_are_repeated_ever_later(embedded_world):
 
 @pytest.mark.scenario("ISS-77")
 @pytest.mark.scenario("ISS-78")
-async def test_an_issuer_that_failed_for_good_waits_for_its_spec(world):
+async def test_an_issuer_that_failed_for_good_waits_for_its_spec(
+    world: Callable[..., World],
+) -> None:
     w = world()
     w.script.always_check = Permanent("wrong account")
     await w.issuer()
@@ -108,7 +118,9 @@ async def test_an_issuer_that_failed_for_good_waits_for_its_spec(world):
 
 
 @pytest.mark.scenario("ISS-79")
-async def test_ready_issuers_are_checked_every_now_and_then(embedded_world):
+async def test_ready_issuers_are_checked_every_now_and_then(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     await w.issuer()
     await w.settle()
@@ -121,7 +133,7 @@ async def test_ready_issuers_are_checked_every_now_and_then(embedded_world):
     assert (await w.issuer_ready()).message == "Not ready yet: gone"
 
 
-async def test_a_restart_checks_and_writes_nothing(world):
+async def test_a_restart_checks_and_writes_nothing(world: Callable[..., World]) -> None:
     w = world()
     await w.issuer()
     await w.settle()
@@ -130,7 +142,7 @@ async def test_a_restart_checks_and_writes_nothing(world):
     assert w.script.check_calls == 2
 
 
-async def test_an_issuer_that_is_gone_is_forgotten(world):
+async def test_an_issuer_that_is_gone_is_forgotten(world: Callable[..., World]) -> None:
     w = world()
     await w.issuer()
     await w.settle()
@@ -143,7 +155,7 @@ async def test_an_issuer_that_is_gone_is_forgotten(world):
 class Seen(World):
     """A world that notes what check was given."""
 
-    def __init__(self, cluster, **options):
+    def __init__(self, cluster: EmbeddedCluster, **options: str) -> None:
         super().__init__(cluster, spec=SecretSpec, **options)
         self.seen: list[SecretSpec] = []
 
@@ -155,7 +167,7 @@ class Seen(World):
 @pytest.mark.scenario("ISS-80")
 @pytest.mark.scenario("ISS-81")
 @pytest.mark.scenario("ISS-83")
-async def test_a_secret_is_resolved_and_watched(cluster):
+async def test_a_secret_is_resolved_and_watched(cluster: AsyncIterator[Cluster]) -> None:
     w = Seen(cluster)
     await secret(cluster, token=b"swordfish\n", other=b"\x00\xff")
     await make(w, token=ref(), all={"name": "credentials"}, more={"x": ref(key="token")})
@@ -178,7 +190,9 @@ async def test_a_secret_is_resolved_and_watched(cluster):
     assert (said.status, said.message) == ("False", f'Not ready yet: secret "{where}" not found')
 
 
-async def test_a_corrected_secret_helps_an_issuer_that_failed_for_good(cluster):
+async def test_a_corrected_secret_helps_an_issuer_that_failed_for_good(
+    cluster: AsyncIterator[Cluster],
+) -> None:
     w = Seen(cluster)
     w.script.checks[:] = [Permanent("token refused")]
     await secret(cluster, token=b"wrong")
@@ -198,7 +212,9 @@ async def test_a_corrected_secret_helps_an_issuer_that_failed_for_good(cluster):
         ({"token": b"\xff"}, "is not text"),
     ],
 )
-async def test_an_unusable_secret_is_named(cluster, data, message):
+async def test_an_unusable_secret_is_named(
+    cluster: AsyncIterator[Cluster], data: dict[str, bytes], message: str
+) -> None:
     w = Seen(cluster)
     await secret(cluster, **data)
     await make(w, token=ref())
@@ -207,7 +223,7 @@ async def test_an_unusable_secret_is_named(cluster, data, message):
     assert not w.seen
 
 
-async def test_secrets_are_read_once_per_version(cluster):
+async def test_secrets_are_read_once_per_version(cluster: AsyncIterator[Cluster]) -> None:
     w = Seen(cluster)
     await secret(cluster, token=b"swordfish")
     await make(w, token=ref())
@@ -222,7 +238,9 @@ async def test_secrets_are_read_once_per_version(cluster):
 
 
 @pytest.mark.scenario("ISS-82")
-async def test_a_cluster_issuer_reads_secrets_in_one_namespace_only(cluster):
+async def test_a_cluster_issuer_reads_secrets_in_one_namespace_only(
+    cluster: AsyncIterator[Cluster],
+) -> None:
     w = Seen(cluster, cluster_resource_namespace=cluster.namespace)
     await make(w, cluster=True, token=ref("theirs"))
     other = f"{cluster.namespace}-other"
@@ -237,22 +255,22 @@ async def test_a_cluster_issuer_reads_secrets_in_one_namespace_only(cluster):
 
 
 @pytest.mark.scenario("ISS-25")
-async def test_a_read_that_fails_is_an_event_and_no_status(virtual):
+async def test_a_read_that_fails_is_an_event_and_no_status(virtual: VirtualLoop) -> None:
     class SecretsRefused:
         """Refuses to show Secrets as long as it is told to."""
 
         active = False
 
-        def on_request(self, request, _number, _write):
+        def on_request(self, request: Request, _number: int, _write: int) -> Refuse | None:
             kind = request.resource.kind if request.resource else ""
             return (
                 Refuse(500) if self.active and (request.verb, kind) == ("get", "Secret") else None
             )
 
-        def on_event(self, _number):
+        def on_event(self, _number: int) -> None:
             return None
 
-        def latency(self):
+        def latency(self) -> float:
             return 0.0
 
     plan = SecretsRefused()

@@ -1,10 +1,14 @@
 """From an approved request to an issued one."""
 
+from collections.abc import Callable
+
+from tests.support.issuer.issuer_world import World
+
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 
 
-async def test_an_approved_request_is_issued_with_one_write(world):
+async def test_an_approved_request_is_issued_with_one_write(world: Callable[..., World]) -> None:
     w = world()
     await w.issuer()
     await w.settle()

@@ -1,17 +1,24 @@
 """What sign raises, and what the request and its issuer then say and do."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
+from tests.support.issuer.issuer_world import World
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import (
+    Bundle,
+    Issuer,
     IssuerUnavailable,
     Pending,
     Permanent,
+    Request,
     Retry,
+    SignOutcome,
     WithCondition,
 )
 from certwright.kube import find_condition
@@ -22,7 +29,9 @@ FAILED = "Failed permanently to sign CertificateRequest: "
 STILL = "Signing still in progress. Reason: "
 
 
-async def requested(world, *signs, always=None, **options):
+async def requested(
+    world: Callable[..., Any], *signs: Exception, always: Exception | None = None, **options: Any
+) -> World:
     w = world(**options)
     w.script.signs[:] = signs
     w.script.always_sign = always
@@ -33,14 +42,14 @@ async def requested(world, *signs, always=None, **options):
     return w
 
 
-def gaps(times):
+def gaps(times: list[float]) -> list[float]:
     return [later - earlier for earlier, later in pairwise(times)]
 
 
 @pytest.mark.scenario("ISS-26")
 @pytest.mark.scenario("ISS-27")
 @pytest.mark.parametrize("set_ca", [False, True])
-async def test_issued(world, set_ca):
+async def test_issued(world: Callable[..., World], *, set_ca: bool) -> None:
     w = await requested(world, set_ca=set_ca)
     found = await w.cluster.get(CertificateRequest, "cr1")
     assert bool(found.status.ca) is set_ca
@@ -50,7 +59,7 @@ async def test_issued(world, set_ca):
 
 
 @pytest.mark.scenario("ISS-28")
-async def test_ordinary_errors_are_retried_ever_later(embedded_world):
+async def test_ordinary_errors_are_retried_ever_later(embedded_world: Callable[..., World]) -> None:
     w = await requested(embedded_world, *[ValueError("no luck")] * 4)
     first = await w.ready()
     assert (first.status, first.reason, first.message) == ("False", "Pending", RETRY + "no luck")
@@ -70,7 +79,9 @@ async def test_ordinary_errors_are_retried_ever_later(embedded_world):
 
 
 @pytest.mark.scenario("ISS-29")
-async def test_past_the_window_an_ordinary_error_is_final(embedded_world):
+async def test_past_the_window_an_ordinary_error_is_final(
+    embedded_world: Callable[..., World],
+) -> None:
     w = await requested(
         embedded_world, always=ValueError("no luck"), max_retry=timedelta(minutes=1)
     )
@@ -84,13 +95,15 @@ async def test_past_the_window_an_ordinary_error_is_final(embedded_world):
 
 
 @pytest.mark.scenario("ISS-30")
-async def test_without_a_window_the_first_error_is_final(world):
+async def test_without_a_window_the_first_error_is_final(world: Callable[..., World]) -> None:
     w = await requested(world, always=ValueError("no luck"), max_retry=timedelta())
     assert (await w.ready()).message == FAILED + "no luck"
     assert len(w.script.sign_calls) == 1
 
 
-async def test_the_window_can_be_set_on_the_issuer_and_on_the_request(embedded_world):
+async def test_the_window_can_be_set_on_the_issuer_and_on_the_request(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world(max_retry=timedelta(hours=1))
     w.script.always_sign = ValueError("no luck")
     await w.issuer()
@@ -101,7 +114,9 @@ async def test_the_window_can_be_set_on_the_issuer_and_on_the_request(embedded_w
     assert (await w.ready()).reason == "Failed"
 
 
-async def test_neither_a_slow_approval_nor_an_outage_uses_up_the_window(embedded_world):
+async def test_neither_a_slow_approval_nor_an_outage_uses_up_the_window(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world(max_retry=timedelta(minutes=2))
     w.script.signs[:] = [ValueError("no luck")]
     w.script.always_check = ValueError("down")
@@ -117,7 +132,7 @@ async def test_neither_a_slow_approval_nor_an_outage_uses_up_the_window(embedded
 
 
 @pytest.mark.scenario("ISS-31")
-async def test_permanent_errors_are_final(world):
+async def test_permanent_errors_are_final(world: Callable[..., World]) -> None:
     w = await requested(world, always=Permanent("never"))
     found = await w.cluster.get(CertificateRequest, "cr1")
     assert (await w.ready()).message == FAILED + "never"
@@ -130,7 +145,9 @@ async def test_permanent_errors_are_final(world):
 
 
 @pytest.mark.scenario("ISS-32")
-async def test_pending_requests_are_polled_every_second(embedded_world):
+async def test_pending_requests_are_polled_every_second(
+    embedded_world: Callable[..., World],
+) -> None:
     w = await requested(embedded_world, Pending("order placed"), Pending("order placed"))
     assert (await w.ready()).message == STILL + "order placed"
     await w.cluster.advance(seconds=5)
@@ -138,7 +155,9 @@ async def test_pending_requests_are_polled_every_second(embedded_world):
     assert (await w.events())[0] == ("Normal", "Pending", STILL + "order placed")
 
 
-async def test_a_condition_that_changes_every_time_does_not_make_a_hot_loop(embedded_world):
+async def test_a_condition_that_changes_every_time_does_not_make_a_hot_loop(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     states = ["True", "False"] * 5
     w.script.signs[:] = [WithCondition("Odd", one, "Turn", ValueError("x")) for one in states]
@@ -158,10 +177,12 @@ async def test_a_condition_that_changes_every_time_does_not_make_a_hot_loop(embe
     [({"order": object()}, "is not JSON"), ({"order": "x" * 10_000}, "more than 8192")],
     ids=["no JSON", "too large"],
 )
-async def test_what_cannot_be_carried_is_said_and_not_tried_at_once(embedded_world, state, said):
+async def test_what_cannot_be_carried_is_said_and_not_tried_at_once(
+    embedded_world: Callable[..., World], state: dict[str, Any], said: str
+) -> None:
     w = embedded_world()
 
-    async def sign(request, _issuer):
+    async def sign(request: Request, _issuer: Issuer[Any]) -> None:
         w.script.sign_calls.append(request)
         raise Pending("ordered", state=state)
 
@@ -174,7 +195,7 @@ async def test_what_cannot_be_carried_is_said_and_not_tried_at_once(embedded_wor
 
 
 @pytest.mark.scenario("ISS-33")
-async def test_pending_knows_no_time_limit(embedded_world):
+async def test_pending_knows_no_time_limit(embedded_world: Callable[..., World]) -> None:
     w = await requested(
         embedded_world, always=Pending("later", after=5), max_retry=timedelta(seconds=10)
     )
@@ -184,7 +205,7 @@ async def test_pending_knows_no_time_limit(embedded_world):
 
 
 @pytest.mark.scenario("ISS-34")
-async def test_a_poll_forgets_earlier_failures(embedded_world):
+async def test_a_poll_forgets_earlier_failures(embedded_world: Callable[..., World]) -> None:
     error = ValueError("no luck")
     w = await requested(embedded_world, error, error, error, Pending("now it works"), error)
     await w.cluster.advance(minutes=1)
@@ -196,7 +217,9 @@ async def test_a_poll_forgets_earlier_failures(embedded_world):
 
 @pytest.mark.scenario("ISS-35")
 @pytest.mark.scenario("ISS-18")
-async def test_an_unavailable_issuer_is_not_ready_until_it_is_checked(embedded_world):
+async def test_an_unavailable_issuer_is_not_ready_until_it_is_checked(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     w.script.signs[:] = [IssuerUnavailable("token refused")]
     await w.issuer()
@@ -220,7 +243,9 @@ async def test_an_unavailable_issuer_is_not_ready_until_it_is_checked(embedded_w
 
 @pytest.mark.scenario("ISS-36")
 @pytest.mark.scenario("ISS-37")
-async def test_an_issuer_beyond_help_waits_for_its_spec_to_change(embedded_world):
+async def test_an_issuer_beyond_help_waits_for_its_spec_to_change(
+    embedded_world: Callable[..., World],
+) -> None:
     w = await requested(embedded_world, IssuerUnavailable(Permanent("contract ended")))
     said = await w.issuer_ready()
     assert (said.reason, said.message) == ("Failed", "Failed permanently: contract ended")
@@ -237,7 +262,9 @@ async def test_an_issuer_beyond_help_waits_for_its_spec_to_change(embedded_world
 
 
 @pytest.mark.scenario("ISS-38")
-async def test_an_issuer_that_flaps_is_tried_ever_less_often(embedded_world):
+async def test_an_issuer_that_flaps_is_tried_ever_less_often(
+    embedded_world: Callable[..., World],
+) -> None:
     w = await requested(embedded_world, always=IssuerUnavailable("not now"))
     await w.cluster.advance(minutes=2)
     between = gaps(w.script.sign_times)
@@ -249,13 +276,15 @@ async def test_an_issuer_that_flaps_is_tried_ever_less_often(embedded_world):
 
 
 @pytest.mark.scenario("ISS-39")
-async def test_a_late_complaint_has_an_issuer_that_is_not_ready_checked(embedded_world):
+async def test_a_late_complaint_has_an_issuer_that_is_not_ready_checked(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     await w.issuer()
     await w.settle()
     sign = w._sign
 
-    async def late(request, issuer):
+    async def late(request: Request, issuer: Issuer[Any]) -> None:
         w.script.always_check = ValueError("down")
         await w.cluster.patch(w.app.namespaced_kind, "issuer-1", {"spec": {"url": "elsewhere"}})
         await w.cluster._loop.idle()  # the issuer is found not to be ready meanwhile
@@ -274,8 +303,8 @@ async def test_a_late_complaint_has_an_issuer_that_is_not_ready_checked(embedded
 @pytest.mark.scenario("ISS-40")
 @pytest.mark.scenario("ISS-41")
 @pytest.mark.scenario("ISS-46")
-async def test_a_condition_of_the_authors_own(embedded_world):
-    def step(message):
+async def test_a_condition_of_the_authors_own(embedded_world: Callable[..., World]) -> None:
+    def step(message: str) -> WithCondition:
         return WithCondition("QuotaOk", "False", "TooMany", ValueError(message))
 
     w = await requested(embedded_world, step("one"), step("two"), ValueError("plain"))
@@ -298,7 +327,9 @@ async def test_a_condition_of_the_authors_own(embedded_world):
     ("cause", "reason", "failed"),
     [(Pending("later", after=60), "Pending", False), (Permanent("never"), "Failed", True)],
 )
-async def test_a_condition_with_another_verb(embedded_world, cause, reason, failed):
+async def test_a_condition_with_another_verb(
+    embedded_world: Callable[..., World], cause: SignOutcome, reason: str, *, failed: bool
+) -> None:
     error = WithCondition("QuotaOk", "False", "TooMany", cause)
     w = await requested(embedded_world, always=error, max_retry=timedelta())
     found = await w.cluster.get(CertificateRequest, "cr1")
@@ -308,7 +339,9 @@ async def test_a_condition_with_another_verb(embedded_world, cause, reason, fail
 
 
 @pytest.mark.scenario("ISS-44")
-async def test_a_condition_is_dropped_where_the_issuer_is_at_fault(embedded_world):
+async def test_a_condition_is_dropped_where_the_issuer_is_at_fault(
+    embedded_world: Callable[..., World],
+) -> None:
     error = WithCondition("QuotaOk", "False", "TooMany", IssuerUnavailable("down"))
     w = await requested(embedded_world, error)
     found = await w.cluster.get(CertificateRequest, "cr1")
@@ -318,7 +351,9 @@ async def test_a_condition_is_dropped_where_the_issuer_is_at_fault(embedded_worl
 
 @pytest.mark.scenario("ISS-47")
 @pytest.mark.parametrize("type_", ["Ready", "Approved", "Denied"])
-async def test_conditions_of_others_are_not_the_authors_to_set(embedded_world, type_):
+async def test_conditions_of_others_are_not_the_authors_to_set(
+    embedded_world: Callable[..., World], type_: str
+) -> None:
     w = await requested(embedded_world, WithCondition(type_, "False", "Mine", ValueError("x")))
     assert "must not set the condition " + type_ in (await w.ready()).message
     await w.cluster.advance(seconds=10)
@@ -326,7 +361,7 @@ async def test_conditions_of_others_are_not_the_authors_to_set(embedded_world, t
 
 
 @pytest.mark.scenario("ISS-48")
-async def test_a_crash_is_an_ordinary_error(embedded_world):
+async def test_a_crash_is_an_ordinary_error(embedded_world: Callable[..., World]) -> None:
     w = await requested(embedded_world, KeyError("secret-ish"))
     assert (await w.ready()).message == RETRY + "KeyError: 'secret-ish'"
     assert "Traceback" not in (await w.ready()).message
@@ -335,11 +370,11 @@ async def test_a_crash_is_an_ordinary_error(embedded_world):
 
 
 @pytest.mark.scenario("ISS-49")
-async def test_sign_has_a_time_limit(embedded_world):
+async def test_sign_has_a_time_limit(embedded_world: Callable[..., World]) -> None:
     w = embedded_world(sign_timeout=timedelta(seconds=90))
     sign, slow = w._sign, [True]
 
-    async def slowly(request, issuer):
+    async def slowly(request: Request, issuer: Issuer[Any]) -> Bundle:
         if slow:
             slow.clear()
             await asyncio.sleep(3600)
@@ -356,7 +391,7 @@ async def test_sign_has_a_time_limit(embedded_world):
 
 
 @pytest.mark.scenario("ISS-50")
-async def test_long_texts_and_percent_signs_survive(world):
+async def test_long_texts_and_percent_signs_survive(world: Callable[..., World]) -> None:
     text = "100%d of %s " + "x" * 5000
     w = await requested(world, always=Permanent(text))
     assert (await w.ready()).message == FAILED + text
@@ -365,7 +400,7 @@ async def test_long_texts_and_percent_signs_survive(world):
     assert note.startswith(FAILED + "100%d of %s xxx")
 
 
-async def test_an_authority_may_ask_for_patience(embedded_world):
+async def test_an_authority_may_ask_for_patience(embedded_world: Callable[..., World]) -> None:
     w = await requested(embedded_world, Retry("rate limited", after=45))
     await w.cluster.advance(minutes=2)
     assert gaps(w.script.sign_times) == pytest.approx([45], abs=0.1)

@@ -1,17 +1,21 @@
 """Requests that wait for their issuer."""
 
+from collections.abc import Callable
+
 import pytest
-from tests.support.issuer.issuer_world import GROUP
+from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import IssuerRef
 from certwright.issuer import Permanent
-from certwright.kube import format_time
+from certwright.kube import ObjectMeta, format_time
 
 WAIT = "Waiting for issuer to become ready. Current issuer ready condition"
 MISSING = f'testissuers.{GROUP} "issuer-1" not found. Waiting for it to be created.'
 
 
-async def say(w, status: str, reason: str, message: str, *, observed: int = 1, name="issuer-1"):
+async def say(
+    w: World, status: str, reason: str, message: str, *, observed: int = 1, name: str = "issuer-1"
+) -> None:
     """Write the Ready condition of an issuer in the app's name, while the app is stopped."""
     kind = w.app.namespaced_kind.resource
     condition = {
@@ -36,7 +40,7 @@ async def say(w, status: str, reason: str, message: str, *, observed: int = 1, n
 
 @pytest.mark.scenario("ISS-17")
 @pytest.mark.scenario("ISS-18")
-async def test_a_request_waits_for_its_issuer_to_be_created(world):
+async def test_a_request_waits_for_its_issuer_to_be_created(world: Callable[..., World]) -> None:
     w = world()
     await w.request()
     calls = await w.settle()
@@ -51,7 +55,9 @@ async def test_a_request_waits_for_its_issuer_to_be_created(world):
 
 
 @pytest.mark.scenario("ISS-22")
-async def test_a_waiting_request_notices_that_its_issuer_is_gone(world):
+async def test_a_waiting_request_notices_that_its_issuer_is_gone(
+    world: Callable[..., World],
+) -> None:
     w = world()
     w.script.always_check = Permanent("broken")
     await w.issuer()
@@ -65,11 +71,11 @@ async def test_a_waiting_request_notices_that_its_issuer_is_gone(world):
 
 
 @pytest.mark.scenario("ISS-19")
-async def test_an_issuer_that_says_nothing_is_not_ready(world):
+async def test_an_issuer_that_says_nothing_is_not_ready(world: Callable[..., World]) -> None:
     w = world()
 
     @w.app.ignore_issuer  # our own loop must not say anything in its place
-    def later(_metadata) -> bool:
+    def later(_metadata: ObjectMeta) -> bool:
         return bool(w.script.always_check)
 
     w.script.always_check = ValueError("ignored")
@@ -92,12 +98,14 @@ async def test_an_issuer_that_says_nothing_is_not_ready(world):
         pytest.param(("Unknown", "Y", "n", 1), f'{WAIT} is "Y": n.', id="unknown"),
     ],
 )
-async def test_a_request_quotes_what_its_issuer_says(world, said, message):
+async def test_a_request_quotes_what_its_issuer_says(
+    world: Callable[..., World], said: tuple[str, str, str, int], message: str
+) -> None:
     w = world()
     ignoring = True
 
     @w.app.ignore_issuer
-    def leave(_metadata) -> bool:
+    def leave(_metadata: ObjectMeta) -> bool:
         return ignoring
 
     *words, observed = said
@@ -113,7 +121,7 @@ async def test_a_request_quotes_what_its_issuer_says(world, said, message):
 
 @pytest.mark.scenario("ISS-23")
 @pytest.mark.scenario("ISS-24")
-async def test_only_the_requests_of_an_issuer_are_woken_by_it(world):
+async def test_only_the_requests_of_an_issuer_are_woken_by_it(world: Callable[..., World]) -> None:
     w = world()
     w.script.always_check = Permanent("down")
     await w.issuer("issuer-1")

@@ -1,6 +1,8 @@
 """What an author's code blurts out about its credentials reaches nobody."""
 
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_world import World
@@ -14,6 +16,7 @@ from certwright.issuer import (
     SecretKey,
     WithCondition,
 )
+from certwright.testkit import Cluster, EmbeddedCluster
 
 TOKEN = "hunter2-swordfish"
 KEY = "-----no PEM-----opensesame"
@@ -27,7 +30,7 @@ class Spec:
     more: SecretData
 
 
-async def blurting(cluster) -> World:
+async def blurting(cluster: EmbeddedCluster) -> World:
     w = World(cluster, spec=Spec)
     data = {"token": TOKEN, "key": KEY}
     await cluster.create(
@@ -58,7 +61,12 @@ async def blurting(cluster) -> World:
     ],
     ids=["any", "permanent", "pending", "issuer", "condition"],
 )
-async def test_credentials_in_what_sign_raises_reach_nobody(cluster, capsys, verb, secret):
+async def test_credentials_in_what_sign_raises_reach_nobody(
+    cluster: AsyncIterator[Cluster],
+    capsys: pytest.CaptureFixture[str],
+    verb: Callable[..., Any] | type[Exception],
+    secret: str,
+) -> None:
     w = await blurting(cluster)
     w.script.signs[:] = [verb(f"illegal header value b'{secret}'")]
     await w.request()
@@ -75,7 +83,9 @@ async def test_credentials_in_what_sign_raises_reach_nobody(cluster, capsys, ver
     assert secret not in str(seen)
 
 
-async def test_credentials_in_what_check_raises_reach_nobody(cluster, capsys):
+async def test_credentials_in_what_check_raises_reach_nobody(
+    cluster: AsyncIterator[Cluster], capsys: pytest.CaptureFixture[str]
+) -> None:
     w = await blurting(cluster)
     w.script.always_check = ValueError(f"illegal header value b'{TOKEN}'")
     await w.settle()

@@ -1,17 +1,19 @@
 """Two replicas: one signs, the other takes over."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_world import World
 
 from certwright.client import Client
+from certwright.issuer import Bundle, Issuer, Request
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit import EmbeddedCluster
 
 
 @pytest.mark.scenario("ISS-71")
-async def test_only_the_holder_of_the_lease_signs(embedded_cluster: EmbeddedCluster):
+async def test_only_the_holder_of_the_lease_signs(embedded_cluster: EmbeddedCluster) -> None:
     w = World(embedded_cluster)
     await w._serve_requests()
     await w.issuer()
@@ -27,7 +29,7 @@ async def test_only_the_holder_of_the_lease_signs(embedded_cluster: EmbeddedClus
             client, [w.app.operator], clock=embedded_cluster.clock, leader_election=lease
         )
 
-    async def note(request, issuer):
+    async def note(request: Request, issuer: Issuer[Any]) -> Bundle:
         assert request.name not in signed_by
         signed_by[request.name] = clients[request.offload.__self__._around.client]
         return await sign(request, issuer)

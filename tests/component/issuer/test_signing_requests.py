@@ -1,34 +1,38 @@
 """Kubernetes' own signing requests."""
 
 from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, World, csr_pem
 
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
-from certwright.client import Client
+from certwright.client import Client, Request, Response
 from certwright.issuer import Permanent, WithCondition
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ClusterRole, ClusterRoleBinding, Event
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import EmbeddedCluster, RealCluster, VirtualLoop
+from certwright.testkit.embedded import AfterSend
 
 CLUSTER_SIGNER = f"testclusterissuers.{GROUP}"
 CSR = CertificateSigningRequest.resource
 
 
 async def ask(
-    w,
-    signer=f"{CLUSTER_SIGNER}/issuer-1",
+    w: World,
+    signer: str = f"{CLUSTER_SIGNER}/issuer-1",
     *,
-    name="",
-    decide="Approved",
-    annotations=None,
-    usages=("digital signature", "key encipherment"),
-    csr=b"",
-    **spec,
-):
+    name: str = "",
+    decide: str = "Approved",
+    annotations: dict[str, str] | None = None,
+    usages: list[str] | tuple[str, str] = ("digital signature", "key encipherment"),
+    csr: bytes = b"",
+    **spec: int,
+) -> str:
     """Create a signing request and decide about it; return its name."""
     name = name or f"csr-{w.cluster.namespace}"
     await w.cluster.create(
@@ -49,7 +53,7 @@ async def ask(
     return name
 
 
-async def approve(w, name, decision="Approved"):
+async def approve(w: World, name: str, decision: str = "Approved") -> None:
     """Decide about a signing request."""
     found = await w.cluster.get(CSR, name)
     condition = {"type": decision, "status": "True", "reason": "Tested", "message": "by a test"}
@@ -58,11 +62,11 @@ async def approve(w, name, decision="Approved"):
 
 
 @pytest.fixture
-async def asked(world):
+async def asked(world: Callable[..., World]) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
     """Return what makes a world with ready issuers, and remove the signing requests after."""
     made = []
 
-    async def make(**options):
+    async def make(**options: str) -> World:
         w = world(**options)
         made.append(w)
         await w.issuer(cluster=True)
@@ -81,7 +85,9 @@ async def asked(world):
 
 @pytest.mark.scenario("ISS-100")
 @pytest.mark.parametrize("compat", ["v1", "upstream"])
-async def test_a_signing_request_of_another_curve_for_an_hour(asked, compat):
+async def test_a_signing_request_of_another_curve_for_an_hour(
+    asked: Callable[..., Awaitable[Any]], compat: str
+) -> None:
     w = await asked(compat=compat)
     key = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA, 521))
     hour = {"experimental.cert-manager.io/request-duration": "1h"}
@@ -96,7 +102,9 @@ async def test_a_signing_request_of_another_curve_for_an_hour(asked, compat):
 
 @pytest.mark.scenario("ISS-100")
 @pytest.mark.parametrize("compat", ["v1", "upstream"])
-async def test_a_signing_request_that_is_gone_is_left_alone(asked, compat):
+async def test_a_signing_request_that_is_gone_is_left_alone(
+    asked: Callable[..., Awaitable[Any]], compat: str
+) -> None:
     w = await asked(compat=compat)
     name = await ask(w, decide="")
     await w.settle()
@@ -107,16 +115,16 @@ async def test_a_signing_request_that_is_gone_is_left_alone(asked, compat):
     assert not w.script.sign_calls
 
 
-async def conditions(w, name):
+async def conditions(w: World, name: str) -> JsonObject:
     found = await w.cluster.get(CertificateSigningRequest, name)
     return {one.type: one for one in found.status.conditions if one.type != "Approved"}
 
 
-async def certificate(w, name):
+async def certificate(w: World, name: str) -> bytes:
     return (await w.cluster.get(CertificateSigningRequest, name)).status.certificate
 
 
-async def events(w, name):
+async def events(w: World, name: str) -> list[tuple[str, str, str]]:
     found = (await w.cluster.client.list(Event, "default")).items
     about = [one for one in found if one["regarding"]["name"] == name]
     return [(one["type"], one["reason"], one["note"]) for one in about]
@@ -124,7 +132,9 @@ async def events(w, name):
 
 @pytest.mark.scenario("ISS-84")
 @pytest.mark.scenario("ISS-64")
-async def test_an_approved_signing_request_gets_its_certificate_and_no_condition(asked):
+async def test_an_approved_signing_request_gets_its_certificate_and_no_condition(
+    asked: Callable[..., Awaitable[Any]],
+) -> None:
     w = await asked()
     await w.issuer("my.name", cluster=True)
     await w.settle()
@@ -156,7 +166,9 @@ async def test_an_approved_signing_request_gets_its_certificate_and_no_condition
         ),
     ],
 )
-async def test_signing_requests_that_are_not_ours_to_sign(asked, signer, decide):
+async def test_signing_requests_that_are_not_ours_to_sign(
+    asked: Callable[..., Awaitable[Any]], signer: str, decide: str
+) -> None:
     w = await asked()
     name = await ask(w, signer.format(namespace=w.cluster.namespace), decide=decide)
     calls = await w.settle()
@@ -167,7 +179,9 @@ async def test_signing_requests_that_are_not_ours_to_sign(asked, signer, decide)
 
 @pytest.mark.scenario("ISS-89")
 @pytest.mark.scenario("ISS-90")
-async def test_a_permanent_error_is_a_failed_condition(asked):
+async def test_a_permanent_error_is_a_failed_condition(
+    asked: Callable[..., Awaitable[Any]],
+) -> None:
     w = await asked()
     w.script.always_sign = Permanent("never")
     name = await ask(w)
@@ -184,7 +198,7 @@ async def test_a_permanent_error_is_a_failed_condition(asked):
 
 
 @pytest.mark.scenario("ISS-91")
-async def test_waiting_is_told_by_an_event_only(asked):
+async def test_waiting_is_told_by_an_event_only(asked: Callable[..., Awaitable[Any]]) -> None:
     w = await asked()
     name = await ask(w, f"{CLUSTER_SIGNER}/absent")
     calls = await w.settle()
@@ -204,7 +218,9 @@ DURATION = "experimental.cert-manager.io/request-duration"
 @pytest.mark.parametrize(
     ("text", "reason"), [("bogus", "ErrorParseDuration"), ("300s", "InvalidDuration")]
 )
-async def test_durations_that_cannot_be(asked, text, reason):
+async def test_durations_that_cannot_be(
+    asked: Callable[..., Awaitable[Any]], text: str, reason: str
+) -> None:
     w = await asked()
     name = await ask(w, annotations={DURATION: text})
     await w.settle()
@@ -213,7 +229,9 @@ async def test_durations_that_cannot_be(asked, text, reason):
 
 
 @pytest.mark.scenario("ISS-93")
-async def test_the_annotation_decides_about_the_duration(asked):
+async def test_the_annotation_decides_about_the_duration(
+    asked: Callable[..., Awaitable[Any]],
+) -> None:
     w = await asked()
     await ask(w, annotations={DURATION: "896h"}, expirationSeconds=3600)
     await w.settle()
@@ -221,7 +239,7 @@ async def test_the_annotation_decides_about_the_duration(asked):
 
 
 @pytest.mark.scenario("ISS-64")
-async def test_is_ca_adds_no_usage(asked):
+async def test_is_ca_adds_no_usage(asked: Callable[..., Awaitable[Any]]) -> None:
     w = await asked()
     annotations = {"experimental.cert-manager.io/request-is-ca": "true"}
     await ask(w, annotations=annotations, usages=["digital signature"], csr=csr_pem(is_ca=True))
@@ -231,7 +249,7 @@ async def test_is_ca_adds_no_usage(asked):
     assert request.usages.key_words() == ["digital signature"]
 
 
-async def test_conditions_of_the_authors_own(asked):
+async def test_conditions_of_the_authors_own(asked: Callable[..., Awaitable[Any]]) -> None:
     w = await asked()
     w.script.signs[:] = [WithCondition("QuotaOk", "False", "TooMany", ValueError("later"))]
     name = await ask(w)
@@ -244,18 +262,18 @@ async def test_conditions_of_the_authors_own(asked):
 class Acting:
     """A transport that asks the server to treat every request as somebody else's."""
 
-    def __init__(self, inner, user):
+    def __init__(self, inner: AfterSend, user: str) -> None:
         self._inner = inner
         self._headers = (("Impersonate-User", user), ("Impersonate-Group", "system:authenticated"))
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         return await self._inner.send(replace(request, headers=request.headers + self._headers))
 
-    async def close(self):
+    async def close(self) -> None:
         await self._inner.close()
 
 
-async def allow(w, name, user, kind, **rule):
+async def allow(w: World, name: str, user: str, kind: str, **rule: Any) -> None:
     """Bind a user to a role of one rule, in the namespace or cluster-wide."""
     group = "rbac.authorization.k8s.io"
     await w.cluster.create(
@@ -279,7 +297,7 @@ async def allow(w, name, user, kind, **rule):
 
 @pytest.mark.scenario("ISS-86")
 @pytest.mark.scenario("ISS-87")
-async def test_namespaced_issuers_are_for_those_who_may_refer_to_them(virtual):
+async def test_namespaced_issuers_are_for_those_who_may_refer_to_them(virtual: VirtualLoop) -> None:
     assert virtual is not None
     async with EmbeddedCluster(rbac=True) as cluster:
         await check_references(World(cluster, namespaced_csrs=True))
@@ -287,7 +305,9 @@ async def test_namespaced_issuers_are_for_those_who_may_refer_to_them(virtual):
 
 @pytest.mark.scenario("ISS-86")
 @pytest.mark.scenario("ISS-87")
-async def test_namespaced_issuers_on_the_real_control_plane(real_cluster):
+async def test_namespaced_issuers_on_the_real_control_plane(
+    real_cluster: AsyncIterator[RealCluster],
+) -> None:
     w = World(real_cluster, namespaced_csrs=True)
     try:
         await check_references(w)
@@ -298,7 +318,7 @@ async def test_namespaced_issuers_on_the_real_control_plane(real_cluster):
         await real_cluster.delete(ClusterRoleBinding, f"ask-{name}")
 
 
-async def check_references(w):
+async def check_references(w: World) -> None:
     """Ask for the issuer of a namespace without the right to, then with it."""
     await w.issuer()
     await w.settle()

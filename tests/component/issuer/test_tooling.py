@@ -1,25 +1,29 @@
 """The commands of an issuer against a cluster, and what a process tells about itself."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, Spec, World
 
 from certwright.api.certmanager import CertificateRequest
-from certwright.client import Client
+from certwright.client import Client, Request, Response
 from certwright.issuer import Bundle, Issuer, IssuerApp, IssuerUnavailable, Pending, Permanent
 from certwright.issuer.run.manifests import Installation, rbac_manifests
 from certwright.issuer.run.run import NotReadyToRun, examine, refuse_to_start
 from certwright.kube import crd_manifest
 from certwright.kube.kinds import ClusterRole, CustomResourceDefinition, Role
 from certwright.runtime import Manager, Metrics
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
+from certwright.testkit.embedded import AfterSend
 
 
 @pytest.mark.scenario("ISS-94")
-async def test_the_printed_kinds_are_served(cluster):
+async def test_the_printed_kinds_are_served(cluster: AsyncIterator[Cluster]) -> None:
     w = World(cluster)
     await cluster.install(*w.app.crds())
     await w.issuer()
@@ -36,17 +40,17 @@ async def test_the_printed_kinds_are_served(cluster):
 class Acting:
     """A transport that asks the server to treat every request as somebody else's."""
 
-    def __init__(self, inner, user):
+    def __init__(self, inner: AfterSend, user: str) -> None:
         self._inner = inner
         self._headers = (("Impersonate-User", user), ("Impersonate-Group", "system:authenticated"))
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         return await self._inner.send(replace(request, headers=request.headers + self._headers))
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         return self._inner.stream(replace(request, headers=request.headers + self._headers))
 
-    async def close(self):
+    async def close(self) -> None:
         await self._inner.close()
 
 
@@ -54,7 +58,7 @@ WHERE = Installation(name="test-issuer", namespace="default")
 ACCOUNT = "system:serviceaccount:default:test-issuer"
 
 
-async def installed(cluster, app):
+async def installed(cluster: EmbeddedCluster, app: IssuerApp[Any]) -> None:
     """Install the kinds and roles of an app."""
     await cluster.install(*app.crds(), crd_manifest(CertificateRequest))
     kinds = [kind.resource for kind in app.kinds]
@@ -63,7 +67,7 @@ async def installed(cluster, app):
 
 
 @pytest.mark.scenario("ISS-96")
-async def test_a_missing_permission_is_named_before_anything_starts(virtual):
+async def test_a_missing_permission_is_named_before_anything_starts(virtual: VirtualLoop) -> None:
     assert virtual is not None
     async with EmbeddedCluster(rbac=True) as cluster:
         w = World(cluster)
@@ -85,7 +89,7 @@ async def test_a_missing_permission_is_named_before_anything_starts(virtual):
     assert len(said.splitlines()) == 2
 
 
-async def test_the_generated_roles_are_enough(virtual):
+async def test_the_generated_roles_are_enough(virtual: VirtualLoop) -> None:
     """The whole life of a request under the generated permissions and no others."""
     async with EmbeddedCluster(rbac=True) as cluster:
         w = World(cluster)
@@ -105,7 +109,7 @@ async def test_the_generated_roles_are_enough(virtual):
         ]
 
 
-async def test_what_is_missing_is_found(virtual):
+async def test_what_is_missing_is_found(virtual: VirtualLoop) -> None:
     assert virtual is not None
     async with EmbeddedCluster(rbac=True) as cluster:
         w = World(cluster)
@@ -126,7 +130,9 @@ async def test_what_is_missing_is_found(virtual):
     assert len(problems) == 2
 
 
-async def test_an_administrator_is_told_what_the_service_account_may_not_do(virtual):
+async def test_an_administrator_is_told_what_the_service_account_may_not_do(
+    virtual: VirtualLoop,
+) -> None:
     assert virtual is not None
     async with EmbeddedCluster(rbac=True) as cluster:
         w = World(cluster)
@@ -143,7 +149,9 @@ async def test_an_administrator_is_told_what_the_service_account_may_not_do(virt
 
 
 @pytest.mark.scenario("ISS-97")
-async def test_a_request_nobody_approves_says_what_is_probably_missing(embedded_world):
+async def test_a_request_nobody_approves_says_what_is_probably_missing(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     await w.issuer()
     await w.request(approve=False)
@@ -158,7 +166,7 @@ async def test_a_request_nobody_approves_says_what_is_probably_missing(embedded_
 
 
 @pytest.mark.scenario("ISS-101")
-async def test_every_sign_is_counted_once(embedded_cluster):
+async def test_every_sign_is_counted_once(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> None:
     w = World(embedded_cluster, max_retry=timedelta(hours=1))
     metrics = Metrics()
     manager = Manager(
@@ -190,7 +198,7 @@ async def test_every_sign_is_counted_once(embedded_cluster):
     assert results == {"retry": 1, "pending": 2, "issuer_error": 1, "failed": 1, "issued": 1}
 
 
-async def test_sync_functions_and_classes_and_hooks(cluster):
+async def test_sync_functions_and_classes_and_hooks(cluster: AsyncIterator[Cluster]) -> None:
     """The other ways to write the same issuer."""
     world = World(cluster)
     app: IssuerApp[Spec] = IssuerApp(group=GROUP, kind="TestIssuer", spec=Spec)
@@ -201,7 +209,7 @@ async def test_sync_functions_and_classes_and_hooks(cluster):
         def check(self) -> None:
             done.append(f"check {self.name}")
 
-        def sign(self, request) -> Bundle:
+        def sign(self, request: Request) -> Bundle:
             done.append(f"sign {request.name}")
             leaf = world.ca.issue_request(request.csr, request.terms, request.now)
             return Bundle(world.ca.write_chain(leaf))

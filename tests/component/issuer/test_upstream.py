@@ -1,17 +1,19 @@
 """``compat="upstream"`` on a cluster: the texts, the order and the timing of Go's issuer-lib."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from tests.support.issuer.issuer_world import GROUP
+from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.issuer import Bundle, IssuerUnavailable, Pending, Permanent, WithCondition
 from certwright.kube import find_condition
 from certwright.runtime import Backoff
+from certwright.testkit import Calls
 
 pytestmark = pytest.mark.scenario("ISS-100")
 
@@ -20,13 +22,15 @@ STILL = "Signing still in progress. Reason: "
 STARTED = f"{GROUP} has started reconciling this CertificateRequest"
 
 
-def said(calls):
+def said(calls: Calls) -> list[str]:
     """Return what was written about a request, write by write."""
     return [call.body.decode() for call in calls.of("CertificateRequest") if call.verb == "patch"]
 
 
 @pytest.mark.parametrize("cluster_kind", [False, True], ids=["issuer", "clusterissuer"])
-async def test_initially_not_found_and_not_ready(world, cluster_kind):
+async def test_initially_not_found_and_not_ready(
+    world: Callable[..., World], *, cluster_kind: bool
+) -> None:
     w = world(compat="upstream")
     kind = "TestClusterIssuer" if cluster_kind else "TestIssuer"
     name = f"issuer-{w.cluster.namespace}" if cluster_kind else "issuer-1"
@@ -44,7 +48,7 @@ async def test_initially_not_found_and_not_ready(world, cluster_kind):
         await w.cluster.delete(w.app.cluster_kind, name)
 
 
-async def test_set_condition(embedded_world):
+async def test_set_condition(embedded_world: Callable[..., World]) -> None:
     w = embedded_world(compat="upstream")
     w.script.signs[:] = [
         WithCondition("[condition type]", "True", "[reason]", ValueError("msg1")),
@@ -63,7 +67,7 @@ async def test_set_condition(embedded_world):
     assert len(w.script.sign_calls) == 3
 
 
-async def test_pending_says_so_twice(embedded_world):
+async def test_pending_says_so_twice(embedded_world: Callable[..., World]) -> None:
     w = embedded_world(compat="upstream")
     w.script.signs[:] = [Pending("soon", after=30)]
     await w.issuer()
@@ -73,7 +77,9 @@ async def test_pending_says_so_twice(embedded_world):
     assert ("Warning", "RetryableError", f"{STILL}{STILL}soon") in await w.events()
 
 
-async def test_an_issuer_that_does_not_change_is_left_alone(embedded_world):
+async def test_an_issuer_that_does_not_change_is_left_alone(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world(compat="upstream")
     await w.issuer()
     await w.settle()
@@ -84,7 +90,9 @@ async def test_an_issuer_that_does_not_change_is_left_alone(embedded_world):
 
 
 @pytest.mark.parametrize("permanent", [False, True], ids=["normal-error", "permanent-error"])
-async def test_temporary_failed_certificate_request_retrigger(embedded_world, permanent):
+async def test_temporary_failed_certificate_request_retrigger(
+    embedded_world: Callable[..., World], *, permanent: bool
+) -> None:
     error = IssuerUnavailable(Permanent("[specific error]") if permanent else "[specific error]")
     w = embedded_world(compat="upstream", backoff=Backoff(0.2, 5, jitter=0))
     w.script.signs[:] = [error]
@@ -148,7 +156,7 @@ TIMINGS = [
 
 
 @pytest.mark.parametrize("row", TIMINGS, ids=lambda row: row.name)
-async def test_timing(embedded_world, row):
+async def test_timing(embedded_world: Callable[..., World], row: Timing) -> None:
     w = embedded_world(
         compat="upstream", backoff=Backoff(0.2, 5, jitter=0), max_retry=row.max_retry
     )
@@ -167,7 +175,9 @@ async def test_timing(embedded_world, row):
     assert gaps == pytest.approx([gap for _, gap in row.expected], abs=0.15)
 
 
-async def test_requests_and_issuers_that_are_gone_are_left_alone(world):
+async def test_requests_and_issuers_that_are_gone_are_left_alone(
+    world: Callable[..., World],
+) -> None:
     """Upstream's rows of what is not found."""
     w = world(compat="upstream")
     await w.issuer()
@@ -179,7 +189,7 @@ async def test_requests_and_issuers_that_are_gone_are_left_alone(world):
     assert calls.writes == 0
 
 
-async def test_what_sign_returns_is_stored_unseen(embedded_world):
+async def test_what_sign_returns_is_stored_unseen(embedded_world: Callable[..., World]) -> None:
     w = embedded_world(compat="upstream")
     w.script.always_sign = Bundle(b"cert", b"ca")
     await w.issuer()
@@ -189,7 +199,7 @@ async def test_what_sign_returns_is_stored_unseen(embedded_world):
     assert (found.status.certificate, found.status.ca) == (b"cert", b"")
 
 
-async def test_a_denied_request_without_approval_is_left_alone(world):
+async def test_a_denied_request_without_approval_is_left_alone(world: Callable[..., World]) -> None:
     """Upstream's bug, kept for those who replace it: a denied request never says so."""
     w = world(compat="upstream")
     await w.issuer()

@@ -1,26 +1,36 @@
 """What is checked before sign is called, and what of its answer is believed."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from tests.support.issuer.issuer_world import CA_KEY, KEY, csr_pem
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.x509 import Certificate
+from tests.support.issuer.issuer_world import CA_KEY, KEY, World, csr_pem
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import Bundle
+from certwright.kube import JsonObject
 from certwright.pki.pem import read_blocks, write_block
 
 FAILED = "Failed permanently to sign CertificateRequest: "
 
 
-async def ready_world(world, **options):
+async def ready_world(world: Callable[..., Any], **options: Any) -> World:
     w = world(**options)
     await w.issuer()
     await w.settle()
     return w
 
 
-def made_for(w, key, lifetime=timedelta(days=90), now=None):
+def made_for(
+    w: World,
+    key: EllipticCurvePrivateKey,
+    lifetime: timedelta = timedelta(days=90),
+    now: Any = None,
+) -> Certificate:
     """Return a certificate as an authority with other ideas would issue it."""
     request = pki.read_request(csr_pem(key=key))
     terms = pki.RequestTerms(lifetime)
@@ -35,7 +45,9 @@ OTHER_KEY = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
 @pytest.mark.scenario("ISS-53")
 @pytest.mark.parametrize("trouble", ["KeyMismatch", "MalformedPem", "Expired"])
 @pytest.mark.parametrize("on_mismatch", ["fail", "retry"])
-async def test_a_wrong_certificate_is_never_issued(embedded_world, trouble, on_mismatch):
+async def test_a_wrong_certificate_is_never_issued(
+    embedded_world: Callable[..., World], trouble: str, on_mismatch: str
+) -> None:
     w = await ready_world(embedded_world, on_mismatch=on_mismatch)
     now = w.cluster.clock.now()
     old = now - timedelta(days=2)
@@ -56,7 +68,7 @@ async def test_a_wrong_certificate_is_never_issued(embedded_world, trouble, on_m
     assert trouble in (await w.ready()).message
 
 
-def chains(w):
+def chains(w: World) -> tuple[Certificate, Certificate, Certificate]:
     """Return a leaf, its intermediate and its root, and the authority between."""
     now = w.cluster.clock.now()
     key = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm.ECDSA))
@@ -73,7 +85,7 @@ def chains(w):
 
 @pytest.mark.scenario("ISS-54")
 @pytest.mark.scenario("ISS-57")
-async def test_any_order_becomes_leaf_first_without_root(world):
+async def test_any_order_becomes_leaf_first_without_root(world: Callable[..., World]) -> None:
     w = await ready_world(world, set_ca=True)
     leaf, between, root = (pki.write_certificates(one) for one in chains(w))
     w.script.always_sign = Bundle(b"# root\n" + root + b"junk\n" + between + leaf + between)
@@ -86,7 +98,7 @@ async def test_any_order_becomes_leaf_first_without_root(world):
 
 @pytest.mark.scenario("ISS-55")
 @pytest.mark.parametrize("missing", ["gap", "stranger"])
-async def test_a_broken_chain_is_refused(world, missing):
+async def test_a_broken_chain_is_refused(world: Callable[..., World], missing: str) -> None:
     w = await ready_world(world)
     leaf, between, root = (pki.write_certificates(one) for one in chains(w))
     other = pki.create_root(
@@ -103,7 +115,7 @@ async def test_a_broken_chain_is_refused(world, missing):
 
 
 @pytest.mark.scenario("ISS-56")
-async def test_a_self_signed_certificate_is_its_own_authority(world):
+async def test_a_self_signed_certificate_is_its_own_authority(world: Callable[..., World]) -> None:
     w = await ready_world(world, set_ca=True)
     template = pki.request_template(pki.read_request(csr_pem()), pki.RequestTerms())
     alone = pki.write_certificates(pki.self_sign(template, KEY, w.cluster.clock.now()))
@@ -114,7 +126,7 @@ async def test_a_self_signed_certificate_is_its_own_authority(world):
     assert found.status.certificate == found.status.ca == alone
 
 
-async def test_an_odd_lifetime_is_remarked_upon(world):
+async def test_an_odd_lifetime_is_remarked_upon(world: Callable[..., World]) -> None:
     w = await ready_world(world)
     short = made_for(w, KEY, timedelta(days=1))
     w.script.always_sign = Bundle(pki.write_certificates(short))
@@ -165,7 +177,9 @@ REVERSED = ["digital signature", "client auth", "server auth"]
         pytest.param(csr_pem(), {"duration": "-1h"}, "is not positive", id="negative duration"),
     ],
 )
-async def test_unsound_requests_fail_before_sign(embedded_world, csr, spec, named):
+async def test_unsound_requests_fail_before_sign(
+    embedded_world: Callable[..., World], csr: bytes, spec: JsonObject, named: str
+) -> None:
     w = await ready_world(embedded_world)  # cert-manager's webhook would refuse them at once
     await w.request(csr=csr, **spec)
     await w.settle()
@@ -177,7 +191,9 @@ async def test_unsound_requests_fail_before_sign(embedded_world, csr, spec, name
 
 
 @pytest.mark.parametrize("mark_invalid", [False, True])
-async def test_a_refused_request_may_be_marked_invalid(world, mark_invalid):
+async def test_a_refused_request_may_be_marked_invalid(
+    world: Callable[..., World], *, mark_invalid: bool
+) -> None:
     w = world(mark_invalid=mark_invalid)
     await w.issuer()
     await w.settle()
@@ -195,7 +211,9 @@ async def test_a_refused_request_may_be_marked_invalid(world, mark_invalid):
     assert not w.script.sign_calls
 
 
-async def test_a_giant_request_is_refused_and_nobody_waits_for_it(embedded_world):
+async def test_a_giant_request_is_refused_and_nobody_waits_for_it(
+    embedded_world: Callable[..., World],
+) -> None:
     w = await ready_world(embedded_world)
     await w.request(csr=b"-----BEGIN CERTIFICATE REQUEST-----\n" + b"A" * 100_000)
     await w.settle()
@@ -204,7 +222,7 @@ async def test_a_giant_request_is_refused_and_nobody_waits_for_it(embedded_world
 
 @pytest.mark.scenario("ISS-65")
 @pytest.mark.parametrize(("duration", "hours"), [(None, 2160), ("896h", 896)])
-async def test_durations(world, duration, hours):
+async def test_durations(world: Callable[..., World], duration: str | None, hours: int) -> None:
     w = await ready_world(world)
     await w.request(duration=duration)
     await w.settle()

@@ -1,15 +1,18 @@
 """Nobody waits for something that has happened already."""
 
 from base64 import b64encode
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import pytest
 from tests.support.issuer.issuer_world import World
 
 from certwright.api.certmanager import CertificateRequest
+from certwright.client import Request
 from certwright.issuer import IssuerUnavailable, Permanent, SecretKey
+from certwright.kube import ObjectMeta
 from certwright.kube.kinds import Secret
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
 from certwright.testkit.faults.faults import Refuse
 from certwright.testkit.faults.interference import Interference
 
@@ -24,25 +27,27 @@ class TokenSpec:
 class StatusRefused:
     """Refuses the next writes of an issuer's status, as often as it is told to."""
 
-    def __init__(self, code):
+    def __init__(self, code: int) -> None:
         self.code, self.left = code, 0
 
-    def on_request(self, request, _number, _write):
+    def on_request(self, request: Request, _number: int, _write: int) -> Refuse | None:
         kind = request.resource.kind if request.resource else ""
         if not self.left or (request.verb, kind) != ("patch", "TestIssuer"):
             return None
         self.left -= 1
         return Refuse(self.code)
 
-    def on_event(self, _number):
+    def on_event(self, _number: int) -> None:
         return None
 
-    def latency(self):
+    def latency(self) -> float:
         return 0.0
 
 
 @pytest.mark.parametrize("code", [409, 500])
-async def test_what_a_request_reported_survives_a_failed_write(virtual, code):
+async def test_what_a_request_reported_survives_a_failed_write(
+    virtual: VirtualLoop, code: int
+) -> None:
     plan = StatusRefused(code)
     interference = Interference(plan, virtual.trace, virtual.clock.jump)
     async with EmbeddedCluster(interference=interference) as cluster:
@@ -59,12 +64,14 @@ async def test_what_a_request_reported_survives_a_failed_write(virtual, code):
         assert "RetryableError" in reasons
 
 
-async def test_what_a_request_reported_survives_a_hook_that_fails(embedded_world):
+async def test_what_a_request_reported_survives_a_hook_that_fails(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     trouble = []
 
     @w.app.ignore_issuer
-    def ignored(_metadata) -> bool:
+    def ignored(_metadata: ObjectMeta) -> bool:
         if trouble and w.script.sign_calls:
             raise trouble.pop()
         return False
@@ -80,7 +87,9 @@ async def test_what_a_request_reported_survives_a_hook_that_fails(embedded_world
     assert "RetryableError" in [reason for _, reason, _ in await w.events("issuer-1")]
 
 
-async def test_a_corrected_secret_helps_after_a_restart_too(cluster):
+async def test_a_corrected_secret_helps_after_a_restart_too(
+    cluster: AsyncIterator[Cluster],
+) -> None:
     w = World(cluster, spec=TokenSpec)
     w.script.checks[:] = [Permanent("token refused")]
     await cluster.create(
@@ -111,12 +120,14 @@ async def test_a_corrected_secret_helps_after_a_restart_too(cluster):
 
 
 @pytest.mark.parametrize("where", ["labels", "annotations"])
-async def test_requests_notice_that_their_issuer_is_ours_now(world, where):
+async def test_requests_notice_that_their_issuer_is_ours_now(
+    world: Callable[..., World], where: str
+) -> None:
     w = world()
     kind = w.app.namespaced_kind
 
     @w.app.ignore_issuer
-    def foreign(metadata) -> bool:
+    def foreign(metadata: ObjectMeta) -> bool:
         return getattr(metadata, where).get("class") == "theirs"
 
     await w.issuer()
@@ -132,11 +143,11 @@ async def test_requests_notice_that_their_issuer_is_ours_now(world, where):
     assert (await w.ready()).reason == "Issued"
 
 
-async def test_a_new_issuer_notices_that_it_is_ours_now(world):
+async def test_a_new_issuer_notices_that_it_is_ours_now(world: Callable[..., World]) -> None:
     w = world()
 
     @w.app.ignore_issuer
-    def foreign(metadata) -> bool:
+    def foreign(metadata: ObjectMeta) -> bool:
         return metadata.labels.get("class") != "ours"
 
     await w.issuer()
@@ -149,11 +160,13 @@ async def test_a_new_issuer_notices_that_it_is_ours_now(world):
 
 
 @pytest.mark.parametrize("where", ["labels", "annotations"])
-async def test_a_request_notices_that_it_is_ours_now(world, where):
+async def test_a_request_notices_that_it_is_ours_now(
+    world: Callable[..., World], where: str
+) -> None:
     w = world()
 
     @w.app.ignore_request
-    def foreign(request) -> bool:
+    def foreign(request: Request) -> bool:
         return getattr(request, where).get("class") != "ours"
 
     await w.issuer()
@@ -165,7 +178,9 @@ async def test_a_request_notices_that_it_is_ours_now(world, where):
     assert (await w.ready()).reason == "Issued"
 
 
-async def test_nobody_is_told_about_a_request_that_is_not_ours(embedded_world):
+async def test_nobody_is_told_about_a_request_that_is_not_ours(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     w.app.ignore_request(lambda _request: True)
     await w.issuer()

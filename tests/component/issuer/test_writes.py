@@ -1,20 +1,24 @@
 """Writes: one each, none lost, none repeated, and none that belongs to others."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import CertificateRequest
-from certwright.issuer import Pending
-from certwright.testkit import EmbeddedCluster
+from certwright.issuer import Bundle, Issuer, Pending, Request
+from certwright.testkit import EmbeddedCluster, VirtualLoop
 from certwright.testkit.faults.faults import At, DropEvent, ExpireWatch, LoseAnswer, Refuse
 from certwright.testkit.faults.interference import Interference
 
 
 @pytest.mark.scenario("ISS-66")
 @pytest.mark.parametrize("fault", [Refuse(500), Refuse(409), LoseAnswer()], ids=str)
-async def test_a_failed_write_does_not_sign_again(virtual, fault):
+async def test_a_failed_write_does_not_sign_again(
+    virtual: VirtualLoop, fault: LoseAnswer | Refuse
+) -> None:
     interference = Interference(At(writes={4: fault}), virtual.trace, virtual.clock.jump)
     async with EmbeddedCluster(interference=interference) as cluster:
         w = World(cluster)
@@ -28,11 +32,11 @@ async def test_a_failed_write_does_not_sign_again(virtual, fault):
 
 
 @pytest.mark.scenario("ISS-67")
-async def test_a_request_deleted_meanwhile_is_forgotten(world):
+async def test_a_request_deleted_meanwhile_is_forgotten(world: Callable[..., World]) -> None:
     w = world()
     sign = w._sign
 
-    async def then_it_is_gone(request, issuer):
+    async def then_it_is_gone(request: Request, issuer: Issuer[Any]) -> Bundle:
         bundle = await sign(request, issuer)
         await w.cluster.delete(CertificateRequest, "cr1")
         return bundle
@@ -47,11 +51,13 @@ async def test_a_request_deleted_meanwhile_is_forgotten(world):
     assert await w.cluster.find(CertificateRequest.resource, "cr1") is None
 
 
-async def test_another_request_of_the_same_name_gets_its_own_certificate(world):
+async def test_another_request_of_the_same_name_gets_its_own_certificate(
+    world: Callable[..., World],
+) -> None:
     w = world()
     sign, first = w._sign, [True]
 
-    async def then_it_is_another(request, issuer):
+    async def then_it_is_another(request: Request, issuer: Issuer[Any]) -> Bundle:
         bundle = await sign(request, issuer)
         if first:
             first.clear()
@@ -72,7 +78,7 @@ async def test_another_request_of_the_same_name_gets_its_own_certificate(world):
 
 
 @pytest.mark.scenario("ISS-68")
-async def test_everybody_keeps_their_fields(world):
+async def test_everybody_keeps_their_fields(world: Callable[..., World]) -> None:
     w = world()
     await w.issuer()
     await w.settle()
@@ -89,7 +95,7 @@ async def test_everybody_keeps_their_fields(world):
 
 
 @pytest.mark.scenario("ISS-69")
-async def test_a_restart_neither_signs_nor_writes(embedded_world):
+async def test_a_restart_neither_signs_nor_writes(embedded_world: Callable[..., World]) -> None:
     w = embedded_world()
     await w.issuer()
     await w.settle()
@@ -105,7 +111,7 @@ async def test_a_restart_neither_signs_nor_writes(embedded_world):
     assert len(w.script.sign_calls) == 1
 
 
-async def test_many_requests_cost_one_write_each(world):
+async def test_many_requests_cost_one_write_each(world: Callable[..., World]) -> None:
     w = world()
     await w.issuer()
     await w.settle()
@@ -117,7 +123,9 @@ async def test_many_requests_cost_one_write_each(world):
 
 
 @pytest.mark.scenario("ISS-70")
-async def test_a_pending_request_goes_on_after_a_restart_with_what_it_carried(embedded_world):
+async def test_a_pending_request_goes_on_after_a_restart_with_what_it_carried(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     w.script.signs[:] = [Pending("ordered", after=3600, state={"order": "https://ca/1"})]
     await w.issuer()
@@ -135,11 +143,13 @@ async def test_a_pending_request_goes_on_after_a_restart_with_what_it_carried(em
 
 
 @pytest.mark.scenario("ISS-72")
-async def test_a_shutdown_while_signing_writes_nothing(embedded_world):
+async def test_a_shutdown_while_signing_writes_nothing(
+    embedded_world: Callable[..., World],
+) -> None:
     w = embedded_world()
     started = asyncio.Event()
 
-    async def never(_request, _issuer):
+    async def never(_request: Request, _issuer: Issuer[Any]) -> None:
         started.set()
         await asyncio.sleep(2)
         await asyncio.Event().wait()
@@ -156,7 +166,7 @@ async def test_a_shutdown_while_signing_writes_nothing(embedded_world):
 
 @pytest.mark.scenario("ISS-73")
 @pytest.mark.parametrize("fault", [ExpireWatch(), DropEvent()], ids=str)
-async def test_what_a_broken_watch_missed_is_found(virtual, fault):
+async def test_what_a_broken_watch_missed_is_found(virtual: VirtualLoop, fault: Any) -> None:
     for number in range(1, 12):
         interference = Interference(At(events={number: fault}), virtual.trace, virtual.clock.jump)
         async with EmbeddedCluster(interference=interference) as cluster:
@@ -170,11 +180,11 @@ async def test_what_a_broken_watch_missed_is_found(virtual, fault):
 
 
 @pytest.mark.scenario("ISS-74")
-async def test_slow_requests_are_signed_side_by_side(embedded_world):
+async def test_slow_requests_are_signed_side_by_side(embedded_world: Callable[..., World]) -> None:
     w = embedded_world(workers=8)
     sign, running, most = w._sign, set(), []
 
-    async def slowly(request, issuer):
+    async def slowly(request: Request, issuer: Issuer[Any]) -> Bundle:
         assert request.uid not in running, "one object never runs twice at a time"
         running.add(request.uid)
         most.append(len(running))

@@ -2,29 +2,37 @@
 
 import subprocess
 from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from certwright import pki
-from certwright.api.certmanager import CertificateRequest
-from certwright.kube import find_condition, format_time
+from certwright.api.certmanager import CertificateRequest, CertificateRequestStatus
+from certwright.issuer import IssuerApp
+from certwright.issuer.kinds import IssuerCondition
+from certwright.kube import Condition, find_condition, format_time
+from certwright.testkit import Calls, EmbeddedCluster
 
 
 class World:
     """An app at work, and what people do with it."""
 
-    def __init__(self, cluster, app):
+    def __init__(self, cluster: EmbeddedCluster, app: IssuerApp[Any]) -> None:
         self.cluster = cluster
         self.app = app
 
-    async def secret(self, name, **data):
+    async def secret(self, name: str, **data: bytes) -> None:
         """Create or replace a Secret; dots are written as underscores."""
         values = {key.replace("_", "."): b64encode(value).decode() for key, value in data.items()}
         await self.cluster.apply(
             {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": values}
         )
 
-    async def issuer(self, name="it", **spec):
+    async def issuer(self, name: str = "it", **spec: Any) -> None:
         kind = self.app.namespaced_kind.resource
         await self.cluster.apply(
             {
@@ -34,7 +42,9 @@ class World:
         )  # fmt: skip
         await self.settle()
 
-    async def request(self, name, csr, *, annotations=None, **spec):
+    async def request(
+        self, name: str, csr: bytes, *, annotations: dict[str, str] | None = None, **spec: Any
+    ) -> CertificateRequestStatus:
         """Make a request, have it approved, and return what became of it."""
         kind = self.app.namespaced_kind.resource
         await self.cluster.create(
@@ -62,26 +72,26 @@ class World:
         await self.settle()
         return await self.status(name)
 
-    async def settle(self):
+    async def settle(self) -> Calls:
         return await self.cluster.settle(self.app.operator)
 
-    async def status(self, name):
+    async def status(self, name: str) -> CertificateRequestStatus:
         return (await self.cluster.get(CertificateRequest, name)).status
 
-    async def ready(self, name):
+    async def ready(self, name: str) -> Condition:
         return find_condition((await self.status(name)).conditions, "Ready")
 
-    async def issuer_ready(self):
+    async def issuer_ready(self) -> IssuerCondition:
         kind = self.app.namespaced_kind
         found = await self.cluster.get(kind, "it")
         return next(one for one in found.status.conditions if one.type == "Ready")
 
 
 @pytest.fixture
-def world_of():
+def world_of() -> Callable[..., Awaitable[Any]]:
     """``await world_of(cluster, app)``: have the cluster know cert-manager's requests."""
 
-    async def make(cluster, app):
+    async def make(cluster: EmbeddedCluster, app: IssuerApp[Any]) -> World:
         await cluster.serve(CertificateRequest, *app.kinds)
         return World(cluster, app)
 
@@ -89,21 +99,21 @@ def world_of():
 
 
 @pytest.fixture(scope="session")
-def leaf_key():
+def leaf_key() -> EllipticCurvePrivateKey:
     return pki.generate_key(pki.KeySpec())
 
 
 @pytest.fixture(scope="session")
-def csr(leaf_key):
+def csr(leaf_key: EllipticCurvePrivateKey) -> bytes:
     names = pki.AlternativeNames.of_hosts("web.example.com")
     return pki.write_request(pki.build_request(leaf_key, pki.parse_name("CN=web"), names))
 
 
 @pytest.fixture
-def openssl(tmp_path):
+def openssl(tmp_path: Path) -> Callable[..., Any]:
     """``openssl(root, chain, now)``: what OpenSSL says about a chain, leaf first."""
 
-    def verify(root, chain, now):
+    def verify(root: bytes, chain: bytes, now: datetime) -> str:
         (tmp_path / "root.pem").write_bytes(root)
         (tmp_path / "chain.pem").write_bytes(chain)
         asked = [

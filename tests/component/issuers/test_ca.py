@@ -1,22 +1,34 @@
 """Authorities out of Secrets, and how one follows another."""
 
-from datetime import timedelta
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from tests.component.issuers.conftest import World
 
 from certwright import pki
+from certwright.api.certmanager import CertificateRequestStatus
 from certwright.issuers.ca import app
+from certwright.kube import JsonObject
 from certwright.kube.kinds import Secret
+from certwright.pki import Authority
 from certwright.pki.certificates import extension
 from certwright.pki.names import common_name
+from certwright.testkit import Cluster, EmbeddedCluster
 
 DAY = timedelta(days=1)
 KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048), ("Ed25519", 0)]
 _keys = {}
 
 
-def key_of(algorithm="ECDSA", size=0, which="root"):
+def key_of(
+    algorithm: str = "ECDSA", size: int = 0, which: str = "root"
+) -> EllipticCurvePrivateKey | Ed25519PrivateKey | RSAPrivateKey:
     """The same key every time: RSA keys are dear."""
     if (algorithm, size, which) not in _keys:
         _keys[algorithm, size, which] = pki.generate_key(
@@ -25,23 +37,27 @@ def key_of(algorithm="ECDSA", size=0, which="root"):
     return _keys[algorithm, size, which]
 
 
-def root(now, which="root", lifetime=3650 * DAY, **key):
+def root(
+    now: datetime, which: str = "root", lifetime: timedelta = 3650 * DAY, **key: Any
+) -> Authority:
     return pki.create_root(pki.parse_name(f"CN={which}"), key_of(**key, which=which), lifetime, now)
 
 
-def held(authority, **more):
+def held(authority: Authority, **more: bytes) -> JsonObject:
     """An authority as its Secret holds it."""
     chain = pki.write_certificates(authority.certificate, *authority.chain)
     return {"tls_crt": chain, "tls_key": pki.write_key(authority.key), **more}
 
 
 @pytest.fixture
-async def ca(cluster, world_of):
+async def ca(cluster: AsyncIterator[Cluster], world_of: Callable[..., Awaitable[Any]]) -> World:
     return await world_of(cluster, app)
 
 
 @pytest.mark.parametrize(("algorithm", "size"), KEYS)
-async def test_openssl_believes_what_was_signed(ca, csr, openssl, algorithm, size):
+async def test_openssl_believes_what_was_signed(
+    ca: World, csr: bytes, openssl: Callable[..., Any], algorithm: str, size: int
+) -> None:
     now = ca.cluster.clock.now()
     await ca.secret("ca", **held(root(now, algorithm=algorithm, size=size)))
     await ca.issuer(authorities=[{"name": "ca"}])
@@ -49,7 +65,9 @@ async def test_openssl_believes_what_was_signed(ca, csr, openssl, algorithm, siz
     assert openssl(status.ca, status.certificate, now) == "OK"
 
 
-async def test_below_an_intermediate_the_chain_leads_to_the_root(ca, csr, openssl):
+async def test_below_an_intermediate_the_chain_leads_to_the_root(
+    ca: World, csr: bytes, openssl: Callable[..., Any]
+) -> None:
     now = ca.cluster.clock.now()
     top = root(now)
     between = pki.create_intermediate(
@@ -63,7 +81,7 @@ async def test_below_an_intermediate_the_chain_leads_to_the_root(ca, csr, openss
     assert openssl(status.ca, status.certificate, now) == "OK"
 
 
-async def test_certificates_say_where_to_ask_about_their_authority(ca, csr):
+async def test_certificates_say_where_to_ask_about_their_authority(ca: World, csr: bytes) -> None:
     await ca.secret("ca", **held(root(ca.cluster.clock.now())))
     await ca.issuer(
         authorities=[{"name": "ca"}],
@@ -78,7 +96,12 @@ async def test_certificates_say_where_to_ask_about_their_authority(ca, csr):
     assert places == {"http://ca.example/ocsp", "http://ca.example/ca.crt"}
 
 
-async def test_one_authority_follows_another_unnoticed(embedded_cluster, world_of, csr, openssl):
+async def test_one_authority_follows_another_unnoticed(
+    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    world_of: Callable[..., Awaitable[Any]],
+    csr: bytes,
+    openssl: Callable[..., Any],
+) -> None:
     """At every moment, what any request was given as trust believes what any other was issued."""
     ca = await world_of(embedded_cluster, app)
     clock = embedded_cluster.clock
@@ -110,12 +133,12 @@ async def test_one_authority_follows_another_unnoticed(embedded_cluster, world_o
     assert pki.read_bundle(retired.ca) == [new.certificate]
 
 
-def signer_of(status):
+def signer_of(status: CertificateRequestStatus) -> str:
     leaf = pki.read_certificates(status.certificate)[0]
     return common_name(leaf.issuer)
 
 
-async def test_a_lifetime_beyond_the_limit_is_refused(ca, csr):
+async def test_a_lifetime_beyond_the_limit_is_refused(ca: World, csr: bytes) -> None:
     await ca.secret("ca", **held(root(ca.cluster.clock.now())))
     await ca.issuer(authorities=[{"name": "ca"}], maxDuration="24h")
     await ca.request("cr", csr, duration="25h")
@@ -123,7 +146,9 @@ async def test_a_lifetime_beyond_the_limit_is_refused(ca, csr):
     assert (ready.reason, "at most 24h" in ready.message) == ("Failed", True)
 
 
-async def test_an_authority_below_one_that_allows_none_is_refused(ca, leaf_key):
+async def test_an_authority_below_one_that_allows_none_is_refused(
+    ca: World, leaf_key: EllipticCurvePrivateKey
+) -> None:
     now = ca.cluster.clock.now()
     narrow = pki.create_root(pki.parse_name("CN=n"), key_of(), 99 * DAY, now, path_length=0)
     await ca.secret("ca", **held(narrow))
@@ -172,7 +197,9 @@ REASONS = {
 
 
 @pytest.mark.parametrize("fault", SECRETS)
-async def test_an_unfit_authority_is_named_until_it_is_mended(ca, csr, fault):
+async def test_an_unfit_authority_is_named_until_it_is_mended(
+    ca: World, csr: bytes, fault: str
+) -> None:
     now = ca.cluster.clock.now()
     await ca.secret("ca", **SECRETS[fault](now))
     await ca.issuer(authorities=[{"name": "ca"}])
@@ -189,7 +216,11 @@ async def test_an_unfit_authority_is_named_until_it_is_mended(ca, csr, fault):
     assert (await ca.ready("cr")).reason == "Issued"
 
 
-async def test_an_authority_that_expires_keeps_requests_waiting(embedded_cluster, world_of, csr):
+async def test_an_authority_that_expires_keeps_requests_waiting(
+    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    world_of: Callable[..., Awaitable[Any]],
+    csr: bytes,
+) -> None:
     """Noticed by whoever comes first: the check that is due, or a request."""
     ca = await world_of(embedded_cluster, app)
     await ca.secret("ca", **held(root(embedded_cluster.clock.now(), lifetime=DAY / 24)))

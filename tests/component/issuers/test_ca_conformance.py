@@ -11,6 +11,7 @@ from certwright.issuer.conformance import Feature, IssuerConformance
 from certwright.issuers.ca import app
 from certwright.kube import crd_manifest
 from certwright.kube.kinds import CustomResourceDefinition
+from certwright.testkit import EmbeddedCluster
 
 KEY = pki.generate_key(pki.KeySpec())
 
@@ -21,7 +22,7 @@ class TestCa(IssuerConformance):
     spec: ClassVar = {"authorities": [{"name": "ca"}]}
     unsupported: ClassVar = {Feature.ACME_RENEWAL_INFORMATION: "no ACME here"}
 
-    async def prepare(self, cluster):
+    async def prepare(self, cluster: EmbeddedCluster) -> None:
         if (
             await cluster.find(CustomResourceDefinition, CertificateRequest.resource.qualified)
             is None

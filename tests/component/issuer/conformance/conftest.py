@@ -4,11 +4,12 @@ The library would not let most broken answers through, so that the kit would nev
 """
 
 import base64
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from cryptography.x509 import Certificate
 from msgspec import Struct, field
 
 from certwright import pki
@@ -24,6 +25,7 @@ from certwright.kube import (
     JsonObject,
     Key,
     Object,
+    Resource,
     crd_manifest,
     custom_resource,
     find_condition,
@@ -34,6 +36,7 @@ from certwright.kube import (
 )
 from certwright.kube.conditions import conditions_of
 from certwright.kube.durations import parse_duration
+from certwright.pki import Authority, RequestTerms, SigningRequest
 from certwright.runtime import DONE, Context, Controller, Outcome, again
 from certwright.testkit import Cluster
 
@@ -79,7 +82,7 @@ class Bare:
 
     # Issuers
 
-    def look_after(self, resource):
+    def look_after(self, resource: Resource) -> Callable[..., Awaitable[Any]]:
         async def reconcile(ctx: Context, key: Key) -> Outcome:
             issuer = await read(ctx, resource, key)
             if issuer is not None and not is_true(conditions_of(issuer), "Ready"):
@@ -125,33 +128,39 @@ class Bare:
         pki.check_request(asked, terms)
         return asked
 
-    def sign(self, asked, terms, now) -> tuple[bytes, bytes]:
+    def sign(
+        self, asked: SigningRequest, terms: RequestTerms, now: datetime
+    ) -> tuple[bytes, bytes]:
         authority = self.root(now)
         leaf = self.leaf(authority, asked, terms, now)
         return authority.write_chain(leaf), pki.write_certificates(authority.certificate)
 
-    def leaf(self, authority, asked, terms, now):
+    def leaf(
+        self, authority: Authority, asked: SigningRequest, terms: RequestTerms, now: datetime
+    ) -> Certificate:
         return authority.issue(pki.request_template(asked, terms), now)
 
-    def root(self, now) -> pki.Authority:
+    def root(self, now: datetime) -> pki.Authority:
         if self.authority is None:
             self.authority = new_root(now)
         return self.authority
 
-    async def accept(self, ctx, key, request, chain: bytes, authority: bytes) -> None:
+    async def accept(
+        self, ctx: Context, key: Key, request: JsonObject, chain: bytes, authority: bytes
+    ) -> None:
         given = {"certificate": encoded(chain)} | ({"ca": encoded(authority)} if authority else {})
         await write(ctx, REQUEST, key, request, ready(ctx, "True", "Issued"), **given)
 
-    async def refuse(self, ctx, key, request, reason: str) -> None:
+    async def refuse(self, ctx: Context, key: Key, request: JsonObject, reason: str) -> None:
         if not self.is_final(conditions_of(request)):
             now = {"failureTime": format_time(ctx.clock.now())}
             await write(ctx, REQUEST, key, request, ready(ctx, "False", reason), **now)
 
-    async def wait(self, ctx, key, request) -> Outcome:
+    async def wait(self, ctx: Context, key: Key, request: JsonObject) -> Outcome:
         await write(ctx, REQUEST, key, request, ready(ctx, "False", "Pending"))
         return again(POLL)
 
-    async def afterwards(self, ctx, key, request) -> Outcome:  # noqa: ARG002 - for flaws
+    async def afterwards(self, ctx: Context, key: Key, request: JsonObject) -> Outcome:  # noqa: ARG002 - for flaws
         return DONE
 
     def is_ours(self, request: JsonObject) -> bool:
@@ -159,13 +168,13 @@ class Bare:
         kinds = {"BareIssuer", "BareClusterIssuer"}
         return reference["group"] == GROUP and reference["kind"] in kinds
 
-    def is_approved(self, conditions) -> bool:
+    def is_approved(self, conditions: list[Condition]) -> bool:
         return is_true(conditions, "Approved")
 
-    def is_denied(self, conditions) -> bool:
+    def is_denied(self, conditions: list[Condition]) -> bool:
         return is_true(conditions, "Denied")
 
-    def is_final(self, conditions) -> bool:
+    def is_final(self, conditions: list[Condition]) -> bool:
         found = find_condition(conditions, "Ready")
         if is_true(conditions, "InvalidRequest"):
             return True
@@ -215,7 +224,7 @@ class Bare:
         return pki.RequestTerms(lifetime, is_ca, pki.parse_usages(spec["usages"]))
 
 
-def new_root(now) -> pki.Authority:
+def new_root(now: datetime) -> pki.Authority:
     key = pki.generate_key(pki.KeySpec())
     return pki.create_root(pki.distinguished_name("bare"), key, timedelta(days=3650), now)
 
@@ -235,13 +244,20 @@ def ready(ctx: Context, status: str, reason: str, generation: int = 0) -> JsonOb
     return {**condition, "observedGeneration": generation} if generation else condition
 
 
-async def read(ctx: Context, resource, key: Key) -> JsonObject | None:
+async def read(ctx: Context, resource: Resource, key: Key) -> JsonObject | None:
     """Read from the server: this issuer has no other memory."""
     held = await ctx.client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
     return held.items[0] if held.items else None
 
 
-async def write(ctx: Context, resource, key, obj, condition: JsonObject, **status: Any) -> None:
+async def write(
+    ctx: Context,
+    resource: Resource,
+    key: Key,
+    obj: JsonObject,
+    condition: JsonObject,
+    **status: Any,
+) -> None:
     """Replace one condition and write the rest of the status beside it."""
     held = (obj.get("status") or {}).get("conditions") or []
     before = next((one for one in held if one["type"] == condition["type"]), {})
@@ -253,13 +269,13 @@ async def write(ctx: Context, resource, key, obj, condition: JsonObject, **statu
 
 
 @pytest.fixture
-def bare():
+def bare() -> type[Bare]:
     """The issuer without flaws, to be subclassed or tested as it is."""
     return Bare
 
 
 @pytest.fixture
-def put_to_work(cluster: Cluster):
+def put_to_work(cluster: Cluster) -> Callable[..., Awaitable[Any]]:
     """Install and run an issuer; return the one to put questions to."""
 
     async def start(app: Bare, kind: type[Object] = BareIssuer, **subject: Any) -> Subject:

@@ -1,16 +1,22 @@
 """Issuers that break the protocol are caught, each by the name of what they break."""
 
 import base64
-from datetime import timedelta
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from cryptography.x509 import Certificate
+from tests.component.issuer.conformance.conftest import Bare
+from tests.component.issuer.conformance.test_wrong_behaviour import Broken
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
-from certwright.issuer.conformance import ITEMS, Verdict, prove
-from certwright.kube import find_condition, format_time, resource_of
+from certwright.issuer.conformance import ITEMS, Behaviour, Case, Verdict, prove
+from certwright.kube import JsonObject, Key, Resource, find_condition, format_time, resource_of
+from certwright.pki import Authority, RequestTerms, SigningRequest
 from certwright.pki.pem import read_blocks, write_block
-from certwright.runtime import DONE, again
+from certwright.runtime import DONE, Context, Outcome, again
 from certwright.testkit import EmbeddedCluster
 
 REQUEST = resource_of(CertificateRequest)
@@ -23,33 +29,33 @@ def cluster(embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
     return embedded_cluster
 
 
-def item(suite, name):
+def item(suite: str, name: str) -> Behaviour | Case:
     return next(one for one in ITEMS if (one.suite, one.name) == (suite, name))
 
 
-async def patch_status(ctx, key, **status):
+async def patch_status(ctx: Context, key: Key, **status: Any) -> None:
     await ctx.client.patch(REQUEST, key, {"status": status}, subresource="status")
 
 
-def condition(ctx, status, reason, type_="Ready"):
+def condition(ctx: Context, status: str, reason: str, type_: str = "Ready") -> JsonObject:
     now = format_time(ctx.clock.now())
     said = {"status": status, "reason": reason, "message": "", "lastTransitionTime": now}
     return {"type": type_, **said}
 
 
-def kept(request):
+def kept(request: JsonObject) -> list[dict[str, str]]:
     held = (request.get("status") or {}).get("conditions") or []
     return [one for one in held if one["type"] != "Ready"]
 
 
-async def never(*_args, **_keywords):
+async def never(*_args: Any, **_keywords: Any) -> Outcome:
     return DONE
 
 
-def flips():
+def flips() -> JsonObject:
     """Take a good answer back, once."""
 
-    async def afterwards(self, ctx, key, request):
+    async def afterwards(self: Any, ctx: Context, key: Key, request: JsonObject) -> Outcome:
         if not hasattr(self, "flipped"):
             self.flipped = True
             now = condition(ctx, "False", "Pending")
@@ -59,10 +65,10 @@ def flips():
     return {"afterwards": afterwards}
 
 
-def answers_twice():
+def answers_twice() -> JsonObject:
     """Sign again whatever was signed before."""
 
-    async def afterwards(self, ctx, key, request):
+    async def afterwards(self: Any, ctx: Context, key: Key, request: JsonObject) -> Outcome:
         asked = pki.read_request(base64.b64decode(request["spec"]["request"]))
         count = int(request["metadata"].get("annotations", {}).get("example.com/count", "0"))
         if count == 0:
@@ -76,10 +82,12 @@ def answers_twice():
     return {"afterwards": afterwards}
 
 
-def in_two_writes():
+def in_two_writes() -> JsonObject:
     """Write the certificate first, and that it is there a moment later."""
 
-    async def accept(_self, ctx, key, request, chain, authority):
+    async def accept(
+        _self: Broken, ctx: Context, key: Key, request: JsonObject, chain: bytes, authority: bytes
+    ) -> None:
         del authority
         await patch_status(ctx, key, certificate=base64.b64encode(chain).decode())
         ready = condition(ctx, "True", "Issued")
@@ -88,10 +96,10 @@ def in_two_writes():
     return {"accept": accept}
 
 
-def refusing(**broken):
+def refusing(**broken: Any) -> JsonObject:
     """Refuse everything, in a way that is wrong besides."""
 
-    async def try_to_sign(_self, ctx, key, request):
+    async def try_to_sign(_self: Broken, ctx: Context, key: Key, request: JsonObject) -> Outcome:
         now = format_time(ctx.clock.now())
         good = {
             "conditions": [*kept(request), condition(ctx, "False", "Failed")],
@@ -103,11 +111,11 @@ def refusing(**broken):
     return {"try_to_sign": try_to_sign}
 
 
-def signing_after(change):
+def signing_after(change: JsonObject) -> Callable[..., Any]:
     """Do something to the request before signing it."""
 
-    def flaw(bare):
-        async def try_to_sign(self, ctx, key, request):
+    def flaw(bare: type[Bare]) -> JsonObject:
+        async def try_to_sign(self: Any, ctx: Context, key: Key, request: JsonObject) -> Outcome:
             await ctx.client.patch(REQUEST, key, change)
             return await bare.try_to_sign(self, ctx, key, request)
 
@@ -116,8 +124,10 @@ def signing_after(change):
     return flaw
 
 
-def dropping_the_verdict():
-    async def accept(_self, ctx, key, request, chain, authority):
+def dropping_the_verdict() -> JsonObject:
+    async def accept(
+        _self: Broken, ctx: Context, key: Key, request: JsonObject, chain: bytes, authority: bytes
+    ) -> None:
         ready = condition(ctx, "True", "Issued")
         given = {"certificate": chain, "ca": authority}
         coded = {name: base64.b64encode(pem).decode() for name, pem in given.items()}
@@ -126,23 +136,25 @@ def dropping_the_verdict():
     return {"accept": accept, "is_final": lambda _self, held: find_condition(held, "Ready")}
 
 
-def fails_without_issuer():
-    async def wait(self, ctx, key, request):
+def fails_without_issuer() -> JsonObject:
+    async def wait(self: Any, ctx: Context, key: Key, request: JsonObject) -> Outcome:
         await self.refuse(ctx, key, request, "Failed")
         return DONE
 
     return {"wait": wait}
 
 
-def silent_without_issuer():
-    async def wait(*_):
+def silent_without_issuer() -> JsonObject:
+    async def wait(*_: Any) -> Outcome:
         return again(timedelta(seconds=0.2))
 
     return {"wait": wait}
 
 
-def one_serial():
-    def leaf(self, authority, asked, terms, now):
+def one_serial() -> JsonObject:
+    def leaf(
+        self: Any, authority: Authority, asked: SigningRequest, terms: RequestTerms, now: datetime
+    ) -> Certificate:
         if not hasattr(self, "made"):
             self.made = authority.issue(pki.request_template(asked, terms), now)
         return self.made
@@ -150,10 +162,10 @@ def one_serial():
     return {"leaf": leaf}
 
 
-def leaky_reading():
+def leaky_reading() -> JsonObject:
     """Sign whatever can be parsed at all."""
 
-    def read_request(_self, pem, _terms):
+    def read_request(_self: Broken, pem: bytes, _terms: RequestTerms) -> SigningRequest:
         (block,) = read_blocks(pem, limit=65_536)
         try:
             return pki.read_request(pem)
@@ -164,18 +176,18 @@ def leaky_reading():
     return {"read_request": read_request}
 
 
-def never_ready():
-    def look_after(_self, _resource):
+def never_ready() -> JsonObject:
+    def look_after(_self: Broken, _resource: Resource) -> Callable[..., Awaitable[Any]]:
         return never
 
     return {"look_after": look_after}
 
 
-def ready_for_an_older_spec(bare):
-    def look_after(self, resource):
+def ready_for_an_older_spec(bare: type[Bare]) -> JsonObject:
+    def look_after(self: Any, resource: Resource) -> Callable[..., Awaitable[Any]]:
         inner = bare.look_after(self, resource)
 
-        async def reconcile(ctx, key):
+        async def reconcile(ctx: Context, key: Key) -> Outcome:
             await inner(ctx, key)
             old = {**condition(ctx, "True", "Checked"), "observedGeneration": 0}
             patch = {"status": {"conditions": [old]}}
@@ -286,7 +298,14 @@ FLAWS = {
 
 
 @pytest.mark.parametrize(("suite", "name", "flaw", "caught"), FLAWS.values(), ids=FLAWS.keys())
-async def test_a_broken_protocol_is_caught(bare, put_to_work, suite, name, flaw, caught):
+async def test_a_broken_protocol_is_caught(
+    bare: type[Bare],
+    put_to_work: Callable[..., Awaitable[Any]],
+    suite: str,
+    name: str,
+    flaw: dict[str, Callable[..., Any]] | Callable[..., Any],
+    caught: str,
+) -> None:
     broken = type("Broken", (bare,), flaw(bare) if callable(flaw) else flaw)()
     result = await prove(await put_to_work(broken, patience=SHORT), item(suite, name))
     assert result.verdict is Verdict.FAILED
@@ -316,7 +335,13 @@ SIGNING_FLAWS = {
 @pytest.mark.parametrize(
     ("name", "flaw", "caught"), SIGNING_FLAWS.values(), ids=SIGNING_FLAWS.keys()
 )
-async def test_a_broken_answer_to_kubernetes_csrs_is_caught(bare, put_to_work, name, flaw, caught):
+async def test_a_broken_answer_to_kubernetes_csrs_is_caught(
+    bare: type[Bare],
+    put_to_work: Callable[..., Awaitable[Any]],
+    name: str,
+    flaw: dict[str, Callable[..., Any]],
+    caught: str,
+) -> None:
     broken = type("Broken", (bare,), flaw)()
     subject = await put_to_work(broken, bare.cluster_kind, patience=SHORT)
     result = await prove(subject, item(CSR, name))

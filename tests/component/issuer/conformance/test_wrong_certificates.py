@@ -1,12 +1,20 @@
 """Issuers whose certificates are wrong are caught, each by the name of what is wrong."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from cryptography.x509 import Certificate
+from tests.component.issuer.conformance.conftest import Bare
+from tests.component.issuer.conformance.test_wrong_certificates import Broken
 
 from certwright import pki
 from certwright.issuer.conformance import ITEMS, Case, Feature, Verdict, prove, run
+from certwright.kube import JsonObject
+from certwright.pki import Authority, RequestTerms, SigningRequest
+from certwright.pki.requests import Template
 from certwright.testkit import EmbeddedCluster
 
 DAY = timedelta(days=1)
@@ -18,34 +26,42 @@ def cluster(embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
     return embedded_cluster
 
 
-def item(suite, name):
+def item(suite: str, name: str) -> Case:
     return next(one for one in ITEMS if (one.suite, one.name) == (suite, name))
 
 
 ONE_NAME = item("CertificateRequest", "one DNS name")
 
 
-def stranger(now):
+def stranger(now: datetime) -> Authority:
     key = pki.generate_key(pki.KeySpec())
     return pki.create_root(pki.distinguished_name("stranger"), key, 3650 * DAY, now)
 
 
-def templating(change):
+def templating(change: Callable[..., Any]) -> JsonObject:
     """Break what the certificate will say."""
 
-    def leaf(_self, authority, asked, terms, now):
+    def leaf(
+        _self: Bare, authority: Authority, asked: SigningRequest, terms: RequestTerms, now: datetime
+    ) -> Certificate:
         return authority.issue(change(pki.request_template(asked, terms)), now)
 
     return {"leaf": leaf}
 
 
-def dating(shift):
+def dating(shift: timedelta) -> JsonObject:
     """Break when the certificate holds."""
 
-    def leaf(_self, authority, asked, terms, now):
+    def leaf(
+        _self: Broken,
+        authority: Authority,
+        asked: SigningRequest,
+        terms: RequestTerms,
+        now: datetime,
+    ) -> Certificate:
         return authority.issue(pki.request_template(asked, terms), now + shift)
 
-    def root(self, now):
+    def root(self: Any, now: datetime) -> Authority:
         if self.authority is None:
             key = pki.generate_key(pki.KeySpec())
             name = pki.distinguished_name("old")
@@ -55,10 +71,12 @@ def dating(shift):
     return {"leaf": leaf, "root": root}
 
 
-def handing_over(change):
+def handing_over(change: Callable[..., Any]) -> JsonObject:
     """Break what is handed over: *change* sees leaf, intermediate, root and returns both parts."""
 
-    def sign(self, asked, terms, now):
+    def sign(
+        self: Any, asked: SigningRequest, terms: RequestTerms, now: datetime
+    ) -> tuple[bytes, bytes]:
         root = self.root(now)
         key, name = pki.generate_key(pki.KeySpec()), pki.distinguished_name("between")
         between = pki.create_intermediate(root, name, key, 365 * DAY, now)
@@ -69,39 +87,39 @@ def handing_over(change):
     return {"sign": sign}
 
 
-def raw(chain):
+def raw(chain: bytes) -> JsonObject:
     return {"sign": lambda *_: (chain, b"")}
 
 
-def other_key(template):
+def other_key(template: Template) -> Template:
     return replace(template, public_key=pki.generate_key(pki.KeySpec()).public_key())
 
 
-def other_names(template):
+def other_names(template: Template) -> Template:
     names = pki.AlternativeNames(dns=("evil.example.com",)).to_extension()
     return replace(template, names=names)
 
 
-def more_names(template):
+def more_names(template: Template) -> Template:
     held = pki.AlternativeNames.of_extension(template.names)
     names = replace(held, dns=(*held.dns, "evil.example.com")).to_extension()
     return replace(template, names=names)
 
 
-def more_usages(template):
+def more_usages(template: Template) -> Template:
     return replace(template, usages=pki.parse_usages([*template.usages.key, "code signing"]))
 
 
-def fewer_usages(template):
+def fewer_usages(template: Template) -> Template:
     return replace(template, usages=pki.parse_usages(["digital signature"]))
 
 
-def no_other_names(template):
+def no_other_names(template: Template) -> Template:
     held = pki.AlternativeNames.of_extension(template.names)
     return replace(template, names=replace(held, others=()).to_extension())
 
 
-def turned_subject(template):
+def turned_subject(template: Template) -> Template:
     parts = pki.format_name(template.subject).split(",")
     return replace(template, subject=pki.parse_name(",".join(reversed(parts))))
 
@@ -169,7 +187,13 @@ FLAWS = {
 
 
 @pytest.mark.parametrize(("case", "flaw", "caught"), FLAWS.values(), ids=FLAWS.keys())
-async def test_a_wrong_certificate_is_caught(bare, put_to_work, case, flaw, caught):
+async def test_a_wrong_certificate_is_caught(
+    bare: type[Bare],
+    put_to_work: Callable[..., Awaitable[Any]],
+    case: str,
+    flaw: dict[str, Callable[..., Any]],
+    caught: str,
+) -> None:
     broken = type("Broken", (bare,), flaw)()
     result = await prove(await put_to_work(broken), item("CertificateRequest", case))
     assert result.verdict is Verdict.FAILED
@@ -177,7 +201,9 @@ async def test_a_wrong_certificate_is_caught(bare, put_to_work, case, flaw, caug
 
 
 @pytest.mark.parametrize("junk", [b"cert", b"-----BEGIN CERTIFICATE-----\n", b"\xff\x00" * 50])
-async def test_junk_fails_cases_and_never_the_kit(bare, put_to_work, junk):
+async def test_junk_fails_cases_and_never_the_kit(
+    bare: type[Bare], put_to_work: Callable[..., Awaitable[Any]], junk: bytes
+) -> None:
     broken = type("Broken", (bare,), raw(junk))()
     subject = await put_to_work(broken, bare.cluster_kind, patience=timedelta(seconds=5))
     report = await run(subject)
@@ -186,7 +212,9 @@ async def test_junk_fails_cases_and_never_the_kit(bare, put_to_work, junk):
     assert names <= {"Unparsable", "NotAnswered", "RefusedByServer"}
 
 
-async def test_an_intermediate_is_part_of_a_good_answer(bare, put_to_work):
+async def test_an_intermediate_is_part_of_a_good_answer(
+    bare: type[Bare], put_to_work: Callable[..., Awaitable[Any]]
+) -> None:
     """What breaks the chains above is the change, not the intermediate."""
     sound = type("Sound", (bare,), handing_over(lambda a, b, c, _: ([a, b], [c])))()
     assert (await prove(await put_to_work(sound), ONE_NAME)).verdict is Verdict.PASSED
@@ -202,13 +230,19 @@ async def test_an_intermediate_is_part_of_a_good_answer(bare, put_to_work):
     ],
 )
 async def test_what_an_authority_declares_not_to_do_is_forgiven(
-    bare, put_to_work, case, flaw, feature
-):
+    bare: type[Bare],
+    put_to_work: Callable[..., Awaitable[Any]],
+    case: str,
+    flaw: dict[str, Callable[..., Any]],
+    feature: Feature,
+) -> None:
     subject = await put_to_work(type("Broken", (bare,), flaw)(), unsupported={feature: "so it is"})
     assert (await prove(subject, item("CertificateRequest", case))).verdict is Verdict.PASSED
 
 
-async def test_a_name_of_the_request_as_common_name_is_no_offence(bare, put_to_work):
+async def test_a_name_of_the_request_as_common_name_is_no_offence(
+    bare: type[Bare], put_to_work: Callable[..., Awaitable[Any]]
+) -> None:
     """Authorities that want a common name take one of the names, addresses included."""
     named = templating(lambda made: replace(made, subject=pki.distinguished_name("192.0.2.7")))
     subject = await put_to_work(type("Naming", (bare,), named)())
@@ -239,19 +273,25 @@ SIGNING_FLAWS = {
 @pytest.mark.parametrize(
     ("case", "flaw", "caught"), SIGNING_FLAWS.values(), ids=SIGNING_FLAWS.keys()
 )
-async def test_a_wrong_answer_to_a_kubernetes_csr_is_caught(bare, put_to_work, case, flaw, caught):
+async def test_a_wrong_answer_to_a_kubernetes_csr_is_caught(
+    bare: type[Bare],
+    put_to_work: Callable[..., Awaitable[Any]],
+    case: str,
+    flaw: dict[str, Callable[..., Any]],
+    caught: str,
+) -> None:
     broken = type("Broken", (bare,), flaw)()
     subject = await put_to_work(broken, bare.cluster_kind)
     result = await prove(subject, item("CertificateSigningRequest", case))
     assert caught in {violation.name for violation in result.violations}
 
 
-def test_every_feature_is_asked_for_by_something():
+def test_every_feature_is_asked_for_by_something() -> None:
     asked = {feature for one in ITEMS for feature in one.needs}
     assert asked == set(Feature) - {Feature.SAVE_CA, Feature.SAVE_ROOT_CA}, "those two, by each"
 
 
-def test_the_cases_are_those_of_the_suites():
+def test_the_cases_are_those_of_the_suites() -> None:
     counts = [sum(isinstance(one, Case) and one.suite == suite for one in ITEMS)
               for suite in ("CertificateRequest", "CertificateSigningRequest")]  # fmt: skip
     assert counts == [22, 24]
