@@ -1,15 +1,17 @@
 """What an apply does to a server: as little as possible, and nothing of others."""
 
 import pytest
+from tests.component.apply.conftest import Bench, Toys
 
-from certwright.apply import Action, Rules
+from certwright.apply import Action, Live, Rules
+from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret
 from certwright.testkit.builders import config_map, daemon_set, deployment, secret, stateful_set
 
 KEEPER = Rules(exact_owners=True, drop_annotations=("reference.example.com/",))
 
 
-async def test_creates_then_leaves_alone(bench):
+async def test_creates_then_leaves_alone(bench: Bench) -> None:
     objects = [config_map("a", {"k": "v"}), secret("s", {"p": "x"})]
     assert bench.told(await bench.apply(*objects)) == {
         "Secret/s": "created",
@@ -21,7 +23,7 @@ async def test_creates_then_leaves_alone(bench):
     assert calls[0].writes == 0
 
 
-def zeros():
+def zeros() -> JsonObject:
     """A workload full of what the server normalises, defaults or does not store."""
     workload = deployment("zeros", replicas=0)
     pod = workload["spec"]["template"]["spec"]
@@ -58,7 +60,7 @@ def zeros():
     return workload
 
 
-def policy():
+def policy() -> JsonObject:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -67,7 +69,7 @@ def policy():
     }
 
 
-def claiming():
+def claiming() -> JsonObject:
     claim = {
         "metadata": {"name": "data"},
         "spec": {
@@ -80,7 +82,7 @@ def claiming():
     return workload
 
 
-def webhook():
+def webhook() -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -105,7 +107,7 @@ def webhook():
     ],
     ids=lambda obj: f"{obj['kind']}-{obj['metadata']['name']}",
 )
-async def test_a_restart_writes_nothing(bench, obj):
+async def test_a_restart_writes_nothing(bench: Bench, obj: JsonObject) -> None:
     if "ports" in obj.get("spec", {}):
         obj["spec"]["ports"][0].setdefault("name", "http")
     await bench.apply(obj)
@@ -117,14 +119,14 @@ async def test_a_restart_writes_nothing(bench, obj):
 
 
 @pytest.mark.scenario("MR-50")
-async def test_always_writes_when_asked_to(bench):
+async def test_always_writes_when_asked_to(bench: Bench) -> None:
     for _ in range(3):
         changes = await bench.apply(config_map("a"), always=True)
     assert changes.entries[0].action is Action.UNCHANGED, "the server found no difference"
     assert bench.log.all().writes == 3
 
 
-async def test_what_is_no_longer_wanted_disappears_and_what_others_set_stays(bench):
+async def test_what_is_no_longer_wanted_disappears_and_what_others_set_stays(bench: Bench) -> None:
     await bench.apply(config_map("a", {"old": "1", "kept": "2"}))
     await bench.cluster.patch(ConfigMap, "a", {"data": {"foreign": "3"}})
     changes = await bench.apply(config_map("a", {"kept": "2", "new": "4"}))
@@ -135,13 +137,13 @@ async def test_what_is_no_longer_wanted_disappears_and_what_others_set_stays(ben
     assert {c.path for c in entry.diff.changes} == {"data.old", "data.new"}
 
 
-async def test_a_key_of_a_secret_disappears_although_it_was_given_as_text(bench):
+async def test_a_key_of_a_secret_disappears_although_it_was_given_as_text(bench: Bench) -> None:
     await bench.apply(secret("s", {"old": "1", "kept": "2"}))
     await bench.apply(secret("s", {"kept": "2"}))
     assert (await bench.cluster.get(Secret, "s"))["data"] == {"kept": "Mg=="}
 
 
-async def test_drift_is_repaired_and_its_author_named(bench):
+async def test_drift_is_repaired_and_its_author_named(bench: Bench) -> None:
     await bench.apply(config_map("a", {"k": "v"}))
     await bench.cluster.patch(ConfigMap, "a", {"data": {"k": "drift"}})
     with bench.counted() as calls:
@@ -151,7 +153,7 @@ async def test_drift_is_repaired_and_its_author_named(bench):
     assert changes.entries[0].writer.manager == "test"
 
 
-async def test_only_what_differs_is_written(bench):
+async def test_only_what_differs_is_written(bench: Bench) -> None:
     await bench.apply(*(config_map(f"c{i}", {"k": "v"}) for i in range(5)))
     with bench.counted() as calls:
         await bench.apply(*(config_map(f"c{i}", {"k": "w" if i == 3 else "v"}) for i in range(5)))
@@ -159,7 +161,7 @@ async def test_only_what_differs_is_written(bench):
 
 
 @pytest.mark.scenario("MR-25")
-async def test_foreign_metadata_stays_unless_it_must_not(bench):
+async def test_foreign_metadata_stays_unless_it_must_not(bench: Bench) -> None:
     wanted = config_map("a", labels={"ours": "1"}, annotations={"ours": "1"})
     await bench.apply(wanted)
     foreign = {"labels": {"theirs": "1"}, "annotations": {"theirs": "1"}}
@@ -180,7 +182,7 @@ async def test_foreign_metadata_stays_unless_it_must_not(bench):
 
 
 @pytest.mark.scenario("MR-26")
-async def test_a_label_no_longer_wanted_goes_unless_somebody_changed_it(bench):
+async def test_a_label_no_longer_wanted_goes_unless_somebody_changed_it(bench: Bench) -> None:
     await bench.apply(config_map("a", labels={"gone": "1", "changed": "1", "kept": "1"}))
     await bench.cluster.patch(ConfigMap, "a", {"metadata": {"labels": {"changed": "2"}}})
     await bench.apply(config_map("a", labels={"kept": "1"}))
@@ -189,7 +191,7 @@ async def test_a_label_no_longer_wanted_goes_unless_somebody_changed_it(bench):
 
 
 @pytest.mark.scenario("MR-27")
-async def test_stale_references_go(bench):
+async def test_stale_references_go(bench: Bench) -> None:
     name = "reference.example.com/"
     await bench.apply(config_map("a"))
     stale = {f"{name}stale": "x", "other": "y"}
@@ -200,7 +202,7 @@ async def test_stale_references_go(bench):
 
 
 @pytest.mark.scenario("MR-28")
-async def test_finalizers_are_set_on_creation_only_and_never_removed(bench):
+async def test_finalizers_are_set_on_creation_only_and_never_removed(bench: Bench) -> None:
     ours, theirs, late = "example.com/ours", "example.com/theirs", "example.com/late"
     await bench.apply(config_map("a", {"k": "1"}, finalizers=[ours]))
     both = {"metadata": {"finalizers": [ours, theirs]}}
@@ -213,7 +215,7 @@ async def test_finalizers_are_set_on_creation_only_and_never_removed(bench):
 
 
 @pytest.mark.scenario("MR-29")
-async def test_owner_references_are_those_of_the_manifest(bench):
+async def test_owner_references_are_those_of_the_manifest(bench: Bench) -> None:
     owner = await bench.cluster.create(config_map("owner"))
     reference = {
         "apiVersion": "v1",
@@ -232,7 +234,7 @@ async def test_owner_references_are_those_of_the_manifest(bench):
 
 
 @pytest.mark.scenario("MR-30")
-async def test_status_is_left_to_those_who_write_it(bench, toy):
+async def test_status_is_left_to_those_who_write_it(bench: Bench, toy: Toys) -> None:
     await bench.cluster.install(toy.crd(status_subresource=False))
     wanted = {**toy("a", size=1), "status": {"phase": "New"}}
     await bench.apply(wanted)
@@ -244,7 +246,7 @@ async def test_status_is_left_to_those_who_write_it(bench, toy):
 
 
 @pytest.mark.scenario("MR-51")
-async def test_fields_nobody_here_knows_arrive(bench, toy):
+async def test_fields_nobody_here_knows_arrive(bench: Bench, toy: Toys) -> None:
     await bench.cluster.install(toy.crd())
     await bench.apply(toy("a", future={"deep": [{"x": 1.5}]}))
     assert (await bench.cluster.get(toy.resource, "a"))["spec"] == {
@@ -253,7 +255,7 @@ async def test_fields_nobody_here_knows_arrive(bench, toy):
 
 
 @pytest.mark.scenario("MR-52")
-async def test_what_is_only_created_is_never_touched_again(bench):
+async def test_what_is_only_created_is_never_touched_again(bench: Bench) -> None:
     rules = Rules(create_only=True)
     changes = await bench.apply(config_map("a", {"k": "1"}), rules=rules)
     assert changes.entries[0].action is Action.CREATED
@@ -266,10 +268,10 @@ async def test_what_is_only_created_is_never_touched_again(bench):
 
 
 @pytest.mark.scenario("MR-52")
-async def test_what_is_only_created_is_not_overwritten_when_nobody_saw_it(bench):
+async def test_what_is_only_created_is_not_overwritten_when_nobody_saw_it(bench: Bench) -> None:
     await bench.cluster.create(config_map("a", {"k": "theirs"}))
 
-    async def nothing(resource, key, *, fresh=False):
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -292,7 +294,7 @@ async def test_what_is_only_created_is_not_overwritten_when_nobody_saw_it(bench)
     ids=["no kind", "no name", "bad name", "bad metadata", "bad number", "bad spec"],
 )
 @pytest.mark.scenario("MR-13")
-async def test_an_object_that_makes_no_sense_fails_alone(bench, broken):
+async def test_an_object_that_makes_no_sense_fails_alone(bench: Bench, broken: JsonObject) -> None:
     if isinstance(broken["metadata"], dict):
         broken = bench.placed(broken)
     changes = await bench.apply_as_is(broken, bench.placed(config_map("good")))
@@ -301,7 +303,7 @@ async def test_an_object_that_makes_no_sense_fails_alone(bench, broken):
     assert failure.reason.startswith(f'error during apply of object "{failure.ref.id}": ')
 
 
-async def test_a_manifest_that_was_exported_can_be_applied(bench):
+async def test_a_manifest_that_was_exported_can_be_applied(bench: Bench) -> None:
     await bench.cluster.create(deployment("d"))
     exported = await bench.cluster.get(Deployment, "d")
     await bench.cluster.patch(Deployment, "d", {"metadata": {"labels": {"x": "y"}}})
@@ -309,7 +311,7 @@ async def test_a_manifest_that_was_exported_can_be_applied(bench):
     assert changes.complete, str(changes)
 
 
-async def test_the_order_of_items_counts(bench):
+async def test_the_order_of_items_counts(bench: Bench) -> None:
     workload = deployment("d")
     container = workload["spec"]["template"]["spec"]["containers"][0]
     container["env"] = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)"}]

@@ -1,11 +1,14 @@
 """What a deletion takes, in which order, and what it says about what stays."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from tests.component.apply.conftest import Bench, Toys
 
-from certwright.apply import Action, DeleteRules, Owner
-from certwright.kube import Conflict, Forbidden, Key
+from certwright.apply import Action, DeleteRules, Live, ObjectRef, Owner
+from certwright.kube import Conflict, Forbidden, JsonObject, Key, Resource
 from certwright.kube.kinds import (
     ConfigMap,
     CustomResourceDefinition,
@@ -21,11 +24,11 @@ MARK = "example.com/owner"
 OURS = Owner(MARK, "ours")
 
 
-async def release(bench, kind, name):
+async def release(bench: Bench, kind: Resource, name: str) -> None:
     await bench.cluster.patch(kind, name, {"metadata": {"finalizers": None}})
 
 
-async def test_what_is_gone_costs_nothing_more(bench):
+async def test_what_is_gone_costs_nothing_more(bench: Bench) -> None:
     await bench.apply(config_map("a"), config_map("b"))
     with bench.counted() as calls:
         changes = await bench.delete(config_map("a"), config_map("b"))
@@ -38,7 +41,7 @@ async def test_what_is_gone_costs_nothing_more(bench):
     assert changes.complete
 
 
-async def test_exactly_what_was_looked_at_is_deleted(bench):
+async def test_exactly_what_was_looked_at_is_deleted(bench: Bench) -> None:
     await bench.apply(config_map("a"))
     await bench.delete(config_map("a"))
     request = next(r for r in bench.log.all() if r.verb == "delete")
@@ -46,13 +49,13 @@ async def test_exactly_what_was_looked_at_is_deleted(bench):
     assert b'"resourceVersion":' in request.body
 
 
-async def test_a_kind_that_is_not_served_has_no_objects(bench, toy):
+async def test_a_kind_that_is_not_served_has_no_objects(bench: Bench, toy: Toys) -> None:
     changes = await bench.delete(toy("a"))
     assert changes.entries[0].action is Action.UNCHANGED
 
 
 @pytest.mark.scenario("MR-67")
-async def test_what_belongs_to_somebody_else_by_now_stays(bench):
+async def test_what_belongs_to_somebody_else_by_now_stays(bench: Bench) -> None:
     await bench.apply(config_map("a"), owner=Owner(MARK, "theirs"))
     changes = await bench.delete(config_map("a"), owner=OURS)
     assert changes.entries[0].action is Action.KEPT
@@ -60,15 +63,15 @@ async def test_what_belongs_to_somebody_else_by_now_stays(bench):
     assert await bench.cluster.find(ConfigMap, "a") is not None
 
 
-async def test_what_carries_no_mark_was_ours(bench):
+async def test_what_carries_no_mark_was_ours(bench: Bench) -> None:
     await bench.apply(config_map("a"))
     changes = await bench.delete(config_map("a"), owner=OURS)
     assert changes.entries[0].action is Action.DELETED
 
 
 @pytest.mark.scenario("MR-56")
-async def test_the_live_object_says_whether_it_is_kept(bench):
-    def keep(_ref, live):
+async def test_the_live_object_says_whether_it_is_kept(bench: Bench) -> None:
+    def keep(_ref: ObjectRef, live: Live) -> str:
         return "it asks to be kept" if live.annotations.get("keep") == "true" else ""
 
     await bench.apply(config_map("a", annotations={"keep": "true"}), config_map("b"))
@@ -78,7 +81,7 @@ async def test_the_live_object_says_whether_it_is_kept(bench):
 
 
 @pytest.mark.scenario("MR-59")
-async def test_what_lingers_says_what_holds_it_and_for_how_long(bench):
+async def test_what_lingers_says_what_holds_it_and_for_how_long(bench: Bench) -> None:
     await bench.apply(config_map("a", finalizers=[FINALIZER]))
     changes = await bench.delete(config_map("a"))
     entry = changes.entries[0]
@@ -91,7 +94,7 @@ async def test_what_lingers_says_what_holds_it_and_for_how_long(bench):
     assert (await bench.delete(config_map("a"))).complete
 
 
-def patience(live):
+def patience(live: Live) -> timedelta:
     text = live.annotations["after"]
     if not text.isdecimal():
         raise ValueError(f"time: invalid duration {text!r}")
@@ -99,7 +102,9 @@ def patience(live):
 
 
 @pytest.mark.scenario("MR-60")
-async def test_finalizers_are_cleared_after_a_while_and_not_before(embedded_bench, pass_time):
+async def test_finalizers_are_cleared_after_a_while_and_not_before(
+    embedded_bench: Bench, pass_time: Callable[[float], Awaitable[None]]
+) -> None:
     bench = embedded_bench
     rules = DeleteRules(finalize_after=patience)
     await bench.apply(config_map("a", finalizers=[FINALIZER], annotations={"after": "3600"}))
@@ -114,7 +119,7 @@ async def test_finalizers_are_cleared_after_a_while_and_not_before(embedded_benc
 
 
 @pytest.mark.scenario("MR-60")
-async def test_finalizers_are_cleared_at_once_if_that_is_said(bench):
+async def test_finalizers_are_cleared_at_once_if_that_is_said(bench: Bench) -> None:
     """The same on every server, without the waiting: the first pass only deletes."""
     rules = DeleteRules(finalize_after=patience)
     await bench.apply(config_map("a", finalizers=[FINALIZER], annotations={"after": "0"}))
@@ -124,7 +129,7 @@ async def test_finalizers_are_cleared_at_once_if_that_is_said(bench):
 
 
 @pytest.mark.scenario("MR-60")
-async def test_an_unclear_patience_is_told(bench):
+async def test_an_unclear_patience_is_told(bench: Bench) -> None:
     rules = DeleteRules(finalize_after=patience)
     await bench.apply(config_map("a", finalizers=[FINALIZER], annotations={"after": "bogus"}))
     await bench.delete(config_map("a"), rules=rules)
@@ -135,7 +140,7 @@ async def test_an_unclear_patience_is_told(bench):
 
 
 @pytest.mark.scenario("MR-60")
-async def test_a_namespace_is_finalized_too(bench):
+async def test_a_namespace_is_finalized_too(bench: Bench) -> None:
     name = f"{bench.cluster.namespace}-held"
     held = namespace(name, finalizers=[FINALIZER], annotations={"after": "0"})
     await bench.apply_as_is(held)
@@ -146,7 +151,9 @@ async def test_a_namespace_is_finalized_too(bench):
 
 
 @pytest.mark.scenario("MR-60")
-async def test_a_namespace_does_not_wait_for_stuck_content_for_ever(embedded_bench, pass_time):
+async def test_a_namespace_does_not_wait_for_stuck_content_for_ever(
+    embedded_bench: Bench, pass_time: Callable[[float], Awaitable[None]]
+) -> None:
     bench = embedded_bench
     stuck = config_map("c", finalizers=[FINALIZER], namespace="held")
     await bench.apply_as_is(namespace("held", annotations={"after": "60"}), stuck)
@@ -163,7 +170,7 @@ async def test_a_namespace_does_not_wait_for_stuck_content_for_ever(embedded_ben
 
 
 @pytest.mark.scenario("MR-61")
-async def test_warnings_about_a_service_that_lingers_are_shown(bench):
+async def test_warnings_about_a_service_that_lingers_are_shown(bench: Bench) -> None:
     service = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -185,7 +192,7 @@ async def test_warnings_about_a_service_that_lingers_are_shown(bench):
     await release(bench, Service, "s")
 
 
-def warning(bench, number):
+def warning(bench: Bench, number: int) -> JsonObject:
     seen = f"2026-01-01T00:00:0{number}Z"
     return {
         "apiVersion": "v1",
@@ -207,7 +214,7 @@ def warning(bench, number):
     }
 
 
-def claiming(name):
+def claiming(name: str) -> JsonObject:
     workload = stateful_set(name, replicas=0)
     requests = {"requests": {"storage": "1Gi"}}
     claim = {
@@ -218,7 +225,7 @@ def claiming(name):
     return workload
 
 
-async def claims(bench):
+async def claims(bench: Bench) -> None:
     for name, app in (("data-s-0", "s"), ("data-other-0", "other")):
         claim = claiming("s")["spec"]["volumeClaimTemplates"][0]
         head = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
@@ -226,7 +233,7 @@ async def claims(bench):
         await bench.cluster.create({**head, "metadata": metadata, "spec": claim["spec"]})
 
 
-async def remaining(bench):
+async def remaining(bench: Bench) -> set[str]:
     """Return the claims nobody deleted; something may still hold those that were."""
     found = await bench.cluster.list(PersistentVolumeClaim)
     return {c["metadata"]["name"] for c in found if "deletionTimestamp" not in c["metadata"]}
@@ -234,7 +241,9 @@ async def remaining(bench):
 
 @pytest.mark.scenario("MR-62")
 @pytest.mark.parametrize("along", [True, False], ids=["along", "kept"])
-async def test_claims_go_along_with_their_stateful_set_if_asked_to(bench, along):
+async def test_claims_go_along_with_their_stateful_set_if_asked_to(
+    bench: Bench, *, along: bool
+) -> None:
     await bench.apply(claiming("s"))
     await claims(bench)
     await bench.delete(claiming("s"), rules=DeleteRules(claims=along))
@@ -243,7 +252,7 @@ async def test_claims_go_along_with_their_stateful_set_if_asked_to(bench, along)
     assert deleted == (["PersistentVolumeClaim", "StatefulSet"] if along else ["StatefulSet"])
 
 
-async def test_claims_that_go_already_are_not_told_again(bench):
+async def test_claims_that_go_already_are_not_told_again(bench: Bench) -> None:
     await bench.apply(claiming("s"))
     await claims(bench)
     await bench.cluster.patch(
@@ -257,10 +266,10 @@ async def test_claims_that_go_already_are_not_told_again(bench):
 
 
 @pytest.mark.scenario("MR-62")
-async def test_trouble_with_claims_is_told(bench):
+async def test_trouble_with_claims_is_told(bench: Bench) -> None:
     await bench.apply(claiming("s"))
 
-    async def forbidden(*_args, **_options):
+    async def forbidden(*_args: str | Resource, **_options: str) -> None:
         raise Forbidden("no")
 
     bench.direct.list = forbidden
@@ -270,7 +279,7 @@ async def test_trouble_with_claims_is_told(bench):
 
 
 @pytest.mark.scenario("MR-63")
-async def test_dependents_of_workloads_go_first(bench):
+async def test_dependents_of_workloads_go_first(bench: Bench) -> None:
     objects = [config_map("c"), deployment("d", replicas=0), job("j")]
     await bench.apply(*objects)
     await bench.delete(objects[1], objects[2])
@@ -282,7 +291,7 @@ async def test_dependents_of_workloads_go_first(bench):
 
 
 @pytest.mark.scenario("MR-65")
-async def test_configuration_stays_until_who_uses_it_is_gone(bench):
+async def test_configuration_stays_until_who_uses_it_is_gone(bench: Bench) -> None:
     objects = [config_map("c"), deployment("d", replicas=0, finalizers=[FINALIZER])]
     await bench.apply(*objects)
     changes = await bench.delete(*objects)
@@ -296,7 +305,7 @@ async def test_configuration_stays_until_who_uses_it_is_gone(bench):
 
 
 @pytest.mark.scenario("MR-66")
-async def test_custom_resources_go_before_their_definition(bench, toy):
+async def test_custom_resources_go_before_their_definition(bench: Bench, toy: Toys) -> None:
     held = bench.placed({**toy("a")})
     held["metadata"]["finalizers"] = [FINALIZER]
     await bench.apply_as_is(toy.crd(), held)
@@ -311,10 +320,10 @@ async def test_custom_resources_go_before_their_definition(bench, toy):
     await bench.cluster.gone(CustomResourceDefinition, toy.resource.qualified)
 
 
-async def test_a_failed_deletion_is_no_wait(bench):
+async def test_a_failed_deletion_is_no_wait(bench: Bench) -> None:
     await bench.apply(config_map("a"))
 
-    async def forbidden(*_args, **_options):
+    async def forbidden(*_args: Live | Resource, **_options: Any) -> None:
         raise Forbidden("you may not")
 
     bench.direct.delete = forbidden
@@ -322,7 +331,7 @@ async def test_a_failed_deletion_is_no_wait(bench):
     assert (entry.action, entry.reason) == (Action.FAILED, "you may not")
 
 
-async def test_an_object_that_changed_meanwhile_is_looked_at_again(bench):
+async def test_an_object_that_changed_meanwhile_is_looked_at_again(bench: Bench) -> None:
     """The second look is at the server: what a cache shows has just proved to be old."""
     await bench.apply(config_map("a"), config_map("b"))
     delete, read = bench.direct.delete, bench.direct.read
@@ -332,12 +341,12 @@ async def test_an_object_that_changed_meanwhile_is_looked_at_again(bench):
         cached[key] = await read(ConfigMap, key)
     turns = []
 
-    async def late(resource, key, *, fresh=False):
+    async def late(resource: Resource, key: Key, *, fresh: bool = False) -> Live:
         return await read(resource, key) if fresh else cached[key]
 
     bench.direct.read = late
 
-    async def changed(resource, live, **options):
+    async def changed(resource: Resource, live: Live, **options: Any) -> None:
         name = live.metadata["name"]
         turns.append(name)
         if turns.count(name) == 1:
@@ -350,17 +359,17 @@ async def test_an_object_that_changed_meanwhile_is_looked_at_again(bench):
     assert bench.told(changes) == {"ConfigMap/b": "kept", "ConfigMap/a": "deleted"}
 
 
-async def test_what_never_stops_changing_fails(bench):
+async def test_what_never_stops_changing_fails(bench: Bench) -> None:
     await bench.apply(config_map("a"))
 
-    async def conflict(*_args, **_options):
+    async def conflict(*_args: Live | Resource, **_options: Any) -> None:
         raise Conflict("changed")
 
     bench.direct.delete = conflict
     assert (await bench.delete(config_map("a"))).entries[0].action is Action.FAILED
 
 
-async def test_a_dry_run_deletes_nothing(bench):
+async def test_a_dry_run_deletes_nothing(bench: Bench) -> None:
     await bench.apply(config_map("a"), deployment("d"))
     with bench.counted() as calls:
         changes = await bench.delete(config_map("a"), deployment("d"), dry_run=True)
@@ -369,12 +378,12 @@ async def test_a_dry_run_deletes_nothing(bench):
     assert await bench.cluster.find(ConfigMap, "a") is not None
 
 
-async def test_an_object_unseen_is_looked_for_once(bench):
+async def test_an_object_unseen_is_looked_for_once(bench: Bench) -> None:
     """A cache of some objects may miss one that is still there; what we deleted is trusted."""
     await bench.apply(config_map("a", finalizers=[FINALIZER]))
     looks = []
 
-    async def unseen(resource, key, *, fresh=False):
+    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         looks.append(fresh)
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 

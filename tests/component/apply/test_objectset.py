@@ -1,9 +1,13 @@
 """Objects under a name: written down before they exist, struck off after they are gone."""
 
+from typing import Any
+
 import pytest
+from tests.component.apply.conftest import Bench
 
 from certwright.apply import (
     Action,
+    ChangeSet,
     ConfigMapInventory,
     Declared,
     InventoryError,
@@ -11,7 +15,8 @@ from certwright.apply import (
     ObjectSet,
     PruneOptions,
 )
-from certwright.kube import Forbidden
+from certwright.client import Request, Response
+from certwright.kube import Forbidden, JsonObject, Resource
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map, deployment
 from certwright.testkit.calls import is_write
@@ -23,31 +28,31 @@ PAGE = "certwright-inventory-app"
 class Names:
     """An object set whose objects are given by name."""
 
-    def __init__(self, bench, shard_bytes=700_000):
+    def __init__(self, bench: Bench, shard_bytes: int = 700_000) -> None:
         self.bench = bench
         namespace = bench.cluster.namespace
         self.inventory = ConfigMapInventory(bench.direct, namespace, "app", shard_bytes=shard_bytes)
         self.objects = ObjectSet(bench.engine, self.inventory, self.inventory.owner)
 
-    async def apply(self, *names, options=PRUNE, **more):
+    async def apply(self, *names: str, options: PruneOptions = PRUNE, **more: bool) -> ChangeSet:
         wanted = [Declared(self.bench.placed(config_map(name))) for name in names]
         return (await self.objects.apply(wanted, options=options, **more)).all
 
-    async def listed(self):
+    async def listed(self) -> set[str]:
         return {ref.name for ref in await self.objects.refs()}
 
-    async def existing(self):
+    async def existing(self) -> set[str]:
         """Return the objects there are, the inventory aside."""
         found = await self.bench.cluster.names(ConfigMap)
         return {name for name in found if not name.startswith(("certwright-", "kube-root"))}
 
 
 @pytest.fixture
-def app(bench):
+def app(bench: Bench) -> Names:
     return Names(bench)
 
 
-async def test_a_new_bundle_costs_one_write_more_than_its_objects(app, bench):
+async def test_a_new_bundle_costs_one_write_more_than_its_objects(app: Names, bench: Bench) -> None:
     with bench.counted() as calls:
         await app.apply("a", "b")
     assert calls[0].writes == 3
@@ -58,7 +63,7 @@ async def test_a_new_bundle_costs_one_write_more_than_its_objects(app, bench):
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a\nv1/Secret/ns/b", "a b"])
-async def test_names_that_cannot_be_are_not_written_down(app, name):
+async def test_names_that_cannot_be_are_not_written_down(app: Names, name: str) -> None:
     changes = await app.apply("good", name)
     assert {entry.ref.name: entry.action for entry in changes.entries} == {
         "good": "created",
@@ -67,7 +72,7 @@ async def test_names_that_cannot_be_are_not_written_down(app, name):
     assert await app.listed() == {"good"}
 
 
-async def test_what_is_no_longer_wanted_goes_and_is_struck_off(app, bench):
+async def test_what_is_no_longer_wanted_goes_and_is_struck_off(app: Names, bench: Bench) -> None:
     await app.apply("a", "b", "c")
     with bench.counted() as calls:
         changes = await app.apply("a", "b")
@@ -76,21 +81,21 @@ async def test_what_is_no_longer_wanted_goes_and_is_struck_off(app, bench):
     assert await app.existing() == await app.listed() == {"a", "b"}
 
 
-async def test_without_pruning_it_stays_and_stays_listed(app, bench):
+async def test_without_pruning_it_stays_and_stays_listed(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     changes = await app.apply("a", options=PruneOptions())
     assert bench.told(changes)["ConfigMap/b"] == "kept"
     assert await app.existing() == await app.listed() == {"a", "b"}
 
 
-async def test_objects_are_written_down_before_they_are_created(app, bench):
+async def test_objects_are_written_down_before_they_are_created(app: Names, bench: Bench) -> None:
     await app.apply("a")
     writes = [r for r in bench.log.all() if is_write(r)]
     assert PAGE.encode() in writes[0].body
     assert writes[1].path.endswith("/a")
 
 
-async def test_what_lingers_stays_listed(app, bench):
+async def test_what_lingers_stays_listed(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     hold = {"metadata": {"finalizers": ["example.com/hold"]}}
     await bench.cluster.patch(ConfigMap, "b", hold)
@@ -102,7 +107,7 @@ async def test_what_lingers_stays_listed(app, bench):
     assert await app.listed() == {"a"}
 
 
-async def test_what_somebody_else_took_stays_and_is_struck_off(app, bench):
+async def test_what_somebody_else_took_stays_and_is_struck_off(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     other = ConfigMapInventory(bench.direct, bench.cluster.namespace, "other")
     mark = {other.owner.annotation: other.owner.value}
@@ -113,7 +118,7 @@ async def test_what_somebody_else_took_stays_and_is_struck_off(app, bench):
     assert await app.listed() == {"a"}
 
 
-async def test_two_bundles_do_not_share_an_object(app, bench):
+async def test_two_bundles_do_not_share_an_object(app: Names, bench: Bench) -> None:
     await app.apply("a")
     inventory = ConfigMapInventory(bench.direct, bench.cluster.namespace, "other")
     other = ObjectSet(bench.engine, inventory, inventory.owner)
@@ -122,7 +127,7 @@ async def test_two_bundles_do_not_share_an_object(app, bench):
     assert f"it belongs to {bench.cluster.namespace}/app" in changes.entries[0].reason
 
 
-async def test_input_in_doubt_prunes_nothing(app, bench):
+async def test_input_in_doubt_prunes_nothing(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     doubtful = PruneOptions(prune=True, doubts="b.yaml cannot be read")
     changes = await app.apply("a", options=doubtful)
@@ -132,11 +137,11 @@ async def test_input_in_doubt_prunes_nothing(app, bench):
     assert await app.existing() == {"a", "b"}
 
 
-async def test_nothing_goes_while_something_wanted_is_missing(app, bench):
+async def test_nothing_goes_while_something_wanted_is_missing(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     apply = bench.direct.apply
 
-    async def refuse(resource, obj, **options):
+    async def refuse(resource: Resource, obj: JsonObject, **options: bool) -> Any:
         if obj["metadata"]["name"] == "new":
             raise Forbidden("no")
         return await apply(resource, obj, **options)
@@ -152,7 +157,7 @@ async def test_nothing_goes_while_something_wanted_is_missing(app, bench):
 
 
 @pytest.mark.scenario("MR-70")
-async def test_losing_most_objects_at_once_needs_a_confirmation(app):
+async def test_losing_most_objects_at_once_needs_a_confirmation(app: Names) -> None:
     names = [f"c{i}" for i in range(10)]
     await app.apply(*names)
     changes = await app.apply(*names[:4])
@@ -165,7 +170,7 @@ async def test_losing_most_objects_at_once_needs_a_confirmation(app):
 
 
 @pytest.mark.scenario("MR-70")
-async def test_replacing_everything_at_once_needs_a_confirmation_too(app):
+async def test_replacing_everything_at_once_needs_a_confirmation_too(app: Names) -> None:
     """What is new does not make the loss of what is old smaller."""
     old = [f"old-{i}" for i in range(10)]
     await app.apply(*old)
@@ -174,7 +179,7 @@ async def test_replacing_everything_at_once_needs_a_confirmation_too(app):
     assert await app.existing() >= set(old)
 
 
-async def test_deleting_a_bundle_takes_the_inventory_along(app, bench):
+async def test_deleting_a_bundle_takes_the_inventory_along(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     changes = await app.objects.delete()
     assert bench.told(changes) == {"ConfigMap/a": "deleted", "ConfigMap/b": "deleted"}
@@ -182,7 +187,7 @@ async def test_deleting_a_bundle_takes_the_inventory_along(app, bench):
     assert await bench.cluster.find(ConfigMap, PAGE) is None
 
 
-async def test_a_dry_run_writes_nothing(app, bench):
+async def test_a_dry_run_writes_nothing(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     with bench.counted() as calls:
         changes = await app.apply("a", "c", dry_run=True)
@@ -194,7 +199,7 @@ async def test_a_dry_run_writes_nothing(app, bench):
     }
 
 
-async def test_what_does_not_fit_goes_to_further_pages_and_none_moves(bench):
+async def test_what_does_not_fit_goes_to_further_pages_and_none_moves(bench: Bench) -> None:
     app = Names(bench, shard_bytes=200)
     names = {f"object-{i}" for i in range(12)}
     await app.apply(*names)
@@ -208,7 +213,7 @@ async def test_what_does_not_fit_goes_to_further_pages_and_none_moves(bench):
     assert len(pages) == 1
 
 
-async def test_an_inventory_that_makes_no_sense_stops_everything(app, bench):
+async def test_an_inventory_that_makes_no_sense_stops_everything(app: Names, bench: Bench) -> None:
     await app.apply("a", "b")
     await bench.cluster.patch(ConfigMap, PAGE, {"data": {"objects": "v1/ConfigMap/nonsense"}})
     with bench.counted() as calls, pytest.raises(InventoryError, match=PAGE):
@@ -216,7 +221,7 @@ async def test_an_inventory_that_makes_no_sense_stops_everything(app, bench):
     assert calls[0].writes == 0
 
 
-async def test_two_at_a_time_lose_nothing(app, bench):
+async def test_two_at_a_time_lose_nothing(app: Names, bench: Bench) -> None:
     """Both loaded the same inventory; the second to write starts over from what is there."""
     await app.apply("a")
     stale = ConfigMapInventory(bench.direct, bench.cluster.namespace, "app")
@@ -233,7 +238,7 @@ class Crash(BaseException):
 
 @pytest.mark.scenario("MR-69")
 @pytest.mark.parametrize("after", range(1, 14))
-async def test_a_crash_after_any_write_leaks_nothing(embedded_bench, after):
+async def test_a_crash_after_any_write_leaks_nothing(embedded_bench: Bench, after: int) -> None:
     """Whatever the moment, all that exists is listed, and the next run gets everywhere."""
     bench = embedded_bench
     app = Names(bench, shard_bytes=120)
@@ -241,7 +246,7 @@ async def test_a_crash_after_any_write_leaks_nothing(embedded_bench, after):
     transport = bench.client.transport
     send, written = transport.send, 0
 
-    async def counting(request):
+    async def counting(request: Request) -> Response:
         nonlocal written
         answer = await send(request)
         written += is_write(request)
@@ -265,7 +270,9 @@ async def test_a_crash_after_any_write_leaks_nothing(embedded_bench, after):
     assert await app.listed() == set()
 
 
-async def test_a_version_of_a_group_that_goes_out_of_use_is_replaced(app, bench):
+async def test_a_version_of_a_group_that_goes_out_of_use_is_replaced(
+    app: Names, bench: Bench
+) -> None:
     wanted = bench.placed(deployment("d"))
     old = ObjectRef("apps/v1beta1", "Deployment", bench.cluster.namespace, "d")
     await app.inventory.add([old])

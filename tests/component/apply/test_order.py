@@ -1,21 +1,24 @@
 """What needs what: definitions and namespaces first, failures that keep nobody else."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from tests.component.apply.conftest import Bench, Toys
 
-from certwright.apply import Action
-from certwright.kube import Forbidden, InternalError, NotFound
+from certwright.apply import Action, Live
+from certwright.kube import Forbidden, InternalError, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace
 from certwright.testkit.builders import config_map, deployment, namespace, secret
 
 
-def in_namespace(name, obj):
+def in_namespace(name: str, obj: JsonObject) -> JsonObject:
     return {**obj, "metadata": {**obj["metadata"], "namespace": name}}
 
 
 @pytest.mark.scenario("MR-46")
-async def test_a_definition_and_its_resources_arrive_in_one_pass(bench, toy):
+async def test_a_definition_and_its_resources_arrive_in_one_pass(bench: Bench, toy: Toys) -> None:
     objects = [bench.placed(toy("a", size=1)), toy.crd()]
     changes = await bench.apply_as_is(*objects)
     assert bench.told(changes) == {
@@ -29,7 +32,9 @@ async def test_a_definition_and_its_resources_arrive_in_one_pass(bench, toy):
 
 
 @pytest.mark.scenario("MR-47")
-async def test_an_unknown_kind_fails_alone_and_works_once_it_is_known(bench, toy):
+async def test_an_unknown_kind_fails_alone_and_works_once_it_is_known(
+    bench: Bench, toy: Toys
+) -> None:
     changes = await bench.apply(toy("a"), config_map("c"))
     failure = next(e for e in changes.entries if e.ref.kind == "Toy")
     assert failure.action is Action.FAILED
@@ -45,14 +50,14 @@ async def test_an_unknown_kind_fails_alone_and_works_once_it_is_known(bench, toy
     assert changes.complete, str(changes)
 
 
-async def test_a_namespace_and_what_is_in_it_arrive_in_one_pass(bench):
+async def test_a_namespace_and_what_is_in_it_arrive_in_one_pass(bench: Bench) -> None:
     name = f"{bench.cluster.namespace}-inner"
     inside = in_namespace(name, config_map("c"))
     changes = await bench.apply_as_is(inside, namespace(name))
     assert bench.told(changes) == {f"Namespace/{name}": "created", "ConfigMap/c": "created"}
 
 
-async def test_what_waits_for_a_namespace_on_its_way_out_says_so(embedded_bench):
+async def test_what_waits_for_a_namespace_on_its_way_out_says_so(embedded_bench: Bench) -> None:
     bench = embedded_bench
     held = namespace("going", finalizers=["example.com/hold"])
     await bench.apply_as_is(held)
@@ -64,7 +69,7 @@ async def test_what_waits_for_a_namespace_on_its_way_out_says_so(embedded_bench)
     assert calls[0].writes == 0
 
 
-async def test_what_waits_for_a_definition_that_cannot_be_says_so(bench, toy):
+async def test_what_waits_for_a_definition_that_cannot_be_says_so(bench: Bench, toy: Toys) -> None:
     broken = toy.crd()
     broken["spec"]["versions"][0]["storage"] = False
     changes = await bench.apply_as_is(broken, bench.placed(toy("a")))
@@ -75,11 +80,11 @@ async def test_what_waits_for_a_definition_that_cannot_be_says_so(bench, toy):
 
 
 @pytest.mark.scenario("MR-48")
-async def test_one_failure_keeps_nobody_else_and_all_failures_are_told(bench):
+async def test_one_failure_keeps_nobody_else_and_all_failures_are_told(bench: Bench) -> None:
     refused = {"bad-1", "bad-2"}
     apply = bench.direct.apply
 
-    async def guarded(resource, obj, **options):
+    async def guarded(resource: Resource, obj: JsonObject, **options: bool) -> Live:
         if obj["metadata"]["name"] in refused:
             raise Forbidden(f'configmaps "{obj["metadata"]["name"]}" is forbidden')
         return await apply(resource, obj, **options)
@@ -94,7 +99,7 @@ async def test_one_failure_keeps_nobody_else_and_all_failures_are_told(bench):
 
 
 @pytest.mark.scenario("MR-49")
-async def test_kinds_come_in_their_order(bench):
+async def test_kinds_come_in_their_order(bench: Bench) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa"}}
     objects = [deployment("d"), config_map("b"), config_map("a"), secret("s"), account]
     await bench.apply(*objects, concurrency=1)
@@ -108,7 +113,7 @@ async def test_kinds_come_in_their_order(bench):
     ]
 
 
-async def test_the_same_object_twice_is_one_and_in_two_forms_is_an_error(bench):
+async def test_the_same_object_twice_is_one_and_in_two_forms_is_an_error(bench: Bench) -> None:
     same, other = config_map("a", {"k": "1"}), config_map("a", {"k": "2"})
     assert len((await bench.apply(same, same)).entries) == 1
     with bench.counted() as calls:
@@ -117,7 +122,7 @@ async def test_the_same_object_twice_is_one_and_in_two_forms_is_an_error(bench):
     assert calls[0].writes == 0
 
 
-async def test_each_object_is_told_as_soon_as_it_is_done(bench):
+async def test_each_object_is_told_as_soon_as_it_is_done(bench: Bench) -> None:
     seen = []
     await bench.apply(
         config_map("a"), deployment("d"), on_entry=lambda entry, live: seen.append((entry, live))
@@ -126,18 +131,18 @@ async def test_each_object_is_told_as_soon_as_it_is_done(bench):
     assert all(live.uid for _, live in seen)
 
 
-async def test_many_objects_do_not_hold_up_the_loop(bench):
+async def test_many_objects_do_not_hold_up_the_loop(bench: Bench) -> None:
     objects = [config_map(f"c{i}") for i in range(40)]
     await bench.apply(*objects)
     turns = 0
 
-    async def count():
+    async def count() -> None:
         nonlocal turns
         while True:
             turns += 1
             await asyncio.sleep(0)
 
-    async def cached(resource, key, *, fresh=False):
+    async def cached(resource: Resource, key: Key, *, fresh: bool = False) -> Live:
         return seen[key]
 
     seen = {}
@@ -152,7 +157,7 @@ async def test_many_objects_do_not_hold_up_the_loop(bench):
     assert turns >= 40
 
 
-async def test_definitions_are_only_waited_for_while_they_are_new(bench, toy):
+async def test_definitions_are_only_waited_for_while_they_are_new(bench: Bench, toy: Toys) -> None:
     await bench.apply_as_is(toy.crd())
     live = await bench.cluster.get(CustomResourceDefinition, toy.resource.qualified)
     assert any(c["type"] == "Established" for c in live["status"]["conditions"])
@@ -162,13 +167,15 @@ async def test_definitions_are_only_waited_for_while_they_are_new(bench, toy):
 
 
 @pytest.mark.parametrize("young", [True, False], ids=["new", "old"])
-async def test_a_kind_the_server_does_not_know_everywhere_yet_is_tried_again(bench, toy, young):
+async def test_a_kind_the_server_does_not_know_everywhere_yet_is_tried_again(
+    bench: Bench, toy: Toys, *, young: bool
+) -> None:
     """Right after a definition is established some parts of a server still answer 404."""
     if not young:
         await bench.cluster.install(toy.crd())
     apply, refused = bench.direct.apply, []
 
-    async def late(resource, obj, **options):
+    async def late(resource: Resource, obj: JsonObject, **options: bool) -> Live:
         if resource.kind == "Toy" and len(refused) < 2:
             refused.append(resource)
             raise NotFound("the server could not find the requested resource")
@@ -181,10 +188,12 @@ async def test_a_kind_the_server_does_not_know_everywhere_yet_is_tried_again(ben
     assert len(refused) == (2 if young else 1)
 
 
-async def test_a_definition_nobody_can_tell_about_keeps_nobody_else(bench, toy):
+async def test_a_definition_nobody_can_tell_about_keeps_nobody_else(
+    bench: Bench, toy: Toys
+) -> None:
     asked = []
 
-    async def broken(resource, *_):
+    async def broken(resource: Resource, *_: float | Callable[..., Any] | Key) -> None:
         asked.append(resource)
         raise InternalError("etcdserver: leader changed")
 

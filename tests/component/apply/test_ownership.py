@@ -3,8 +3,10 @@
 import asyncio
 
 import pytest
+from tests.component.apply.conftest import Bench
 
-from certwright.apply import Action, Adopt, ObjectRef, Owner, Rules
+from certwright.apply import Action, Adopt, Live, ObjectRef, Owner, Rules
+from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
 
@@ -13,18 +15,18 @@ OURS = Owner(MARK, "ours")
 PREDECESSOR = "predecessor"
 
 
-async def data(bench):
+async def data(bench: Bench) -> JsonObject:
     return (await bench.cluster.get(ConfigMap, "a"))["data"]
 
 
-async def test_every_object_says_whose_it_is(bench):
+async def test_every_object_says_whose_it_is(bench: Bench) -> None:
     await bench.apply(config_map("a"), owner=OURS)
     metadata = (await bench.cluster.get(ConfigMap, "a"))["metadata"]
     assert metadata["annotations"] == {MARK: "ours"}
 
 
 @pytest.mark.scenario("MR-91")
-async def test_what_belongs_to_somebody_else_is_refused_naming_them(bench):
+async def test_what_belongs_to_somebody_else_is_refused_naming_them(bench: Bench) -> None:
     await bench.apply(config_map("a", {"k": "theirs"}), owner=Owner(MARK, "theirs"))
     with bench.counted() as calls:
         changes = await bench.apply(config_map("a", {"k": "ours"}), owner=OURS)
@@ -38,7 +40,7 @@ async def test_what_belongs_to_somebody_else_is_refused_naming_them(bench):
     assert await data(bench) == {"k": "theirs"}
 
 
-async def is_theirs(value):
+async def is_theirs(value: str) -> bool:
     return value == "theirs"
 
 
@@ -51,7 +53,9 @@ async def is_theirs(value):
     ],
     ids=["asked for", "orphan"],
 )
-async def test_a_transfer_changes_the_owner_and_keeps_the_object(bench, owner, rules):
+async def test_a_transfer_changes_the_owner_and_keeps_the_object(
+    bench: Bench, owner: Owner, rules: Rules
+) -> None:
     await bench.apply(config_map("a", {"k": "1", "old": "1"}), owner=Owner(MARK, "theirs"))
     before = await bench.cluster.get(ConfigMap, "a")
     await bench.apply(config_map("a", {"k": "2"}), owner=owner, rules=rules)
@@ -72,14 +76,16 @@ async def test_a_transfer_changes_the_owner_and_keeps_the_object(bench, owner, r
     ],
     ids=["always", "never", "labelled", "not labelled", "fall back"],
 )
-async def test_what_belongs_to_nobody_is_adopted_as_the_rules_say(bench, rules, action):
+async def test_what_belongs_to_nobody_is_adopted_as_the_rules_say(
+    bench: Bench, rules: Rules, action: Action
+) -> None:
     await bench.cluster.create(config_map("a", {"k": "before"}, labels={"adopt": "me"}))
     changes = await bench.apply(config_map("a", {"k": "after"}), owner=OURS, rules=rules)
     assert changes.entries[0].action is action
     assert (await data(bench))["k"] == ("after" if action is Action.CONFIGURED else "before")
 
 
-async def test_what_is_ours_stays_ours_without_its_mark(bench):
+async def test_what_is_ours_stays_ours_without_its_mark(bench: Bench) -> None:
     never = Rules(adopt=Adopt.NEVER)
     await bench.apply(config_map("a", {"k": "1"}), owner=OURS, rules=never)
     await bench.cluster.patch(ConfigMap, "a", {"metadata": {"annotations": {MARK: None}}})
@@ -87,14 +93,14 @@ async def test_what_is_ours_stays_ours_without_its_mark(bench):
     assert changes.entries[0].action is Action.CONFIGURED
 
 
-async def test_the_fall_back_of_nobody_is_created_and_kept(bench):
+async def test_the_fall_back_of_nobody_is_created_and_kept(bench: Bench) -> None:
     rules = Rules(fall_back=True)
     await bench.apply(config_map("a", {"k": "1"}), owner=OURS, rules=rules)
     changes = await bench.apply(config_map("a", {"k": "2"}), owner=OURS, rules=rules)
     assert changes.entries[0].action is Action.CONFIGURED
 
 
-async def test_a_transfer_somebody_else_has_made_is_not_made_again(bench):
+async def test_a_transfer_somebody_else_has_made_is_not_made_again(bench: Bench) -> None:
     """The cache still shows fields of the predecessor; the server does not."""
     placed = bench.placed(config_map("a", {"k": "1"}))
     await bench.cluster.client.create(placed, field_manager=PREDECESSOR)
@@ -105,7 +111,7 @@ async def test_a_transfer_somebody_else_has_made_is_not_made_again(bench):
     bench.restart()
     read = bench.direct.read
 
-    async def late(resource, key, *, fresh=False):
+    async def late(resource: Resource, key: Key, *, fresh: bool = False) -> Live:
         return await read(resource, key) if fresh else stale
 
     bench.direct.read = late
@@ -114,7 +120,7 @@ async def test_a_transfer_somebody_else_has_made_is_not_made_again(bench):
     assert calls[0].writes == 0
 
 
-async def test_fields_of_a_predecessor_become_ours(bench):
+async def test_fields_of_a_predecessor_become_ours(bench: Bench) -> None:
     """What it set and nobody wants any more goes; what others set stays."""
     placed = bench.placed(config_map("a", {"k": "1", "old": "1"}, labels={"old": "1"}))
     await bench.cluster.client.create(placed, field_manager=PREDECESSOR)
@@ -135,11 +141,11 @@ async def test_fields_of_a_predecessor_become_ours(bench):
 
 
 @pytest.mark.scenario("MR-91")
-async def test_two_owners_at_the_same_time_do_not_both_get_it(bench):
+async def test_two_owners_at_the_same_time_do_not_both_get_it(bench: Bench) -> None:
     """Neither has seen the object when it starts; the one that is second has to notice."""
     read = bench.direct.read
 
-    async def unseen(resource, key, *, fresh=False):
+    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         return await read(resource, key) if fresh else None
 
     bench.direct.read = unseen
@@ -154,14 +160,16 @@ async def test_two_owners_at_the_same_time_do_not_both_get_it(bench):
     assert metadata["annotations"] == {MARK: "first"}
 
 
-async def test_what_is_expected_and_not_in_view_is_looked_for_before_it_is_created(bench):
+async def test_what_is_expected_and_not_in_view_is_looked_for_before_it_is_created(
+    bench: Bench,
+) -> None:
     """The view of a new process may be older than the object, and than who owns it by now."""
     wanted = bench.placed(config_map("a", {"k": "ours"}))
     await bench.apply(config_map("a", {"k": "theirs"}), owner=Owner(MARK, "theirs"))
     bench.restart()
     read = bench.direct.read
 
-    async def unseen(resource, key, *, fresh=False):
+    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         return await read(resource, key) if fresh else None
 
     bench.direct.read = unseen
@@ -171,7 +179,7 @@ async def test_what_is_expected_and_not_in_view_is_looked_for_before_it_is_creat
     assert await data(bench) == {"k": "theirs"}
 
 
-async def test_what_went_before_our_eyes_is_created_again_without_a_look(bench):
+async def test_what_went_before_our_eyes_is_created_again_without_a_look(bench: Bench) -> None:
     wanted = bench.placed(config_map("a", {"k": "ours"}))
     await bench.apply(wanted, owner=OURS)
     await bench.cluster.delete(ConfigMap, "a")
@@ -181,5 +189,5 @@ async def test_what_went_before_our_eyes_is_created_again_without_a_look(bench):
     assert changes.entries[0].action is Action.CREATED
 
 
-async def _nothing(_resource, _key, *, fresh=False):
+async def _nothing(_resource: Resource, _key: Key, *, fresh: bool = False) -> None:
     assert not fresh, "nobody has to ask"

@@ -1,9 +1,12 @@
 """What stays on a live object although the manifest says otherwise, or nothing."""
 
+from typing import Any
+
 import pytest
+from tests.component.apply.conftest import Bench
 
 from certwright.apply import Action, Rules
-from certwright.kube import Key, Resource
+from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.kinds import (
     Deployment,
     Job,
@@ -18,24 +21,26 @@ from certwright.testkit.builders import deployment, job, stateful_set
 RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
 
-def unscaled(name):
+def unscaled(name: str) -> JsonObject:
     workload = deployment(name)
     del workload["spec"]["replicas"]
     return workload
 
 
-async def replicas(bench, name="d"):
+async def replicas(bench: Bench, name: str = "d") -> int:
     return (await bench.cluster.get(Deployment, name))["spec"]["replicas"]
 
 
-async def scale(bench, count):
+async def scale(bench: Bench, count: int) -> None:
     key = Key(bench.cluster.namespace, "d")
     patch = {"spec": {"replicas": count}}
     await bench.cluster.client.patch(Deployment, key, patch, subresource="scale")
 
 
 @pytest.mark.scenario("MR-31")
-async def test_replicas_are_ours_unless_we_say_nothing_or_are_told_to_keep_them(bench):
+async def test_replicas_are_ours_unless_we_say_nothing_or_are_told_to_keep_them(
+    bench: Bench,
+) -> None:
     await bench.apply(deployment("d", replicas=1))
     await scale(bench, 5)
     await bench.apply(deployment("d", replicas=2), rules=Rules(preserve_replicas=True))
@@ -48,7 +53,7 @@ async def test_replicas_are_ours_unless_we_say_nothing_or_are_told_to_keep_them(
 
 
 @pytest.mark.scenario("MR-31")
-async def test_replicas_that_were_ours_survive_when_the_manifest_stops_saying(bench):
+async def test_replicas_that_were_ours_survive_when_the_manifest_stops_saying(bench: Bench) -> None:
     await bench.apply(deployment("d", replicas=4))
     bench.restart()
     await bench.apply(unscaled("d"))
@@ -58,7 +63,7 @@ async def test_replicas_that_were_ours_survive_when_the_manifest_stops_saying(be
     assert calls[0].writes == 0
 
 
-async def test_an_autoscaler_costs_no_writes(bench):
+async def test_an_autoscaler_costs_no_writes(bench: Bench) -> None:
     keep = Rules(preserve_replicas=True)
     await bench.apply(deployment("d", replicas=1), rules=keep)
     for count in (3, 7):
@@ -69,7 +74,7 @@ async def test_an_autoscaler_costs_no_writes(bench):
         assert await replicas(bench) == count
 
 
-def sized(name, cpu, **more):
+def sized(name: str, cpu: str, **more: str) -> JsonObject:
     workload = deployment(name)
     pod = workload["spec"]["template"]["spec"]
     pod["containers"][0]["resources"] = {"requests": {"cpu": cpu, **more}}
@@ -77,7 +82,7 @@ def sized(name, cpu, **more):
 
 
 @pytest.mark.scenario("MR-34")
-async def test_sizes_somebody_set_stay(bench):
+async def test_sizes_somebody_set_stay(bench: Bench) -> None:
     keep = Rules(preserve_resources=True)
     await bench.apply(sized("d", "50m"), rules=keep)
     resize = [
@@ -108,7 +113,7 @@ async def test_sizes_somebody_set_stay(bench):
 
 
 @pytest.mark.scenario("MR-35")
-async def test_a_rollout_restart_is_not_undone(bench):
+async def test_a_rollout_restart_is_not_undone(bench: Bench) -> None:
     wanted = deployment("d")
     await bench.apply(wanted)
     note = {
@@ -124,7 +129,7 @@ async def test_a_rollout_restart_is_not_undone(bench):
     }
 
 
-def claiming(size):
+def claiming(size: str) -> JsonObject:
     workload = stateful_set("s")
     requests = {"requests": {"storage": size}}
     claim = {
@@ -136,7 +141,7 @@ def claiming(size):
 
 
 @pytest.mark.scenario("MR-36")
-async def test_claim_templates_cannot_change_and_that_is_told(bench):
+async def test_claim_templates_cannot_change_and_that_is_told(bench: Bench) -> None:
     await bench.apply(claiming("1Gi"))
     wanted = claiming("2Gi")
     wanted["spec"]["replicas"] = 3
@@ -151,7 +156,7 @@ async def test_claim_templates_cannot_change_and_that_is_told(bench):
     assert calls[0].writes == 0
 
 
-async def test_a_job_keeps_its_selector_and_the_labels_it_was_given(bench):
+async def test_a_job_keeps_its_selector_and_the_labels_it_was_given(bench: Bench) -> None:
     wanted = job("j")
     wanted["spec"]["template"]["metadata"] = {"labels": {"mine": "1"}}
     await bench.apply(wanted)
@@ -166,11 +171,11 @@ async def test_a_job_keeps_its_selector_and_the_labels_it_was_given(bench):
     assert after["spec"]["template"] == before["spec"]["template"]
 
 
-def service(**spec):
+def service(**spec: Any) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
 
 
-def balanced(port=80, **more):
+def balanced(port: int = 80, **more: str) -> JsonObject:
     return service(
         type="LoadBalancer",
         selector={"app": "x"},
@@ -180,7 +185,7 @@ def balanced(port=80, **more):
     )
 
 
-def allocated(found):
+def allocated(found: JsonObject) -> JsonObject:
     spec = found["spec"]
     return {
         "clusterIP": spec["clusterIP"],
@@ -191,7 +196,7 @@ def allocated(found):
 
 
 @pytest.mark.scenario("MR-38")
-async def test_what_was_allocated_for_a_service_survives(bench):
+async def test_what_was_allocated_for_a_service_survives(bench: Bench) -> None:
     await bench.apply(balanced(loadBalancerIP="192.0.2.1"))
     before = allocated(await bench.cluster.get(Service, "s"))
     assert all(before.values())
@@ -207,7 +212,7 @@ async def test_what_was_allocated_for_a_service_survives(bench):
 
 
 @pytest.mark.scenario("MR-38")
-async def test_another_address_in_the_manifest_is_not_followed(bench):
+async def test_another_address_in_the_manifest_is_not_followed(bench: Bench) -> None:
     ports = [{"port": 80}]
     await bench.apply(service(ports=ports))
     before = (await bench.cluster.get(Service, "s"))["spec"]["clusterIP"]
@@ -217,7 +222,7 @@ async def test_another_address_in_the_manifest_is_not_followed(bench):
 
 
 @pytest.mark.scenario("MR-39")
-async def test_a_service_becomes_headless_as_a_new_one(bench):
+async def test_a_service_becomes_headless_as_a_new_one(bench: Bench) -> None:
     ports = [{"port": 80}]
     await bench.apply(service(ports=ports))
     before = await bench.cluster.get(Service, "s")
@@ -229,7 +234,7 @@ async def test_a_service_becomes_headless_as_a_new_one(bench):
 
 
 @pytest.mark.scenario("MR-39")
-async def test_a_service_changes_from_a_name_to_an_address_and_back(bench):
+async def test_a_service_changes_from_a_name_to_an_address_and_back(bench: Bench) -> None:
     ports = [{"port": 80}]
     await bench.apply(service(ports=ports))
     address = (await bench.cluster.get(Service, "s"))["spec"]["clusterIP"]
@@ -241,7 +246,7 @@ async def test_a_service_changes_from_a_name_to_an_address_and_back(bench):
 
 
 @pytest.mark.scenario("MR-40")
-async def test_secrets_of_a_service_account_stay(bench):
+async def test_secrets_of_a_service_account_stay(bench: Bench) -> None:
     account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -264,7 +269,7 @@ async def test_secrets_of_a_service_account_stay(bench):
 
 
 @pytest.mark.scenario("MR-41")
-async def test_a_bound_claim_is_left_alone(bench):
+async def test_a_bound_claim_is_left_alone(bench: Bench) -> None:
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -285,7 +290,7 @@ async def test_a_bound_claim_is_left_alone(bench):
 
 
 @pytest.mark.scenario("MR-41")
-async def test_an_injected_ca_bundle_is_left_alone(bench):
+async def test_an_injected_ca_bundle_is_left_alone(bench: Bench) -> None:
     name = f"hook-{bench.cluster.namespace}"
     hook = {
         "name": "hook.example.com",

@@ -1,9 +1,13 @@
 """What cannot be changed: refused, or deleted and created anew where that is allowed."""
 
-import pytest
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-from certwright.apply import Action, Adopt, Owner, Rules
-from certwright.kube import Invalid
+import pytest
+from tests.component.apply.conftest import Bench
+
+from certwright.apply import Action, Adopt, Live, Owner, Rules
+from certwright.kube import Invalid, JsonObject, Key, Resource
 from certwright.kube.kinds import ConfigMap, Job, RoleBinding
 from certwright.testkit.builders import config_map, deployment, job, secret
 
@@ -11,7 +15,7 @@ FINALIZER = "example.com/hold"
 OWNER = Owner("example.com/owner", "ours")
 
 
-def binding(role):
+def binding(role: str) -> JsonObject:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
@@ -22,7 +26,7 @@ def binding(role):
 
 
 @pytest.mark.scenario("MR-44")
-async def test_a_refused_change_leaves_the_object_and_says_why(bench):
+async def test_a_refused_change_leaves_the_object_and_says_why(bench: Bench) -> None:
     await bench.apply(binding("view"))
     before = await bench.cluster.get(RoleBinding, "b")
     changes = await bench.apply(binding("edit"))
@@ -35,7 +39,7 @@ async def test_a_refused_change_leaves_the_object_and_says_why(bench):
 
 
 @pytest.mark.scenario("MR-44")
-async def test_where_allowed_it_is_created_anew_in_the_same_pass(bench):
+async def test_where_allowed_it_is_created_anew_in_the_same_pass(bench: Bench) -> None:
     await bench.apply(binding("view"))
     before = await bench.cluster.get(RoleBinding, "b")
     changes = await bench.apply(binding("edit"), rules=Rules(recreate=True))
@@ -46,7 +50,7 @@ async def test_where_allowed_it_is_created_anew_in_the_same_pass(bench):
 
 
 @pytest.mark.scenario("MR-44")
-async def test_an_impossible_propagation_is_told_and_nothing_deleted(bench):
+async def test_an_impossible_propagation_is_told_and_nothing_deleted(bench: Bench) -> None:
     await bench.apply(binding("view"))
     before = await bench.cluster.get(RoleBinding, "b")
     rules = Rules(recreate=True, recreate_propagation="Bogus")
@@ -60,7 +64,7 @@ async def test_an_impossible_propagation_is_told_and_nothing_deleted(bench):
 
 
 @pytest.mark.scenario("MR-37")
-async def test_a_job_with_another_template_is_refused_or_replaced(bench):
+async def test_a_job_with_another_template_is_refused_or_replaced(bench: Bench) -> None:
     await bench.apply(job("j", image="one"))
     changed = job("j", image="two")
     changes = await bench.apply(changed)
@@ -75,7 +79,7 @@ async def test_a_job_with_another_template_is_refused_or_replaced(bench):
     assert pod["containers"][0]["image"] == "two"
 
 
-async def test_a_valid_change_keeps_the_object_although_recreation_is_allowed(bench):
+async def test_a_valid_change_keeps_the_object_although_recreation_is_allowed(bench: Bench) -> None:
     rules = Rules(recreate=True)
     await bench.apply(config_map("a", {"k": "1"}), rules=rules)
     before = await bench.cluster.get(ConfigMap, "a")
@@ -85,7 +89,7 @@ async def test_a_valid_change_keeps_the_object_although_recreation_is_allowed(be
 
 
 @pytest.mark.scenario("MR-45")
-async def test_immutable_configuration_is_replaced_without_asking(bench):
+async def test_immutable_configuration_is_replaced_without_asking(bench: Bench) -> None:
     await bench.apply({**config_map("a", {"k": "1"}), "immutable": True})
     changes = await bench.apply({**config_map("a", {"k": "2"}), "immutable": True})
     assert changes.entries[0].action is Action.RECREATED
@@ -93,7 +97,7 @@ async def test_immutable_configuration_is_replaced_without_asking(bench):
 
 
 @pytest.mark.scenario("MR-97")
-async def test_what_is_on_its_way_out_is_never_edited_and_comes_back(bench):
+async def test_what_is_on_its_way_out_is_never_edited_and_comes_back(bench: Bench) -> None:
     await bench.apply(config_map("a", {"k": "1"}, finalizers=[FINALIZER]))
     await bench.cluster.delete(ConfigMap, "a")
     before = await bench.cluster.get(ConfigMap, "a")
@@ -107,7 +111,7 @@ async def test_what_is_on_its_way_out_is_never_edited_and_comes_back(bench):
 
 
 @pytest.mark.scenario("MR-97")
-async def test_a_replacement_waits_for_finalizers(bench):
+async def test_a_replacement_waits_for_finalizers(bench: Bench) -> None:
     immutable = {"immutable": True}
     first = {**config_map("a", {"k": "1"}, finalizers=[FINALIZER]), **immutable}
     await bench.apply(first)
@@ -122,14 +126,14 @@ async def test_a_replacement_waits_for_finalizers(bench):
 class Interferer:
     """Changes an object right before each of our first writes to it."""
 
-    def __init__(self, bench, times, change):
+    def __init__(self, bench: Bench, times: int, change: Callable[..., Awaitable[Any]]) -> None:
         self._bench = bench
         self._left = times
         self._change = change
         self._apply = bench.direct.apply
         bench.direct.apply = self.apply
 
-    async def apply(self, resource, obj, **options):
+    async def apply(self, resource: Resource, obj: JsonObject, **options: bool) -> Live:
         if self._left:
             self._left -= 1
             await self._change(self._left)
@@ -137,12 +141,12 @@ class Interferer:
 
 
 @pytest.mark.scenario("MR-92")
-async def test_a_change_in_between_is_looked_at_again_not_lost(bench):
+async def test_a_change_in_between_is_looked_at_again_not_lost(bench: Bench) -> None:
     rules = Rules(preserve_replicas=True)
     wanted = {**config_map("a", {"k": "1"}, finalizers=[FINALIZER])}
     await bench.apply(wanted, rules=rules)
 
-    async def drop_finalizer(turn):
+    async def drop_finalizer(turn: int) -> None:
         change = {"metadata": {"finalizers": [f"example.com/{turn}"]}}
         await bench.cluster.patch(ConfigMap, "a", change)
 
@@ -158,10 +162,10 @@ async def test_a_change_in_between_is_looked_at_again_not_lost(bench):
 
 
 @pytest.mark.scenario("MR-93")
-async def test_a_stale_view_after_creation_is_no_failure(bench):
+async def test_a_stale_view_after_creation_is_no_failure(bench: Bench) -> None:
     await bench.apply(config_map("a", {"k": "1"}))
 
-    async def nothing(resource, key, *, fresh=False):
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> None:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -171,12 +175,12 @@ async def test_a_stale_view_after_creation_is_no_failure(bench):
     assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "2"}
 
 
-async def test_an_object_nobody_saw_is_not_overwritten_blindly(bench):
+async def test_an_object_nobody_saw_is_not_overwritten_blindly(bench: Bench) -> None:
     """A cache of some objects does not show those of others: creating is done without force."""
     await bench.cluster.create(config_map("a", {"k": "theirs"}))
     seen = []
 
-    async def nothing(resource, key, *, fresh=False):
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         seen.append(fresh)
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
@@ -187,11 +191,13 @@ async def test_an_object_nobody_saw_is_not_overwritten_blindly(bench):
     assert seen == [False, True]
 
 
-async def test_an_object_nobody_saw_is_brought_in_line_although_nothing_collides(bench):
+async def test_an_object_nobody_saw_is_brought_in_line_although_nothing_collides(
+    bench: Bench,
+) -> None:
     """The answer to a creation shows the hands of others: then all rules hold at once."""
     await bench.cluster.create(config_map("a", {"k": "same"}, labels={"theirs": "1"}))
 
-    async def nothing(resource, key, *, fresh=False):
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> None:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -205,11 +211,11 @@ async def test_an_object_nobody_saw_is_brought_in_line_although_nothing_collides
     [Rules(adopt=Adopt.NEVER), Rules(fall_back=True), Rules(preserve_replicas=True)],
     ids=["never adopt", "fall back", "preserve"],
 )
-async def test_careful_rules_look_before_they_create(bench, rules):
+async def test_careful_rules_look_before_they_create(bench: Bench, rules: Rules) -> None:
     await bench.cluster.create(deployment("d", replicas=1))
     looks = []
 
-    async def nothing(resource, key, *, fresh=False):
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         looks.append(fresh)
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
@@ -221,11 +227,11 @@ async def test_careful_rules_look_before_they_create(bench, rules):
     assert changes.entries[0].action is (Action.CONFIGURED if rules.preserve_replicas else expected)
 
 
-async def test_an_object_nobody_saw_on_its_way_out_is_reported(bench):
+async def test_an_object_nobody_saw_on_its_way_out_is_reported(bench: Bench) -> None:
     await bench.apply(config_map("a", {"k": "1"}, finalizers=[FINALIZER]))
     await bench.cluster.delete(ConfigMap, "a")
 
-    async def nothing(resource, key, *, fresh=False):
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> None:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -235,7 +241,7 @@ async def test_an_object_nobody_saw_on_its_way_out_is_reported(bench):
     await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
 
 
-async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench):
+async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench: Bench) -> None:
     """A Service that exists unseen keeps its address instead of failing for it."""
     service = {
         "apiVersion": "v1",
@@ -245,7 +251,7 @@ async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench):
     }
     await bench.apply(service)
 
-    async def nothing(resource, key, *, fresh=False):
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -256,14 +262,14 @@ async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench):
 
 
 @pytest.mark.scenario("MR-95")
-async def test_a_crash_between_deletion_and_creation_is_made_good(bench):
+async def test_a_crash_between_deletion_and_creation_is_made_good(bench: Bench) -> None:
     class Crash(BaseException):
         """The process ends here."""
 
     await bench.apply(binding("view"))
     delete = bench.direct.delete
 
-    async def crash(*args, **options):
+    async def crash(*args: Live | Resource, **options: None) -> None:
         await delete(*args, **options)
         raise Crash
 
@@ -277,11 +283,11 @@ async def test_a_crash_between_deletion_and_creation_is_made_good(bench):
     assert (await bench.cluster.get(RoleBinding, "b"))["roleRef"]["name"] == "edit"
 
 
-async def test_who_is_faster_in_creating_it_anew_keeps_it(bench):
+async def test_who_is_faster_in_creating_it_anew_keeps_it(bench: Bench) -> None:
     await bench.apply(binding("view"), owner=OWNER)
     delete = bench.direct.delete
 
-    async def overtaken(*args, **options):
+    async def overtaken(*args: Live | Resource, **options: None) -> None:
         await delete(*args, **options)
         theirs = binding("admin")
         theirs["metadata"]["annotations"] = {OWNER.annotation: "theirs"}
@@ -293,12 +299,12 @@ async def test_who_is_faster_in_creating_it_anew_keeps_it(bench):
     assert "it belongs to theirs" in changes.entries[0].reason
 
 
-async def test_a_newcomer_that_goes_already_is_waited_for(bench):
+async def test_a_newcomer_that_goes_already_is_waited_for(bench: Bench) -> None:
     await bench.apply({**config_map("a", {"k": "1"}), "immutable": True})
     wanted = {**config_map("a", {"k": "2"}), "immutable": True}
     delete = bench.direct.delete
 
-    async def overtaken(*args, **options):
+    async def overtaken(*args: Live | Resource, **options: None) -> None:
         await delete(*args, **options)
         await bench.cluster.create(
             {**config_map("a", {"k": "2"}, finalizers=[FINALIZER]), "immutable": True}
@@ -311,11 +317,13 @@ async def test_a_newcomer_that_goes_already_is_waited_for(bench):
     await bench.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
 
 
-async def test_values_of_secrets_are_not_quoted_when_one_comes_anew(bench):
+async def test_values_of_secrets_are_not_quoted_when_one_comes_anew(bench: Bench) -> None:
     await bench.apply(secret("s", {"password": "hunter2"}))
     apply = bench.direct.apply
 
-    async def refusing(resource, obj, *, force=True, **options):
+    async def refusing(
+        resource: Resource, obj: JsonObject, *, force: bool = True, **options: bool
+    ) -> Live:
         if force:  # it is there already
             raise Invalid('data[password]: Invalid value: "hunter3": field is immutable')
         return await apply(resource, obj, force=force, **options)

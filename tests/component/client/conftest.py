@@ -2,16 +2,18 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
 from aiohttp import web
 
 from certwright.apiserver.http.certs import TestAuthority
-from certwright.client import Client, Config, HttpTransport
+from certwright.client import Client, Config, HttpTransport, Limits
 from certwright.client.retry import Policy
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -39,7 +41,7 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 
 
 @pytest.fixture
-def serve(stack):
+def serve(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
     """Start a server whose every answer comes from one handler; gives its URL."""
 
     async def start(handler: Handler, tls: ssl.SSLContext | None = None) -> str:
@@ -61,11 +63,11 @@ def serve(stack):
 
 
 @pytest.fixture
-def serve_bytes(stack):
+def serve_bytes(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
     """Start a server that reads one request head and then does what it is told with the socket."""
 
     async def start(behave: Behaviour) -> str:
-        async def on_connection(reader, writer):
+        async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
                 await reader.readuntil(b"\r\n\r\n")
                 await behave(reader, writer)
@@ -82,10 +84,17 @@ def serve_bytes(stack):
 
 
 @pytest.fixture
-def client_of(stack):
+def client_of(stack: AsyncExitStack) -> Callable[..., Any]:
     """Make a client that does not retry, unless the test is about retries."""
 
-    def make(config: Config | str, *, limits=None, environ=None, clock=None, **options) -> Client:
+    def make(
+        config: Config | str,
+        *,
+        limits: Limits | None = None,
+        environ: Any = None,
+        clock: "SteppedClock | None" = None,
+        **options: Any,
+    ) -> Client:
         config = Config(config) if isinstance(config, str) else config
         around = {"limits": limits, "environ": environ, "clock": clock}
         given = {name: value for name, value in around.items() if value is not None}
@@ -126,7 +135,7 @@ def other_authority() -> TestAuthority:
 
 
 @pytest.fixture
-def server_tls(authority, tmp_path):
+def server_tls(authority: TestAuthority, tmp_path: Path) -> Callable[..., Any]:
     """Make the server's side of TLS, with or without asking clients for certificates."""
 
     def make(*hosts: str, clients: TestAuthority | None = None) -> ssl.SSLContext:
@@ -150,7 +159,7 @@ class Gate:
         self.accepted = set(accepted)
         self.seen = []
 
-    async def __call__(self, request):
+    async def __call__(self, request: MutableMapping) -> MutableMapping:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.seen.append(token)
         if token not in self.accepted:
@@ -166,11 +175,15 @@ def gate_for() -> type[Gate]:
 
 
 @pytest.fixture
-def mutual(serve, server_tls, other_authority):
+def mutual(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    other_authority: TestAuthority,
+) -> Callable[..., Awaitable[Any]]:
     """A server that asks for client certificates and says whom it sees."""
 
-    async def start():
-        async def answer(request):
+    async def start() -> str:
+        async def answer(request: MutableMapping) -> MutableMapping:
             certificate = request.transport.get_extra_info("peercert")
             subject = {name: value for rdn in certificate["subject"] for name, value in rdn}
             return web.json_response({"metadata": {"name": subject["commonName"]}})

@@ -2,7 +2,9 @@
 
 import asyncio
 import socket
+from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -31,7 +33,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-async def test_nobody_listens(client_of):
+async def test_nobody_listens(client_of: Callable[..., Any]) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(ConnectFailed) as caught:
         await client_of(url).get(ConfigMap, KEY)
@@ -39,20 +41,22 @@ async def test_nobody_listens(client_of):
     assert "is it running" in str(caught.value)
 
 
-async def test_a_host_name_that_does_not_exist(client_of):
+async def test_a_host_name_that_does_not_exist(client_of: Callable[..., Any]) -> None:
     with pytest.raises(ConnectFailed, match=r"http://nowhere\.invalid: the host name cannot be"):
         await client_of("http://nowhere.invalid").get(ConfigMap, KEY)
 
 
-async def test_a_watch_of_nobody(client_of):
+async def test_a_watch_of_nobody(client_of: Callable[..., Any]) -> None:
     client = client_of(f"http://127.0.0.1:{free_port()}")
     with pytest.raises(ConnectFailed):
         async with client.watch(ConfigMap):
             pytest.fail("there is nothing to watch")
 
 
-async def test_a_web_page(serve, client_of):
-    async def page(_):
+async def test_a_web_page(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def page(_: MutableMapping) -> MutableMapping:
         return web.Response(text="<html>Welcome!</html>", content_type="text/html")
 
     url = await serve(page)
@@ -68,18 +72,22 @@ async def test_a_web_page(serve, client_of):
             pytest.fail("a web page cannot be watched")
 
 
-async def test_a_load_balancer_that_speaks_for_a_dead_server(serve, client_of):
-    async def page(_):
+async def test_a_load_balancer_that_speaks_for_a_dead_server(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def page(_: MutableMapping) -> MutableMapping:
         return web.Response(status=503, text="<html>Bad</html>", content_type="text/html")
 
     with pytest.raises(ServiceUnavailable, match="503 with a web page"):
         await client_of(await serve(page)).get(ConfigMap, KEY)
 
 
-async def test_redirects_are_not_followed(serve, client_of):
+async def test_redirects_are_not_followed(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     seen = []
 
-    async def elsewhere(request):
+    async def elsewhere(request: MutableMapping) -> None:
         seen.append(request.path)
         raise web.HTTPFound("http://elsewhere.invalid/login?next=canary")
 
@@ -90,16 +98,20 @@ async def test_redirects_are_not_followed(serve, client_of):
     assert len(seen) == 1
 
 
-async def test_truncated_json(serve, client_of):
-    async def half(_):
+async def test_truncated_json(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def half(_: MutableMapping) -> MutableMapping:
         return web.Response(text='{"metadata":{"na', content_type="application/json")
 
     with pytest.raises(BadResponse, match="is not complete JSON"):
         await client_of(await serve(half)).get(ConfigMap, KEY)
 
 
-async def test_a_connection_cut_in_the_middle_of_a_body(serve_bytes, client_of):
-    async def cut(_reader, writer):
+async def test_a_connection_cut_in_the_middle_of_a_body(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def cut(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
         writer.write(b'Content-Length: 1000\r\n\r\n{"metadata":{')
         await writer.drain()
@@ -109,10 +121,12 @@ async def test_a_connection_cut_in_the_middle_of_a_body(serve_bytes, client_of):
         await client_of(url).get(ConfigMap, KEY)
 
 
-async def test_a_connection_cut_instead_of_an_answer(serve_bytes, client_of):
+async def test_a_connection_cut_instead_of_an_answer(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     attempts = []
 
-    async def hang_up(_reader, _writer):
+    async def hang_up(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         attempts.append(1)
 
     client = client_of(await serve_bytes(hang_up))
@@ -126,8 +140,10 @@ async def test_a_connection_cut_instead_of_an_answer(serve_bytes, client_of):
     assert len(attempts) == 3, "the HTTP library must not repeat requests by itself"
 
 
-async def test_a_huge_body_that_announces_itself(serve_bytes, client_of):
-    async def huge(_reader, writer):
+async def test_a_huge_body_that_announces_itself(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def huge(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n")
         await writer.drain()
 
@@ -135,10 +151,12 @@ async def test_a_huge_body_that_announces_itself(serve_bytes, client_of):
         await client_of(await serve_bytes(huge)).get(ConfigMap, KEY)
 
 
-async def test_a_huge_body_that_does_not(serve_bytes, client_of):
+async def test_a_huge_body_that_does_not(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     sent = 0
 
-    async def endless(_reader, writer):
+    async def endless(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal sent
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         while True:
@@ -152,8 +170,10 @@ async def test_a_huge_body_that_does_not(serve_bytes, client_of):
     assert sent < 32 * 2**20, "the rest of the body was read"
 
 
-async def test_a_watch_that_never_ends_a_line(serve_bytes, client_of):
-    async def endless(_reader, writer):
+async def test_a_watch_that_never_ends_a_line(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def endless(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         writer.write(b'10\r\n{"type":"ADDED"}\r\n1\r\n\n\r\n')
         while True:
@@ -167,10 +187,12 @@ async def test_a_watch_that_never_ends_a_line(serve_bytes, client_of):
             seen.extend([batch async for batch in lines])
 
 
-async def test_a_server_that_accepts_and_never_answers(serve, client_of):
+async def test_a_server_that_accepts_and_never_answers(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     hung = asyncio.Event()
 
-    async def never(_):
+    async def never(_: MutableMapping) -> MutableMapping:
         await hung.wait()
         return web.Response()
 
@@ -188,11 +210,13 @@ async def test_a_server_that_accepts_and_never_answers(serve, client_of):
     hung.set()
 
 
-async def test_a_quiet_watch_is_not_ended(serve, client_of):
+async def test_a_quiet_watch_is_not_ended(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     """The deadline on answers ends with the headers: a watch may be silent as long as it likes."""
     quiet = asyncio.Event()
 
-    async def answer(request):
+    async def answer(request: MutableMapping) -> MutableMapping:
         if "watch" not in request.query:
             await quiet.wait()
             return web.Response()
@@ -211,8 +235,10 @@ async def test_a_quiet_watch_is_not_ended(serve, client_of):
         assert [batch async for batch in lines] == [[b'{"type":"ADDED"}']]
 
 
-async def test_a_watch_cut_in_the_middle_of_an_event(serve, client_of):
-    async def watch(request):
+async def test_a_watch_cut_in_the_middle_of_an_event(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def watch(request: MutableMapping) -> MutableMapping:
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b'{"type":"ADDED"}\n{"type":"MOD')
@@ -221,7 +247,7 @@ async def test_a_watch_cut_in_the_middle_of_an_event(serve, client_of):
     client = client_of(await serve(watch))
     seen = []
 
-    async def read():
+    async def read() -> None:
         async with client.watch(ConfigMap) as lines:
             async for batch in lines:
                 seen.extend(batch)
@@ -231,8 +257,10 @@ async def test_a_watch_cut_in_the_middle_of_an_event(serve, client_of):
     assert seen == [b'{"type":"ADDED"}']
 
 
-async def test_a_watch_cut_without_a_goodbye(serve_bytes, client_of):
-    async def cut(_reader, writer):
+async def test_a_watch_cut_without_a_goodbye(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def cut(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         writer.write(b'11\r\n{"type":"ADDED"}\n\r\n')
         await writer.drain()
@@ -240,7 +268,7 @@ async def test_a_watch_cut_without_a_goodbye(serve_bytes, client_of):
     client = client_of(await serve_bytes(cut))
     seen = []
 
-    async def read():
+    async def read() -> None:
         async with client.watch(ConfigMap) as lines:
             async for batch in lines:
                 seen.extend(batch)
@@ -250,8 +278,10 @@ async def test_a_watch_cut_without_a_goodbye(serve_bytes, client_of):
     assert seen == [b'{"type":"ADDED"}']
 
 
-async def test_a_refused_watch_raises_what_the_server_says(serve, client_of):
-    async def refuse(_):
+async def test_a_refused_watch_raises_what_the_server_says(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def refuse(_: MutableMapping) -> MutableMapping:
         status = {
             "kind": "Status",
             "code": 500,
@@ -265,8 +295,10 @@ async def test_a_refused_watch_raises_what_the_server_says(serve, client_of):
             pytest.fail("the watch was refused")
 
 
-async def test_garbage_instead_of_http(serve_bytes, client_of):
-    async def garbage(_reader, writer):
+async def test_garbage_instead_of_http(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def garbage(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
         await writer.drain()
 
@@ -274,10 +306,12 @@ async def test_garbage_instead_of_http(serve_bytes, client_of):
         await client_of(await serve_bytes(garbage)).get(ConfigMap, KEY)
 
 
-async def test_the_client_lives_on_after_every_failure(serve, client_of):
+async def test_the_client_lives_on_after_every_failure(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     answers = iter(["<html>", '{"metadata":{'])
 
-    async def recover(_):
+    async def recover(_: MutableMapping) -> MutableMapping:
         text = next(answers, '{"metadata":{"name":"web"}}')
         kind = "text/html" if text.startswith("<") else "application/json"
         return web.Response(text=text, content_type=kind)

@@ -1,11 +1,17 @@
 """TLS, proxies, pools and cancellation, on real sockets."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.component.client.conftest import SteppedClock
 
+from certwright.apiserver.http.certs import TestAuthority
 from certwright.client import (
     Config,
     ConnectFailed,
@@ -21,18 +27,26 @@ from certwright.kube.kinds import ConfigMap
 KEY = Key("shop", "web")
 
 
-async def hello(_):
+async def hello(_: MutableMapping) -> MutableMapping:
     return web.json_response({"metadata": {"name": "web"}})
 
 
-async def test_a_trusted_server(serve, server_tls, client_of, authority):
+async def test_a_trusted_server(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+) -> None:
     config = Config(await serve(hello, server_tls()), ca=Material(authority.certificate))
     assert (await client_of(config).get(ConfigMap, KEY))["metadata"]["name"] == "web"
 
 
 async def test_a_server_that_another_authority_vouches_for(
-    serve, server_tls, client_of, other_authority
-):
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+    other_authority: TestAuthority,
+) -> None:
     url = await serve(hello, server_tls())
     config = Config(url, ca=Material(other_authority.certificate), source="context 'dev' of x")
     with pytest.raises(TlsFailed) as caught:
@@ -43,12 +57,21 @@ async def test_a_server_that_another_authority_vouches_for(
     )
 
 
-async def test_without_an_authority_the_systems_own_are_asked(serve, server_tls, client_of):
+async def test_without_an_authority_the_systems_own_are_asked(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+) -> None:
     with pytest.raises(TlsFailed, match="its certificate is not trusted"):
         await client_of(await serve(hello, server_tls())).get(ConfigMap, KEY)
 
 
-async def test_a_server_under_another_name(serve, server_tls, client_of, authority):
+async def test_a_server_under_another_name(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+) -> None:
     url = await serve(hello, server_tls("api.internal"))
     ca = Material(authority.certificate)
     with pytest.raises(TlsFailed, match="IP address mismatch"):
@@ -56,14 +79,24 @@ async def test_a_server_under_another_name(serve, server_tls, client_of, authori
     await client_of(Config(url, ca=ca, tls_server_name="api.internal")).get(ConfigMap, KEY)
 
 
-async def test_trusting_anybody_if_told_to(serve, server_tls, client_of):
+async def test_trusting_anybody_if_told_to(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+) -> None:
     url = await serve(hello, server_tls("api.internal"))
     await client_of(Config(url, insecure_skip_tls_verify=True)).get(ConfigMap, KEY)
 
 
 async def test_a_rotated_authority_is_used_a_moment_later(
-    serve, server_tls, client_of, authority, other_authority, tmp_path, clock
-):
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    other_authority: TestAuthority,
+    tmp_path: Path,
+    clock: SteppedClock,
+) -> None:
     file = tmp_path / "ca.crt"
     file.write_bytes(other_authority.certificate)
     config = Config(await serve(hello, server_tls()), ca=Material(path=str(file)))
@@ -76,7 +109,9 @@ async def test_a_rotated_authority_is_used_a_moment_later(
 
 
 @pytest.mark.parametrize("content", [b"not PEM", b"\xff\xfe"])
-async def test_an_authority_that_is_no_certificate(client_of, tmp_path, content):
+async def test_an_authority_that_is_no_certificate(
+    client_of: Callable[..., Any], tmp_path: Path, content: bytes
+) -> None:
     file = tmp_path / "ca.crt"
     file.write_bytes(content)
     client = client_of(Config("https://127.0.0.1:1", ca=Material(path=str(file))))
@@ -84,18 +119,22 @@ async def test_an_authority_that_is_no_certificate(client_of, tmp_path, content)
         await client.get(ConfigMap, KEY)
 
 
-async def test_https_to_a_plain_server(serve, client_of):
+async def test_https_to_a_plain_server(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     url = (await serve(hello)).replace("http:", "https:")
     with pytest.raises(TlsFailed, match="is this the right port"):
         await client_of(url).get(ConfigMap, KEY)
 
 
-async def test_the_address_that_worked_is_tried_first(client_of, stack, monkeypatch):
+async def test_the_address_that_worked_is_tried_first(
+    client_of: Callable[..., Any], stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A host has two addresses; one was away for a while and is not asked first any more."""
     seen = []
 
-    async def listen(address, port):
-        async def converse(reader, writer):
+    async def listen(address: str, port: int) -> int:
+        async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
             seen.append(address)
             writer.write(b"HTTP/1.0 200 OK\r\n\r\n{}")
@@ -105,7 +144,9 @@ async def test_the_address_that_worked_is_tried_first(client_of, stack, monkeypa
         stack.callback(server.close)
         return server.sockets[0].getsockname()[1]
 
-    async def resolve(_host, port, **_):
+    async def resolve(
+        _host: str, port: int, **_: Any
+    ) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         return [(2, 1, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
 
     port = await listen("127.0.0.1", 0)
@@ -120,21 +161,21 @@ async def test_the_address_that_worked_is_tried_first(client_of, stack, monkeypa
 class Relay:
     """One address of a server; it may be down, or take connections and hang up."""
 
-    def __init__(self, address, port, stack):
+    def __init__(self, address: str, port: int, stack: AsyncExitStack) -> None:
         self._address = address
         self._port = port
         self._stack = stack
         self.count = 0
         self.is_sick = False
 
-    async def start(self):
+    async def start(self) -> None:
         self._server = await asyncio.start_server(self._relay, self._address, self._port)
         self._stack.callback(self._server.close)
 
-    def stop(self):
+    def stop(self) -> None:
         self._server.close()
 
-    async def _relay(self, reader, writer):
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.count += 1
         if not self.is_sick:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._port)
@@ -145,14 +186,21 @@ class Relay:
 
 
 async def test_what_happened_last_at_an_address_counts(
-    serve, server_tls, client_of, authority, stack, monkeypatch
-):
-    async def answer(_):
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    stack: AsyncExitStack,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def answer(_: MutableMapping) -> MutableMapping:
         response = web.json_response({})
         response.force_close()
         return response
 
-    async def resolve(_host, port, **_):
+    async def resolve(
+        _host: str, port: int, **_: Any
+    ) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         return [(2, 1, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.3")]
 
     url = await serve(answer, server_tls("api.internal"))
@@ -177,10 +225,12 @@ async def test_what_happened_last_at_an_address_counts(
     assert (one.count, two.count) == (4, 1), "until it works again"
 
 
-async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(serve, client_of):
+async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     seen = []
 
-    async def answer(request):
+    async def answer(request: MutableMapping) -> MutableMapping:
         seen.append((id(request.transport), request.headers["Accept-Encoding"]))
         return web.json_response({})
 
@@ -191,8 +241,10 @@ async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(ser
     assert seen[0][1] == "identity"
 
 
-async def test_repeated_headers_are_all_heard(serve, client_of):
-    async def warn(_):
+async def test_repeated_headers_are_all_heard(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
+    async def warn(_: MutableMapping) -> MutableMapping:
         response = web.json_response({})
         response.headers.add("Warning", '299 - "one"')
         response.headers.add("Warning", '299 - "two"')
@@ -207,12 +259,12 @@ async def test_repeated_headers_are_all_heard(serve, client_of):
 class Proxy:
     """A proxy that tunnels CONNECT to one place, whatever host was asked for."""
 
-    def __init__(self, port, status=200):
+    def __init__(self, port: int, status: int = 200) -> None:
         self.port = port
         self.status = status
         self.heads = []
 
-    async def __call__(self, reader, writer):
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
         writer.write(f"HTTP/1.1 {self.status} x\r\n\r\n".encode())
         if self.status == 200:
@@ -223,15 +275,15 @@ class Proxy:
         writer.close()
 
 
-async def pump(reader, writer):
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(65536):
         writer.write(data)
     writer.close()
 
 
 @pytest.fixture
-def proxy_to(stack):
-    async def start(port, status=200):
+def proxy_to(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
+    async def start(port: int, status: int = 200) -> Proxy:
         proxy = Proxy(port, status)
         server = await asyncio.start_server(proxy, "127.0.0.1", 0)
         stack.callback(server.close)
@@ -241,7 +293,13 @@ def proxy_to(stack):
     return start
 
 
-async def test_through_a_proxy(serve, server_tls, client_of, authority, proxy_to):
+async def test_through_a_proxy(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    proxy_to: Callable[..., Awaitable[Any]],
+) -> None:
     """The tunnel leads to the server; the proxy sees its own password and never the token."""
     url = await serve(hello, server_tls("api.internal"))
     proxy = await proxy_to(int(url.rpartition(":")[2]))
@@ -260,7 +318,13 @@ async def test_through_a_proxy(serve, server_tls, client_of, authority, proxy_to
     assert "bearer-canary" not in head
 
 
-async def test_a_server_name_through_a_proxy(serve, server_tls, client_of, authority, proxy_to):
+async def test_a_server_name_through_a_proxy(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    proxy_to: Callable[..., Awaitable[Any]],
+) -> None:
     url = await serve(hello, server_tls("api.internal"))
     proxy = await proxy_to(int(url.rpartition(":")[2]))
     config = Config(
@@ -274,7 +338,9 @@ async def test_a_server_name_through_a_proxy(serve, server_tls, client_of, autho
     await client.close()
 
 
-async def test_a_proxy_that_refuses(client_of, proxy_to, authority):
+async def test_a_proxy_that_refuses(
+    client_of: Callable[..., Any], proxy_to: Callable[..., Awaitable[Any]], authority: TestAuthority
+) -> None:
     proxy = await proxy_to(0, status=407)
     config = Config("https://api.internal", ca=Material(authority.certificate), proxy_url=proxy.url)
     with pytest.raises(ConnectFailed) as caught:
@@ -286,17 +352,19 @@ async def test_a_proxy_that_refuses(client_of, proxy_to, authority):
     assert "canary" not in str(caught.value)
 
 
-async def test_a_proxy_that_is_not_there(client_of):
+async def test_a_proxy_that_is_not_there(client_of: Callable[..., Any]) -> None:
     config = Config("https://api.internal", proxy_url="http://joe:canary@127.0.0.1:1")
     with pytest.raises(ConnectFailed, match=r"its proxy 127\.0\.0\.1:1 cannot be reached"):
         await client_of(config).get(ConfigMap, KEY)
 
 
-async def test_watches_do_not_starve_requests(serve, client_of, stack):
+async def test_watches_do_not_starve_requests(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any], stack: AsyncExitStack
+) -> None:
     """Many more watches than connections for requests are open, and a request still gets through."""
     end = asyncio.Event()
 
-    async def answer(request):
+    async def answer(request: MutableMapping) -> MutableMapping:
         if "watch" not in request.query:
             return web.json_response({"metadata": {"name": "web"}})
         response = web.StreamResponse()
@@ -311,10 +379,12 @@ async def test_watches_do_not_starve_requests(serve, client_of, stack):
     end.set()
 
 
-async def test_a_cancelled_request_ends_at_once_and_hangs_up(serve_bytes, client_of):
+async def test_a_cancelled_request_ends_at_once_and_hangs_up(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     arrived, hung_up = asyncio.Event(), asyncio.Event()
 
-    async def never_answer(reader, _writer):
+    async def never_answer(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         arrived.set()
         assert await reader.read() == b""
         hung_up.set()
@@ -328,17 +398,19 @@ async def test_a_cancelled_request_ends_at_once_and_hangs_up(serve_bytes, client
     await hung_up.wait()
 
 
-async def test_a_cancelled_watch_hangs_up(serve_bytes, client_of):
+async def test_a_cancelled_watch_hangs_up(
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     opened, hung_up = asyncio.Event(), asyncio.Event()
 
-    async def say_nothing(reader, writer):
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         assert await reader.read() == b""
         hung_up.set()
 
     client = client_of(await serve_bytes(say_nothing))
 
-    async def watch():
+    async def watch() -> None:
         async with client.watch(ConfigMap) as lines:
             opened.set()
             async for _ in lines:
@@ -352,7 +424,9 @@ async def test_a_cancelled_watch_hangs_up(serve_bytes, client_of):
     await hung_up.wait()
 
 
-async def test_a_closed_client_opens_no_connection_again(serve, client_of):
+async def test_a_closed_client_opens_no_connection_again(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     client = client_of(await serve(hello))
     await client.get(ConfigMap, KEY)
     await client.close()

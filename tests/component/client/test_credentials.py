@@ -4,11 +4,16 @@ import asyncio
 import base64
 import socket
 import ssl
+from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.component.client.conftest import Gate, SteppedClock
 
+from certwright.apiserver.http.certs import KeyPair, TestAuthority
 from certwright.client import Config, CredentialError, Material, TlsFailed, User
 from certwright.client.config.config import Impersonation
 from certwright.kube import Key, Unauthorized
@@ -20,24 +25,28 @@ KEY = Key("shop", "web")
 A_MOMENT = timedelta(seconds=1)
 
 
-def replace(path, text):
+def replace(path: Path, text: str) -> None:
     """Write a file the way rotation does: a new file takes the place of the old."""
     fresh = path.with_suffix(".new")
     fresh.write_text(text)
     fresh.rename(path)
 
 
-async def test_a_static_token(serve, client_of, gate_for):
+async def test_a_static_token(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any], gate_for: type[Gate]
+) -> None:
     gate = gate_for("secret")
     client = client_of(Config(await serve(gate), user=User(token="secret")))
     await client.get(ConfigMap, KEY)
     assert gate.seen == ["secret"]
 
 
-async def test_a_password(serve, client_of):
+async def test_a_password(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     seen = []
 
-    async def answer(request):
+    async def answer(request: MutableMapping) -> MutableMapping:
         seen.append(request.headers["Authorization"])
         return web.json_response({})
 
@@ -46,7 +55,13 @@ async def test_a_password(serve, client_of):
     assert seen == ["Basic " + base64.b64encode(b"joe:pw").decode()]
 
 
-async def test_a_rotated_token_is_used_a_moment_later(serve, client_of, tmp_path, clock, gate_for):
+async def test_a_rotated_token_is_used_a_moment_later(
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    tmp_path: Path,
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
     gate = gate_for("one", "two")
     file = tmp_path / "token"
     file.write_text("one\n")
@@ -61,7 +76,7 @@ async def test_a_rotated_token_is_used_a_moment_later(serve, client_of, tmp_path
     assert gate.seen == ["one", "two", "two"]
 
 
-async def test_a_missing_token_file_is_named(client_of, tmp_path):
+async def test_a_missing_token_file_is_named(client_of: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "token"
     client = client_of(Config("http://127.0.0.1:1", user=User(token_file=str(file))))
     with pytest.raises(CredentialError) as caught:
@@ -70,7 +85,9 @@ async def test_a_missing_token_file_is_named(client_of, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "  \n"])
-async def test_an_empty_token_file_is_named(client_of, tmp_path, content):
+async def test_an_empty_token_file_is_named(
+    client_of: Callable[..., Any], tmp_path: Path, content: str
+) -> None:
     file = tmp_path / "token"
     file.write_text(content)
     client = client_of(Config("http://127.0.0.1:1", user=User(token_file=str(file))))
@@ -79,20 +96,23 @@ async def test_an_empty_token_file_is_named(client_of, tmp_path, content):
 
 
 @pytest.mark.parametrize("token", ["a\r\nX-Evil: yes", "ü", "two words"])
-async def test_a_token_that_no_header_can_carry(client_of, token):
+async def test_a_token_that_no_header_can_carry(client_of: Callable[..., Any], token: str) -> None:
     client = client_of(Config("http://127.0.0.1:1", user=User(token=token)))
     with pytest.raises(CredentialError, match="holds characters that cannot be sent"):
         await client.get(ConfigMap, KEY)
 
 
 async def test_a_token_rotated_while_the_server_rejected_the_old_is_tried_once(
-    serve, client_of, tmp_path, gate_for
-):
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    tmp_path: Path,
+    gate_for: type[Gate],
+) -> None:
     file = tmp_path / "token"
     file.write_text("old")
 
     class Rotating(gate_for):
-        async def __call__(self, request):
+        async def __call__(self, request: MutableMapping) -> MutableMapping:
             replace(file, "new")
             return await super().__call__(request)
 
@@ -102,7 +122,9 @@ async def test_a_token_rotated_while_the_server_rejected_the_old_is_tried_once(
     assert gate.seen == ["old", "new"]
 
 
-async def test_rejected_credentials_say_whose_they_are_and_what_to_do(serve, client_of, gate_for):
+async def test_rejected_credentials_say_whose_they_are_and_what_to_do(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any], gate_for: type[Gate]
+) -> None:
     gate = gate_for("right")
     url = await serve(gate)
     config = Config(url, user=User(token="wrong"), source="context 'dev' of /home/me/config")
@@ -119,10 +141,12 @@ async def test_rejected_credentials_say_whose_they_are_and_what_to_do(serve, cli
             pytest.fail("the watch was rejected")
 
 
-async def test_impersonation(serve, client_of):
+async def test_impersonation(
+    serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
+) -> None:
     seen = []
 
-    async def answer(request):
+    async def answer(request: MutableMapping) -> MutableMapping:
         seen.extend(
             (name.lower(), value)
             for name, value in request.headers.items()
@@ -144,7 +168,12 @@ async def test_impersonation(serve, client_of):
     ]
 
 
-async def test_a_client_certificate_as_data(mutual, client_of, authority, other_authority):
+async def test_a_client_certificate_as_data(
+    mutual: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    other_authority: TestAuthority,
+) -> None:
     pair = other_authority.client("alice")
     user = User(certificate=Material(pair.certificate), key=Material(pair.key))
     config = Config(await mutual(), ca=Material(authority.certificate), user=user)
@@ -152,9 +181,14 @@ async def test_a_client_certificate_as_data(mutual, client_of, authority, other_
 
 
 async def test_a_rotated_client_certificate_is_used_a_moment_later(
-    mutual, client_of, authority, other_authority, tmp_path, clock
-):
-    def put(pair):
+    mutual: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    other_authority: TestAuthority,
+    tmp_path: Path,
+    clock: SteppedClock,
+) -> None:
+    def put(pair: KeyPair) -> None:
         replace(tmp_path / "tls.crt", pair.certificate.decode())
         replace(tmp_path / "tls.key", pair.key.decode())
 
@@ -172,8 +206,14 @@ async def test_a_rotated_client_certificate_is_used_a_moment_later(
 
 
 async def test_a_half_rotated_pair_keeps_the_old_one(
-    mutual, client_of, authority, other_authority, tmp_path, caplog, clock
-):
+    mutual: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    other_authority: TestAuthority,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    clock: SteppedClock,
+) -> None:
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
     old, new = other_authority.client("alice"), other_authority.client("bob")
     certificate.write_bytes(old.certificate)
@@ -192,7 +232,9 @@ async def test_a_half_rotated_pair_keeps_the_old_one(
     assert (await client.get(ConfigMap, KEY))["metadata"]["name"] == "bob"
 
 
-async def test_a_certificate_without_its_key(client_of, authority, other_authority):
+async def test_a_certificate_without_its_key(
+    client_of: Callable[..., Any], authority: TestAuthority, other_authority: TestAuthority
+) -> None:
     pair, other = other_authority.client("alice"), other_authority.client("bob")
     user = User(certificate=Material(pair.certificate), key=Material(other.key))
     config = Config("https://127.0.0.1:1", ca=Material(authority.certificate), user=user)
@@ -201,12 +243,15 @@ async def test_a_certificate_without_its_key(client_of, authority, other_authori
 
 
 async def test_a_server_that_does_not_accept_the_certificate(
-    client_of, server_tls, authority, other_authority
-):
+    client_of: Callable[..., Any],
+    server_tls: Callable[..., Any],
+    authority: TestAuthority,
+    other_authority: TestAuthority,
+) -> None:
     context = server_tls(clients=other_authority)
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def reject():  # in a thread: asyncio's own TLS servers hang up without saying why
+    def reject() -> None:  # in a thread: asyncio's own TLS servers hang up without saying why
         connection, _ = listener.accept()
         secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         with pytest.raises(ssl.SSLError):
@@ -228,13 +273,13 @@ async def test_a_server_that_does_not_accept_the_certificate(
 
 
 async def test_a_watch_whose_login_cannot_be_renewed_gives_its_connection_back(
-    serve_bytes, client_of, tmp_path
-):
+    serve_bytes: Callable[..., Awaitable[Any]], client_of: Callable[..., Any], tmp_path: Path
+) -> None:
     token = tmp_path / "token"
     token.write_text("old")
     hung_up = asyncio.Event()
 
-    async def reject(reader, writer):
+    async def reject(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         token.write_text("")
         writer.write(b"HTTP/1.1 401 No\r\nContent-Length: 1000\r\n\r\nto be continued")
         assert await reader.read() == b""

@@ -1,13 +1,15 @@
 """Kinds are found, remembered, and found again when a CRD appears."""
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import orjson
 import pytest
 
 from certwright.client import BadResponse, Client, Request, Response
-from certwright.kube import GroupVersionKind, NotFound, Resource, ServiceUnavailable
+from certwright.client.discovery import Discovery
+from certwright.kube import GroupVersionKind, JsonObject, NotFound, Resource, ServiceUnavailable
 from certwright.kube.kinds import Deployment
 from certwright.testkit.time.virtual import VirtualLoop
 
@@ -15,8 +17,8 @@ GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
 CLUSTER_GREETING = Resource("demo.certwright.dev", "v1", "Host", "hosts", namespaced=False)
 
 
-def aggregated(*resources: Resource) -> dict:
-    groups: dict = {}
+def aggregated(*resources: Resource) -> JsonObject:
+    groups: JsonObject = {}
     for resource in resources:
         served = {
             "resource": resource.plural,
@@ -42,7 +44,7 @@ def aggregated(*resources: Resource) -> dict:
 class Served:
     """A transport that serves documents by path, and counts."""
 
-    documents: dict[str, dict | int]
+    documents: dict[str, JsonObject | int]
     asked: list[str] = field(default_factory=list)
 
     async def send(self, request: Request) -> Response:
@@ -58,36 +60,42 @@ class Served:
 
 
 @pytest.fixture
-def loop():
+def loop() -> Iterator[VirtualLoop]:
     loop = VirtualLoop()
     yield loop
     loop.close()
 
 
 @pytest.fixture
-def served():
+def served() -> Served:
     return Served({"/api": aggregated(), "/apis": aggregated(GREETING, CLUSTER_GREETING)})
 
 
 @pytest.fixture
-def discovery(loop, served):
+def discovery(loop: VirtualLoop, served: Served) -> Discovery:
     return Client(served, clock=loop.clock).discovery
 
 
-def test_built_in_kinds_cost_nothing(loop, served, discovery):
+def test_built_in_kinds_cost_nothing(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
     assert loop.run_until_complete(discovery.resource_for(Deployment.gvk)) == Deployment
     assert served.asked == []
 
 
-def test_custom_kinds_cost_two_requests_once(loop, served, discovery):
+def test_custom_kinds_cost_two_requests_once(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
     for _ in range(3):
         assert loop.run_until_complete(discovery.resource_for(GREETING.gvk)) == GREETING
     assert loop.run_until_complete(discovery.resource_for(CLUSTER_GREETING.gvk)) == CLUSTER_GREETING
     assert served.asked == ["/api", "/apis"]
 
 
-def test_many_who_ask_at_once_share_one_answer(loop, served, discovery):
-    async def many():
+def test_many_who_ask_at_once_share_one_answer(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
+    async def many() -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(10):
                 group.create_task(discovery.resource_for(GREETING.gvk))
@@ -96,7 +104,7 @@ def test_many_who_ask_at_once_share_one_answer(loop, served, discovery):
     assert served.asked == ["/api", "/apis"]
 
 
-def test_a_new_crd_is_noticed(loop, served, discovery):
+def test_a_new_crd_is_noticed(loop: VirtualLoop, served: Served, discovery: Discovery) -> None:
     later = Resource("new.example.com", "v1", "Late", "lates")
     with pytest.raises(NotFound, match=r"no kind Late in new\.example\.com/v1; install its"):
         loop.run_until_complete(discovery.resource_for(later.gvk))
@@ -105,8 +113,10 @@ def test_a_new_crd_is_noticed(loop, served, discovery):
     assert loop.run_until_complete(discovery.resource_for(later.gvk)) == later
 
 
-def test_a_kind_that_does_not_exist_is_no_flood(loop, served, discovery):
-    async def ask_for_ten_seconds():
+def test_a_kind_that_does_not_exist_is_no_flood(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
+    async def ask_for_ten_seconds() -> None:
         for _ in range(100):
             with pytest.raises(NotFound):
                 await discovery.resource_for(GroupVersionKind("a", "v1", "Misspelt"))
@@ -116,7 +126,9 @@ def test_a_kind_that_does_not_exist_is_no_flood(loop, served, discovery):
     assert served.asked.count("/apis") == 2
 
 
-def test_invalidated_discovery_asks_again(loop, served, discovery):
+def test_invalidated_discovery_asks_again(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
     loop.run_until_complete(discovery.resource_for(GREETING.gvk))
     discovery.invalidate()
     assert discovery.known(GREETING.gvk) is None
@@ -124,7 +136,7 @@ def test_invalidated_discovery_asks_again(loop, served, discovery):
     assert served.asked.count("/apis") == 2
 
 
-def test_resources_lists_all(loop, served, discovery):
+def test_resources_lists_all(loop: VirtualLoop, served: Served, discovery: Discovery) -> None:
     served.documents["/api"] = aggregated(Resource("", "v1", "Pod", "pods"))
     assert loop.run_until_complete(discovery.resources()) == (
         Resource("", "v1", "Pod", "pods"),
@@ -165,7 +177,7 @@ LEGACY = {
 }
 
 
-def test_servers_without_aggregated_discovery(loop):
+def test_servers_without_aggregated_discovery(loop: VirtualLoop) -> None:
     discovery = Client(Served(LEGACY), clock=loop.clock).discovery
     assert loop.run_until_complete(discovery.resources()) == (
         Resource("", "v1", "Pod", "pods"),
@@ -186,7 +198,7 @@ STALE = {
         {"/api": aggregated(), "/apis": {"kind": "APIGroupDiscoveryList", "items": [STALE]}},
     ],
 )
-def test_what_a_silent_server_serves_is_not_known(loop, documents):
+def test_what_a_silent_server_serves_is_not_known(loop: VirtualLoop, documents: JsonObject) -> None:
     """Whoever deletes objects must not take them for gone with their kind."""
     discovery = Client(Served(documents), clock=loop.clock).discovery
     with pytest.raises(ServiceUnavailable, match=r"down\.example\.com/v1 does not answer"):
@@ -199,7 +211,9 @@ def test_what_a_silent_server_serves_is_not_known(loop, documents):
         )
 
 
-def test_a_document_that_is_no_discovery_is_named(loop, served, discovery):
+def test_a_document_that_is_no_discovery_is_named(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
     served.documents["/apis"] = {"items": "x"}
     with pytest.raises(BadResponse, match="GET /apis: the response is not a discovery document"):
         loop.run_until_complete(discovery.resource_for(GREETING.gvk))

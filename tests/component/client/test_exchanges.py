@@ -2,11 +2,16 @@
 
 import asyncio
 import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
 from datetime import timedelta
+from ssl import SSLContext
+from typing import Any
 
 import pytest
 from aiohttp import web
 
+from certwright.apiserver.http.certs import TestAuthority
 from certwright.client import (
     Config,
     ConnectFailed,
@@ -37,11 +42,11 @@ def named(name: bytes) -> bytes:
 class Connections:
     """A server that numbers its connections and lets a function talk on each."""
 
-    def __init__(self, talk):
+    def __init__(self, talk: Callable[..., Awaitable[Any]]) -> None:
         self._talk = talk
         self.count = 0
 
-    async def __call__(self, reader, writer):
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.count += 1
         try:
             await self._talk(self.count, reader, writer)
@@ -52,8 +57,10 @@ class Connections:
 
 
 @pytest.fixture
-def serve_talk(stack):
-    async def start(talk, tls=None):
+def serve_talk(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
+    async def start(
+        talk: Callable[..., Awaitable[Any]], tls: SSLContext | None = None
+    ) -> Connections:
         connections = Connections(talk)
         server = await asyncio.start_server(connections, "127.0.0.1", 0, ssl=tls)
         stack.callback(server.close)
@@ -65,8 +72,8 @@ def serve_talk(stack):
 
 
 @pytest.fixture
-def transport_of(stack):
-    def make(url, **options):
+def transport_of(stack: AsyncExitStack) -> Callable[..., Any]:
+    def make(url: str | Config, **options: Any) -> HttpTransport:
         config = url if isinstance(url, Config) else Config(url)
         transport = HttpTransport(config, **options)
         stack.push_async_callback(transport.close)
@@ -76,10 +83,17 @@ def transport_of(stack):
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_large_bodies_both_ways(serve, server_tls, authority, transport_of, chunked):
+async def test_large_bodies_both_ways(
+    serve: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    authority: TestAuthority,
+    transport_of: Callable[..., Any],
+    *,
+    chunked: bool,
+) -> None:
     connections = set()
 
-    async def echo(request):
+    async def echo(request: MutableMapping) -> MutableMapping:
         connections.add(request.transport)
         body = await request.read()
         if not chunked:
@@ -100,12 +114,17 @@ async def test_large_bodies_both_ways(serve, server_tls, authority, transport_of
 
 
 async def test_a_watch_that_is_read_slowly_makes_the_server_wait(
-    serve_talk, server_tls, authority, client_of
-):
+    serve_talk: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    authority: TestAuthority,
+    client_of: Callable[..., Any],
+) -> None:
     sent, total = 0, 200
     line = b"x" * (MEBIBYTE // 10 - 1) + b"\n"
 
-    async def flood(_number, reader, writer):
+    async def flood(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         nonlocal sent
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -127,10 +146,12 @@ async def test_a_watch_that_is_read_slowly_makes_the_server_wait(
         assert sum([len(batch) async for batch in lines]) == total
 
 
-async def test_a_late_answer_is_not_taken_for_that_of_the_next_request(serve_talk, transport_of):
+async def test_a_late_answer_is_not_taken_for_that_of_the_next_request(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
     late = asyncio.Event()
 
-    async def talk(number, reader, writer):
+    async def talk(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         if number == 1:
             await late.wait()
@@ -145,10 +166,12 @@ async def test_a_late_answer_is_not_taken_for_that_of_the_next_request(serve_tal
     assert b'"2"' in (await transport.send(GET)).body
 
 
-async def test_nor_that_of_a_cancelled_request(serve_talk, transport_of):
+async def test_nor_that_of_a_cancelled_request(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
     arrived, late = asyncio.Event(), asyncio.Event()
 
-    async def talk(number, reader, writer):
+    async def talk(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         arrived.set()
         if number == 1:
@@ -167,8 +190,12 @@ async def test_nor_that_of_a_cancelled_request(serve_talk, transport_of):
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.0 200 OK\r\n\r\n{}", named(b"web")])
-async def test_a_server_that_hangs_up_after_each_answer(serve_talk, transport_of, answer):
-    async def talk(_number, reader, writer):
+async def test_a_server_that_hangs_up_after_each_answer(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any], answer: bytes
+) -> None:
+    async def talk(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
 
@@ -180,11 +207,13 @@ async def test_a_server_that_hangs_up_after_each_answer(serve_talk, transport_of
         assert server.count == count
 
 
-async def test_a_server_that_hangs_up_instead_of_a_second_answer(serve_talk, transport_of):
+async def test_a_server_that_hangs_up_instead_of_a_second_answer(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
     """It may have executed the second request: whoever sent it decides whether to repeat it."""
     heard = []
 
-    async def talk(number, reader, writer):
+    async def talk(number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heard.append((number, await reader.readuntil(b"\r\n\r\n")))
         writer.write(named(b"web"))
         heard.append((number, await reader.readuntil(b"\r\n\r\n")))
@@ -199,8 +228,12 @@ async def test_a_server_that_hangs_up_instead_of_a_second_answer(serve_talk, tra
     assert [number for number, _ in heard] == [1, 1, 2]
 
 
-async def test_interim_answers_are_passed_over(serve_talk, transport_of):
-    async def talk(_number, reader, writer):
+async def test_interim_answers_are_passed_over(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
+    async def talk(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" + named(b"web"))
         await reader.read()
@@ -208,8 +241,12 @@ async def test_interim_answers_are_passed_over(serve_talk, transport_of):
     assert b"web" in (await transport_of((await serve_talk(talk)).url).send(GET)).body
 
 
-async def test_a_server_that_accepts_and_does_not_speak_tls(serve_talk, transport_of):
-    async def silence(_number, reader, _writer):
+async def test_a_server_that_accepts_and_does_not_speak_tls(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
+    async def silence(
+        _number: int, reader: asyncio.StreamReader, _writer: asyncio.StreamWriter
+    ) -> None:
         await reader.read()
 
     server = await serve_talk(silence)
@@ -219,8 +256,12 @@ async def test_a_server_that_accepts_and_does_not_speak_tls(serve_talk, transpor
         await transport.send(GET)
 
 
-async def test_a_server_that_hangs_up_when_tls_is_to_begin(serve_talk, transport_of):
-    async def hang_up(_number, reader, _writer):
+async def test_a_server_that_hangs_up_when_tls_is_to_begin(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
+    async def hang_up(
+        _number: int, reader: asyncio.StreamReader, _writer: asyncio.StreamWriter
+    ) -> None:
         await reader.read(1)
 
     server = await serve_talk(hang_up)
@@ -229,8 +270,12 @@ async def test_a_server_that_hangs_up_when_tls_is_to_begin(serve_talk, transport
         await transport.send(GET)
 
 
-async def test_a_host_of_which_not_every_address_answers(serve_talk, transport_of):
-    async def talk(_number, reader, writer):
+async def test_a_host_of_which_not_every_address_answers(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
+    async def talk(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(named(b"web"))
         await reader.read()
@@ -240,14 +285,20 @@ async def test_a_host_of_which_not_every_address_answers(serve_talk, transport_o
 
 
 async def test_a_host_whose_first_address_swallows_everything(
-    serve_talk, transport_of, monkeypatch
-):
-    async def talk(_number, reader, writer):
+    serve_talk: Callable[..., Awaitable[Any]],
+    transport_of: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def talk(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(named(b"web"))
         await reader.read()
 
-    async def resolve(_host, port, **_):
+    async def resolve(
+        _host: str, port: int, **_: Any
+    ) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         return [(2, 1, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
 
     loop = asyncio.get_running_loop()
@@ -263,13 +314,17 @@ async def test_a_host_whose_first_address_swallows_everything(
         assert 0.2 < loop.time() - started < 5
 
 
-async def test_requests_that_find_all_connections_busy(serve_talk, transport_of):
+async def test_requests_that_find_all_connections_busy(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
     """They end before those they wait for, and nothing of them is sent."""
 
-    async def silence(_number, reader, _writer):
+    async def silence(
+        _number: int, reader: asyncio.StreamReader, _writer: asyncio.StreamWriter
+    ) -> None:
         await reader.read()
 
-    async def ask():
+    async def ask() -> None:
         with pytest.raises(TransportError) as caught:
             await transport.send(GET)
         ended.append(caught.value)
@@ -286,8 +341,14 @@ async def test_requests_that_find_all_connections_busy(serve_talk, transport_of)
     assert server.count == 3
 
 
-async def test_watches_wait_for_no_connection(serve_talk, transport_of, stack):
-    async def watch(_number, reader, writer):
+async def test_watches_wait_for_no_connection(
+    serve_talk: Callable[..., Awaitable[Any]],
+    transport_of: Callable[..., Any],
+    stack: AsyncExitStack,
+) -> None:
+    async def watch(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         await reader.read()
@@ -300,11 +361,16 @@ async def test_watches_wait_for_no_connection(serve_talk, transport_of, stack):
 
 
 async def test_the_end_of_the_transport_is_the_end_of_its_connections(
-    serve_talk, server_tls, authority, transport_of
-):
+    serve_talk: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    authority: TestAuthority,
+    transport_of: Callable[..., Any],
+) -> None:
     heard = []
 
-    async def talk(_number, reader, writer):
+    async def talk(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(named(b"web"))
         heard.append(await reader.read())
@@ -319,16 +385,20 @@ async def test_the_end_of_the_transport_is_the_end_of_its_connections(
     assert heard == [b""]
 
 
-async def test_closing_fails_what_is_on_its_way(serve_talk, transport_of):
+async def test_closing_fails_what_is_on_its_way(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
     arrived = asyncio.Event()
 
-    async def talk(_number, reader, _writer):
+    async def talk(
+        _number: int, reader: asyncio.StreamReader, _writer: asyncio.StreamWriter
+    ) -> None:
         arrived.set()
         await reader.read()
 
     transport = transport_of((await serve_talk(talk)).url)
 
-    async def close():
+    async def close() -> None:
         await arrived.wait()
         await transport.close()
 
@@ -339,14 +409,21 @@ async def test_closing_fails_what_is_on_its_way(serve_talk, transport_of):
 
 
 async def test_through_a_proxy_that_is_encrypted_itself(
-    serve_talk, server_tls, authority, transport_of
-):
-    async def talk(_number, reader, writer):
+    serve_talk: Callable[..., Awaitable[Any]],
+    server_tls: Callable[..., Any],
+    authority: TestAuthority,
+    transport_of: Callable[..., Any],
+) -> None:
+    async def talk(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(named(b"web" * 100_000))
         await reader.read()
 
-    async def proxy(_number, reader, writer):
+    async def proxy(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         heads.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(b"HTTP/1.0 200 Connection established\r\n\r\n")
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -364,8 +441,12 @@ async def test_through_a_proxy_that_is_encrypted_itself(
     await transport.close()
 
 
-async def test_a_proxy_that_speaks_before_it_is_spoken_to(serve_talk, transport_of):
-    async def proxy(_number, reader, writer):
+async def test_a_proxy_that_speaks_before_it_is_spoken_to(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
+    async def proxy(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\n\r\nSSH-2.0")
         await reader.read()
@@ -376,8 +457,12 @@ async def test_a_proxy_that_speaks_before_it_is_spoken_to(serve_talk, transport_
         await transport.send(GET)
 
 
-async def test_a_plain_server_behind_a_proxy(serve_talk, transport_of):
-    async def proxy(_number, reader, writer):
+async def test_a_plain_server_behind_a_proxy(
+    serve_talk: Callable[..., Awaitable[Any]], transport_of: Callable[..., Any]
+) -> None:
+    async def proxy(
+        _number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         heads.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(named(b"web"))
         await reader.read()
@@ -392,7 +477,7 @@ async def test_a_plain_server_behind_a_proxy(serve_talk, transport_of):
     assert b"Proxy-Authorization: Basic am9lOmNhbmFyeQ==\r\n" in head
 
 
-async def pump(reader, writer):
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(65536):
         writer.write(data)
     writer.close()

@@ -4,10 +4,15 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.component.client.conftest import Gate, SteppedClock
 
+from certwright.apiserver.http.certs import TestAuthority
 from certwright.client import Config, CredentialError, Material, User
 from certwright.client.config import execplugin
 from certwright.client.config.config import ExecPlugin, InteractiveMode
@@ -19,10 +24,10 @@ V1 = "client.authentication.k8s.io/v1"
 
 
 @pytest.fixture
-def plugin(tmp_path):
+def plugin(tmp_path: Path) -> Callable[..., Any]:
     """Make a plugin of a few lines of Python; it counts its runs in a file."""
 
-    def make(code, **options):
+    def make(code: str, **options: Any) -> ExecPlugin:
         script = tmp_path / "plugin.py"
         runs = tmp_path / "runs"
         script.write_text(
@@ -39,7 +44,12 @@ def plugin(tmp_path):
     return make
 
 
-async def test_a_plugin_gives_a_token_once(serve, client_of, plugin, gate_for):
+async def test_a_plugin_gives_a_token_once(
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Callable[..., Any],
+    gate_for: type[Gate],
+) -> None:
     gate = gate_for("from-plugin")
     user = User(exec=plugin("show(token='from-plugin')"))
     client = client_of(Config(await serve(gate), user=user))
@@ -50,8 +60,12 @@ async def test_a_plugin_gives_a_token_once(serve, client_of, plugin, gate_for):
 
 
 async def test_a_plugin_runs_again_when_the_token_expires(
-    serve, client_of, plugin, clock, gate_for
-):
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Callable[..., Any],
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
     expires = (clock.now() + timedelta(hours=1)).isoformat()
     gate = gate_for("t1", "t2")
     user = User(exec=plugin(f"show(token=f't{{run}}', expirationTimestamp={expires!r})"))
@@ -65,8 +79,12 @@ async def test_a_plugin_runs_again_when_the_token_expires(
 
 
 async def test_a_login_that_cannot_be_renewed_yet_is_used_until_it_expires(
-    serve, client_of, plugin, clock, gate_for
-):
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Callable[..., Any],
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
     expires = (clock.now() + timedelta(hours=1)).isoformat()
     gate = gate_for("t1", "t3")
     code = f"show(token=f't{{run}}', expirationTimestamp={expires!r}) if run != 2 else sys.exit('down')"
@@ -82,8 +100,12 @@ async def test_a_login_that_cannot_be_renewed_yet_is_used_until_it_expires(
 
 
 async def test_an_expired_login_whose_plugin_fails_is_no_login(
-    serve, client_of, plugin, clock, gate_for
-):
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Callable[..., Any],
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
     expires = (clock.now() + timedelta(hours=1)).isoformat()
     code = f"show(token='t', expirationTimestamp={expires!r}) if run == 1 else sys.exit('down')"
     user = User(exec=plugin(code))
@@ -95,8 +117,12 @@ async def test_an_expired_login_whose_plugin_fails_is_no_login(
 
 
 async def test_a_plugin_that_prints_expired_logins_is_no_fork_loop(
-    serve, client_of, plugin, clock, gate_for
-):
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Callable[..., Any],
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
     expired = (clock.now() - timedelta(hours=1)).isoformat()
     user = User(exec=plugin(f"show(token='t', expirationTimestamp={expired!r})"))
     client = client_of(Config(await serve(gate_for("t")), user=user), clock=clock)
@@ -107,8 +133,12 @@ async def test_a_plugin_that_prints_expired_logins_is_no_fork_loop(
 
 
 async def test_a_rejected_token_makes_the_plugin_run_once_more(
-    serve, client_of, plugin, clock, gate_for
-):
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Callable[..., Any],
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
     gate = gate_for("t2")
     client = client_of(
         Config(await serve(gate), user=User(exec=plugin("show(token=f't{run}')"))), clock=clock
@@ -124,8 +154,12 @@ async def test_a_rejected_token_makes_the_plugin_run_once_more(
 
 
 async def test_a_server_that_rejects_everything_is_no_fork_loop(
-    serve, client_of, plugin, clock, gate_for
-):
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Callable[..., Any],
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
     client = client_of(
         Config(await serve(gate_for()), user=User(exec=plugin("show(token='x')"))), clock=clock
     )
@@ -136,7 +170,13 @@ async def test_a_server_that_rejects_everything_is_no_fork_loop(
     assert plugin.runs() == 1
 
 
-async def test_a_plugin_gives_a_certificate(mutual, client_of, authority, other_authority, plugin):
+async def test_a_plugin_gives_a_certificate(
+    mutual: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    authority: TestAuthority,
+    other_authority: TestAuthority,
+    plugin: Callable[..., Any],
+) -> None:
     pair = other_authority.client("carol")
     code = f"show(clientCertificateData={pair.certificate.decode()!r}, clientKeyData={pair.key.decode()!r})"
     config = Config(
@@ -145,7 +185,9 @@ async def test_a_plugin_gives_a_certificate(mutual, client_of, authority, other_
     assert (await client_of(config).get(ConfigMap, KEY))["metadata"]["name"] == "carol"
 
 
-async def test_a_plugin_is_told_about_the_cluster(plugin, tmp_path):
+async def test_a_plugin_is_told_about_the_cluster(
+    plugin: Callable[..., Any], tmp_path: Path
+) -> None:
     told = tmp_path / "told"
     made = plugin(
         f"open({str(told)!r}, 'w').write(os.environ['KUBERNETES_EXEC_INFO'] + os.environ['EXTRA'])\n"
@@ -181,7 +223,7 @@ async def test_a_plugin_is_told_about_the_cluster(plugin, tmp_path):
         ("print('x' * 2**21)", "printed more than 1048576 bytes"),
     ],
 )
-async def test_a_plugin_that_fails(plugin, code, message):
+async def test_a_plugin_that_fails(plugin: Callable[..., Any], code: str, message: str) -> None:
     made = plugin(code)
     with pytest.raises(CredentialError) as caught:
         await execplugin.run(made, "user 'dev' of config")
@@ -190,7 +232,7 @@ async def test_a_plugin_that_fails(plugin, code, message):
     assert "canary" not in str(caught.value)
 
 
-async def test_a_plugin_that_is_not_installed():
+async def test_a_plugin_that_is_not_installed() -> None:
     made = ExecPlugin("/nowhere/plugin", V1, install_hint="brew install plugin")
     with pytest.raises(CredentialError) as caught:
         await execplugin.run(made, "here")
@@ -200,7 +242,9 @@ async def test_a_plugin_that_is_not_installed():
     )
 
 
-async def test_a_plugin_that_never_ends_is_stopped(plugin, tmp_path):
+async def test_a_plugin_that_never_ends_is_stopped(
+    plugin: Callable[..., Any], tmp_path: Path
+) -> None:
     made = plugin(
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nsys.stdin.close(); import threading; threading.Event().wait()"
     )
@@ -212,7 +256,7 @@ async def test_a_plugin_that_never_ends_is_stopped(plugin, tmp_path):
             os.kill(int(pid.read_text()), 0)
 
 
-async def test_a_plugin_that_needs_a_person(plugin):
+async def test_a_plugin_that_needs_a_person(plugin: Callable[..., Any]) -> None:
     made = plugin("show(token='x')", interactive_mode=InteractiveMode.ALWAYS)
     with pytest.raises(
         CredentialError, match=r"asks questions \(interactiveMode Always\) and there is no terminal"

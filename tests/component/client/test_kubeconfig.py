@@ -2,13 +2,16 @@
 
 import base64
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from certwright.client import Config, ConfigError, Material, User, in_cluster, load_config
 from certwright.client.config.config import Impersonation, InteractiveMode
+from certwright.kube import JsonObject
 
 EXEC_V1 = "client.authentication.k8s.io/v1"
 
@@ -17,7 +20,12 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def document(cluster=None, user=None, context=None, **top):
+def document(
+    cluster: JsonObject | None = None,
+    user: JsonObject | None = None,
+    context: JsonObject | None = None,
+    **top: Any,
+) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -30,8 +38,8 @@ def document(cluster=None, user=None, context=None, **top):
 
 
 @pytest.fixture
-def write(tmp_path):
-    def write(content, name="config") -> Path:
+def write(tmp_path: Path) -> Callable[..., Any]:
+    def write(content: Any, name: str = "config") -> Path:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
@@ -41,31 +49,31 @@ def write(tmp_path):
 
 
 @pytest.fixture
-def load(write):
-    def load(content, context=None, environ=None) -> Config:
+def load(write: Callable[..., Any]) -> Callable[..., Any]:
+    def load(content: Any, context: Any = None, environ: Any = None) -> Config:
         return load_config(write(content), context, environ or {})
 
     return load
 
 
-def refusal(load, content, **arguments) -> str:
+def refusal(load: Callable[..., Any], content: str | JsonObject, **arguments: Any) -> str:
     with pytest.raises(ConfigError) as caught:
         load(content, **arguments)
     return str(caught.value)
 
 
-def test_the_current_context(load, tmp_path):
+def test_the_current_context(load: Callable[..., Any], tmp_path: Path) -> None:
     config = load(document(context={"namespace": "shop"}))
     assert config.server == "https://api:6443"
     assert config.namespace == "shop"
     assert config.source == f"context 'dev' of {tmp_path / 'config'}"
 
 
-def test_the_namespace_is_default_by_default(load):
+def test_the_namespace_is_default_by_default(load: Callable[..., Any]) -> None:
     assert load(document()).namespace == "default"
 
 
-def test_everything_a_cluster_can_say(load):
+def test_everything_a_cluster_can_say(load: Callable[..., Any]) -> None:
     config = load(
         document(
             cluster={
@@ -82,7 +90,7 @@ def test_everything_a_cluster_can_say(load):
     assert config.proxy_url == "http://proxy:3128"
 
 
-def test_paths_are_relative_to_the_file(load, tmp_path):
+def test_paths_are_relative_to_the_file(load: Callable[..., Any], tmp_path: Path) -> None:
     config = load(
         document(
             cluster={"server": "https://api", "certificate-authority": "pki/ca.crt"},
@@ -99,7 +107,7 @@ def test_paths_are_relative_to_the_file(load, tmp_path):
     assert os.path.normpath(config.user.token_file) == str(tmp_path.parent / "token")
 
 
-def test_data_wins_over_files(load):
+def test_data_wins_over_files(load: Callable[..., Any]) -> None:
     config = load(
         document(
             cluster={
@@ -112,7 +120,7 @@ def test_data_wins_over_files(load):
     assert config.ca == Material(data=b"PEM")
 
 
-def test_impersonation(load):
+def test_impersonation(load: Callable[..., Any]) -> None:
     config = load(
         document(
             user={
@@ -129,7 +137,7 @@ def test_impersonation(load):
     )
 
 
-def test_an_exec_plugin(load, tmp_path):
+def test_an_exec_plugin(load: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("PEM")
     config = load(
         document(
@@ -171,7 +179,7 @@ def test_an_exec_plugin(load, tmp_path):
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_a_bare_plugin_is_looked_up_in_the_path(load, version):
+def test_a_bare_plugin_is_looked_up_in_the_path(load: Callable[..., Any], version: str) -> None:
     api_version = f"client.authentication.k8s.io/{version}"
     plugin = load(document(user={"exec": {"apiVersion": api_version, "command": "aws"}})).user.exec
     assert plugin is not None
@@ -180,7 +188,7 @@ def test_a_bare_plugin_is_looked_up_in_the_path(load, version):
     assert plugin.cluster_info is None
 
 
-def test_the_first_file_wins(write, tmp_path):
+def test_the_first_file_wins(write: Callable[..., Any], tmp_path: Path) -> None:
     one = document()
     two = document(cluster={"server": "https://other"}, user={"token": "other"})
     two["current-context"] = "prod"
@@ -193,7 +201,9 @@ def test_the_first_file_wins(write, tmp_path):
     assert load_config(context="prod", environ=environ).server == "https://prod"
 
 
-def test_paths_of_merged_files_are_relative_to_their_own(write, tmp_path):
+def test_paths_of_merged_files_are_relative_to_their_own(
+    write: Callable[..., Any], tmp_path: Path
+) -> None:
     contexts = {"current-context": "dev", "contexts": document()["contexts"]}
     clusters = {
         "clusters": [
@@ -208,24 +218,24 @@ def test_paths_of_merged_files_are_relative_to_their_own(write, tmp_path):
     assert config.user.token_file == str(tmp_path / "2/token")
 
 
-def test_the_file_in_the_home_directory(write, tmp_path):
+def test_the_file_in_the_home_directory(write: Callable[..., Any], tmp_path: Path) -> None:
     write(document(), ".kube/config")
     assert load_config(environ={"HOME": str(tmp_path)}).server == "https://api:6443"
 
 
-def test_a_proxy_from_the_environment(load):
+def test_a_proxy_from_the_environment(load: Callable[..., Any]) -> None:
     environ = {"HTTPS_PROXY": "http://proxy:3128"}
     assert load(document(), environ=environ).proxy_url == "http://proxy:3128"
 
 
-def test_nulls_as_kubectl_writes_them(load):
+def test_nulls_as_kubectl_writes_them(load: Callable[..., Any]) -> None:
     content = document(user={"token": None}, context={"namespace": None}, preferences=None)
     assert load(content).user == User()
     message = refusal(load, {"clusters": None, "users": None, "contexts": None})
     assert "no current-context is set; choose one of: none" in message
 
 
-def test_nothing_to_be_found_says_where_it_looked(tmp_path):
+def test_nothing_to_be_found_says_where_it_looked(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(environ={"HOME": str(tmp_path)})
     assert str(caught.value) == (
@@ -294,21 +304,23 @@ def test_nothing_to_be_found_says_where_it_looked(tmp_path):
         ("&a [*a]", "uses YAML aliases inside of each other"),
     ],
 )
-def test_what_cannot_work_is_refused(load, tmp_path, content, expected):
+def test_what_cannot_work_is_refused(
+    load: Callable[..., Any], tmp_path: Path, content: str | JsonObject, expected: str
+) -> None:
     message = refusal(load, content)
     assert expected in message
     assert str(tmp_path / "config") in message
     assert "canary" not in message
 
 
-def test_the_cause_of_a_refusal_quotes_nothing_either(load):
+def test_the_cause_of_a_refusal_quotes_nothing_either(load: Callable[..., Any]) -> None:
     with pytest.raises(ConfigError) as caught:
         load("users: [\n  token: canary")
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
 
 
-def test_a_file_that_is_too_large(tmp_path):
+def test_a_file_that_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "config"
     with path.open("wb") as file:
         file.truncate(20 * 2**20)
@@ -316,13 +328,13 @@ def test_a_file_that_is_too_large(tmp_path):
         load_config(path)
 
 
-def test_a_file_that_does_not_exist(tmp_path):
+def test_a_file_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot be read \(No such file or directory\)"):
         load_config(tmp_path / "missing")
 
 
 @pytest.fixture
-def account(tmp_path):
+def account(tmp_path: Path) -> Path:
     for name, content in (("token", "t"), ("ca.crt", "PEM"), ("namespace", "shop\n")):
         (tmp_path / name).write_text(content)
     return tmp_path
@@ -331,7 +343,7 @@ def account(tmp_path):
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
 
-def test_in_a_pod(account):
+def test_in_a_pod(account: Path) -> None:
     assert in_cluster(POD, account) == Config(
         "https://10.96.0.1:443",
         "shop",
@@ -341,17 +353,17 @@ def test_in_a_pod(account):
     )
 
 
-def test_in_a_pod_with_ipv6(account):
+def test_in_a_pod_with_ipv6(account: Path) -> None:
     environ = POD | {"KUBERNETES_SERVICE_HOST": "fd00::1"}
     assert in_cluster(environ, account).server == "https://[fd00::1]:443"
 
 
-def test_in_no_pod(account):
+def test_in_no_pod(account: Path) -> None:
     with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_PORT are not set, so this is no pod"):
         in_cluster({}, account)
 
 
-def test_in_a_pod_without_a_token(account):
+def test_in_a_pod_without_a_token(account: Path) -> None:
     (account / "token").unlink()
     with pytest.raises(ConfigError, match="token does not exist; set automountServiceAccountToken"):
         in_cluster(POD, account)

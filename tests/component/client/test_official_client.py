@@ -3,8 +3,10 @@
 import base64
 import os
 import sys
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import kubernetes
 import pytest
@@ -12,13 +14,13 @@ import yaml
 from aiohttp import web
 
 from certwright.apiserver.http.certs import TestAuthority
-from certwright.client import Client, Config, HttpTransport, load_config
-from certwright.kube import Key
+from certwright.client import Client, Config, HttpTransport, Material, load_config
+from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap
 
 
 @pytest.fixture
-def pem(authority: TestAuthority, tmp_path: Path):
+def pem(authority: TestAuthority, tmp_path: Path) -> JsonObject:
     """What to log in with, as files and as data."""
     pair = authority.client("alice")
     (tmp_path / "ca.crt").write_bytes(authority.certificate)
@@ -36,7 +38,7 @@ def encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def plugin(status: str, version: str = "v1") -> dict:
+def plugin(status: str, version: str = "v1") -> JsonObject:
     """Describe a plugin that prints a status, given as the arguments of a dict."""
     code = (
         "import json, os; info = json.loads(os.environ['KUBERNETES_EXEC_INFO']);"
@@ -97,7 +99,7 @@ CASES = {
 }
 
 
-def official(path: str, context: str | None = None):
+def official(path: str, context: str | None = None) -> Any:
     configuration = kubernetes.client.Configuration()
     kubernetes.config.load_kube_config(path, context, client_configuration=configuration)
     return configuration
@@ -107,11 +109,11 @@ def read(path: str | None) -> bytes:
     return Path(path).read_bytes() if path else b""
 
 
-async def our_headers(config: Config, serve) -> dict[str, str]:
+async def our_headers(config: Config, serve: Callable[..., Awaitable[Any]]) -> dict[str, str]:
     """Return what a server hears from us; asked over plain HTTP, which changes no header."""
     seen = {}
 
-    async def answer(request):
+    async def answer(request: MutableMapping) -> MutableMapping:
         seen.update(request.headers)
         return web.json_response({})
 
@@ -122,12 +124,14 @@ async def our_headers(config: Config, serve) -> dict[str, str]:
     return seen
 
 
-def material(found) -> bytes:
+def material(found: Material) -> bytes:
     return found.data or read(found.path)
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_same_server_same_login_same_trust(name, pem, tmp_path, serve):
+async def test_same_server_same_login_same_trust(
+    name: str, pem: dict[str, bytes], tmp_path: Path, serve: Callable[..., Awaitable[Any]]
+) -> None:
     cluster, user = (
         {
             key: encoded(pem[value[1:]])
@@ -164,8 +168,10 @@ async def test_same_server_same_login_same_trust(name, pem, tmp_path, serve):
 
 
 @pytest.mark.parametrize("context", [None, "one", "two", "shared"])
-def test_same_entries_of_merged_files(tmp_path, monkeypatch, context):
-    def part(name, **more):
+def test_same_entries_of_merged_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: str | None
+) -> None:
+    def part(name: str, **more: str) -> JsonObject:
         return {
             "contexts": [
                 {"name": name, "context": {"cluster": name, "user": name}},

@@ -1,9 +1,13 @@
 """Nothing secret appears in a message, a repr or a log, whatever goes wrong."""
 
+import asyncio
 import logging
 import sys
 import traceback
+from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -82,37 +86,41 @@ def everything_said_by(error: BaseException) -> str:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_reprs(value):
+def test_reprs(value: Any) -> None:
     assert CANARY not in repr(value)
     assert CANARY not in str(value)
 
 
-async def html(_):
+async def html(_: MutableMapping) -> MutableMapping:
     return web.Response(text="<html>", content_type="text/html")
 
 
-async def elsewhere(_):
+async def elsewhere(_: MutableMapping) -> None:
     raise web.HTTPFound("http://elsewhere.invalid")
 
 
-async def unauthorized(_):
+async def unauthorized(_: MutableMapping) -> MutableMapping:
     return web.json_response({"kind": "Status", "message": "Unauthorized"}, status=401)
 
 
-async def unavailable(_):
+async def unavailable(_: MutableMapping) -> MutableMapping:
     return web.Response(status=500, text="no")
 
 
-async def truncated(_):
+async def truncated(_: MutableMapping) -> MutableMapping:
     return web.Response(text='{"data":{"password":"' + CANARY, content_type="application/json")
 
 
-async def large(_):
+async def large(_: MutableMapping) -> MutableMapping:
     return web.Response(text=CANARY * 1000)
 
 
 @pytest.mark.parametrize("handler", [html, elsewhere, unauthorized, unavailable, truncated, large])
-async def test_failures_after_sending(serve, caplog, handler):
+async def test_failures_after_sending(
+    serve: Callable[..., Awaitable[Any]],
+    caplog: pytest.LogCaptureFixture,
+    handler: Callable[..., Awaitable[Any]],
+) -> None:
     caplog.set_level(logging.DEBUG)
     config = Config(await serve(handler), user=User(token=CANARY))
     transport = HttpTransport(config, limits=Limits(body=5000))
@@ -123,7 +131,7 @@ async def test_failures_after_sending(serve, caplog, handler):
     assert CANARY not in caplog.text
 
 
-async def test_failures_before_sending(caplog):
+async def test_failures_before_sending(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     config = Config(
         "https://127.0.0.1:1", proxy_url=f"http://joe:{CANARY}@127.0.0.1:1", user=User(token=CANARY)
@@ -135,10 +143,12 @@ async def test_failures_before_sending(caplog):
     assert CANARY not in caplog.text
 
 
-async def test_a_cut_connection(serve_bytes, caplog):
+async def test_a_cut_connection(
+    serve_bytes: Callable[..., Awaitable[Any]], caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
 
-    async def hang_up(_reader, _writer):
+    async def hang_up(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         pass
 
     config = Config(await serve_bytes(hang_up), user=User(token=CANARY))
@@ -158,8 +168,10 @@ def frames_of_ours(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("misbehaviour", ["hang up", "garbage", "silence", "nobody"])
-async def test_local_variables_of_a_failure(serve_bytes, misbehaviour):
-    async def misbehave(reader, writer):
+async def test_local_variables_of_a_failure(
+    serve_bytes: Callable[..., Awaitable[Any]], misbehaviour: str
+) -> None:
+    async def misbehave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if misbehaviour == "garbage":
             writer.write(b"what?")
         if misbehaviour == "silence":
@@ -178,8 +190,8 @@ async def test_local_variables_of_a_failure(serve_bytes, misbehaviour):
         assert CANARY not in frames_of_ours(caught.value)
 
 
-async def test_garbage_that_repeats_our_words(serve_bytes):
-    async def echo(_reader, writer):
+async def test_garbage_that_repeats_our_words(serve_bytes: Callable[..., Awaitable[Any]]) -> None:
+    async def echo(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(f"HTTP/9.9 what {CANARY}\r\n\r\n".encode())
         await writer.drain()
 
@@ -190,7 +202,7 @@ async def test_garbage_that_repeats_our_words(serve_bytes):
     assert CANARY not in everything_said_by(caught.value)
 
 
-async def test_a_plugin_that_prints_a_token_and_fails(caplog):
+async def test_a_plugin_that_prints_a_token_and_fails(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     code = f"import sys; print('{CANARY}'); sys.exit('no')"
     plugin = ExecPlugin(sys.executable, V1, ("-c", code), env=(("A", CANARY),))
@@ -202,7 +214,7 @@ async def test_a_plugin_that_prints_a_token_and_fails(caplog):
     assert CANARY not in caplog.text
 
 
-async def test_a_key_that_does_not_parse(caplog):
+async def test_a_key_that_does_not_parse(caplog: pytest.LogCaptureFixture) -> None:
     user = User(certificate=Material(CANARY.encode()), key=Material(CANARY.encode()))
     config = Config("https://127.0.0.1:1", user=user)
     limits = Limits(connect=timedelta(seconds=1))
@@ -222,7 +234,7 @@ async def test_a_key_that_does_not_parse(caplog):
         f"{CANARY}: *{CANARY}",
     ],
 )
-def test_a_kubeconfig_that_does_not_parse(tmp_path, text):
+def test_a_kubeconfig_that_does_not_parse(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(
         "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
@@ -234,6 +246,6 @@ def test_a_kubeconfig_that_does_not_parse(tmp_path, text):
     assert CANARY not in str(caught.value)
 
 
-def test_a_refusal_is_cut_short():
+def test_a_refusal_is_cut_short() -> None:
     error = answers.to_error(Response(500, {}, b"x" * 10**6))
     assert len(str(error)) < 400

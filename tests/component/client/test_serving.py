@@ -1,12 +1,15 @@
 """Waiting for a kind that has just been defined."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from certwright.client import until_served
-from certwright.kube import GroupVersionKind
+from certwright.kube import GroupVersionKind, JsonObject
+from certwright.testkit import Cluster, EmbeddedCluster
 
 
-def definition(version="v1"):
+def definition(version: str = "v1") -> JsonObject:
     schema = {"openAPIV3Schema": {"type": "object"}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -24,7 +27,9 @@ def definition(version="v1"):
     }
 
 
-async def test_a_kind_is_served_when_lists_and_discovery_know_it(cluster):
+async def test_a_kind_is_served_when_lists_and_discovery_know_it(
+    cluster: AsyncIterator[Cluster],
+) -> None:
     await cluster.client.apply(definition())
     await until_served(cluster.client, definition())
     found = cluster.client.discovery.known(GroupVersionKind("serving.example.com", "v1", "Toy"))
@@ -32,6 +37,8 @@ async def test_a_kind_is_served_when_lists_and_discovery_know_it(cluster):
     assert found.plural == "toys"
 
 
-async def test_a_kind_that_is_never_served_is_not_waited_for_in_vain(embedded_cluster):
+async def test_a_kind_that_is_never_served_is_not_waited_for_in_vain(
+    embedded_cluster: AsyncIterator[EmbeddedCluster],
+) -> None:
     with pytest.raises(TimeoutError):
         await until_served(embedded_cluster.client, definition("v2"), seconds=3)

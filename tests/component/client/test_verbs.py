@@ -1,5 +1,6 @@
 """Every verb against a server that means it: the embedded one, and the real one when asked for."""
 
+from collections.abc import AsyncIterator
 from typing import ClassVar
 
 import msgspec
@@ -15,6 +16,7 @@ from certwright.kube import (
     BadRequest,
     Conflict,
     GroupVersionKind,
+    JsonObject,
     Key,
     NotFound,
     Object,
@@ -22,6 +24,7 @@ from certwright.kube import (
     Resource,
 )
 from certwright.kube.kinds import ConfigMap, ServiceAccount
+from certwright.testkit import Cluster
 
 NAMESPACE = "default"
 KEY = Key(NAMESPACE, "web")
@@ -32,7 +35,7 @@ class TypedConfigMap(Object):
     data: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-def config(name="web", **data):
+def config(name: str = "web", **data: str) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -41,7 +44,7 @@ def config(name="web", **data):
     }
 
 
-async def test_create_get_update_delete(cluster):
+async def test_create_get_update_delete(cluster: AsyncIterator[Cluster]) -> None:
     client = cluster.client
     created = await client.create(config(a="b"))
     assert (await client.get(ConfigMap, KEY)) == created
@@ -59,7 +62,7 @@ async def test_create_get_update_delete(cluster):
         await client.get(ConfigMap, KEY)
 
 
-async def test_apply_typed_objects_and_see_who_owns_what(cluster):
+async def test_apply_typed_objects_and_see_who_owns_what(cluster: AsyncIterator[Cluster]) -> None:
     client = cluster.client
     mine = TypedConfigMap(metadata=ObjectMeta(namespace=NAMESPACE, name="web"), data={"a": "b"})
     applied = await client.apply(mine)
@@ -73,7 +76,7 @@ async def test_apply_typed_objects_and_see_who_owns_what(cluster):
     assert (await client.get(TypedConfigMap, KEY)).data == {"a": "c"}
 
 
-async def test_patches(cluster):
+async def test_patches(cluster: AsyncIterator[Cluster]) -> None:
     client = cluster.client
     await client.create(config(a="1"))
     assert (await client.patch(ConfigMap, KEY, {"data": {"b": "2"}}))["data"] == {
@@ -87,7 +90,7 @@ async def test_patches(cluster):
     assert merged.data == {"b": "2", "c": "3"}
 
 
-async def test_dry_runs_change_nothing(cluster):
+async def test_dry_runs_change_nothing(cluster: AsyncIterator[Cluster]) -> None:
     client = cluster.client
     assert (await client.create(config(a="b"), dry_run=True))["metadata"]["uid"]
     with pytest.raises(NotFound):
@@ -98,7 +101,9 @@ async def test_dry_runs_change_nothing(cluster):
     assert (await client.get(ConfigMap, KEY))["data"] == {"a": "b"}
 
 
-async def test_misspelt_fields_are_refused_unless_told_otherwise(cluster):
+async def test_misspelt_fields_are_refused_unless_told_otherwise(
+    cluster: AsyncIterator[Cluster],
+) -> None:
     client = cluster.client
     with pytest.raises(BadRequest, match='unknown field "dta"'):
         await client.create({**config(), "dta": {}})
@@ -106,7 +111,7 @@ async def test_misspelt_fields_are_refused_unless_told_otherwise(cluster):
     assert "dta" not in created
 
 
-async def test_lists_in_pages_and_by_selector(cluster):
+async def test_lists_in_pages_and_by_selector(cluster: AsyncIterator[Cluster]) -> None:
     client = cluster.client
     names = [f"web-{n}" for n in range(5)]
     for name in names:
@@ -121,7 +126,9 @@ async def test_lists_in_pages_and_by_selector(cluster):
 
 
 @pytest.mark.parametrize("metadata_only", [False, True])
-async def test_a_streaming_list_ends_with_a_bookmark_and_goes_on(cluster, metadata_only):
+async def test_a_streaming_list_ends_with_a_bookmark_and_goes_on(
+    cluster: AsyncIterator[Cluster], *, metadata_only: bool
+) -> None:
     client = cluster.client
     await client.create(config("one"))
     options = WatchOptions(initial_events=True, metadata_only=metadata_only)
@@ -141,14 +148,14 @@ async def test_a_streaming_list_ends_with_a_bookmark_and_goes_on(cluster, metada
     ]
 
 
-async def test_unknown_kinds_are_named(cluster):
+async def test_unknown_kinds_are_named(cluster: AsyncIterator[Cluster]) -> None:
     with pytest.raises(NotFound, match=r"no kind Nothing in demo\.certwright\.dev/v1"):
         await cluster.client.discovery.resource_for(
             GroupVersionKind("demo.certwright.dev", "v1", "Nothing")
         )
 
 
-async def test_subresources(cluster):
+async def test_subresources(cluster: AsyncIterator[Cluster]) -> None:
     client = cluster.client
     key = Key(NAMESPACE, "robot")
     meta = {"namespace": NAMESPACE, "name": "robot"}

@@ -1,31 +1,34 @@
 """A whole manager over HTTP and a server that answers nonsense: it says so, and lives on."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 from aiohttp import web
 
 from certwright.apiserver import ApiServer
 from certwright.client import Client, Config, HttpTransport, Request
+from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
-from certwright.runtime import DONE, Controller, Manager
+from certwright.runtime import DONE, Context, Controller, Manager, Outcome
 
 LINE_LIMIT = 64 * 1024
 PATIENCE_SECONDS = 20
 
 
-async def web_page(_request):
+async def web_page(_request: MutableMapping) -> MutableMapping:
     return web.Response(text="<html>Please log in</html>", content_type="text/html")
 
 
-async def truncated_json(_request):
+async def truncated_json(_request: MutableMapping) -> MutableMapping:
     return web.Response(
         body=b'{"kind": "ConfigMapList", "items": [', content_type="application/json"
     )
 
 
-async def two_gibibytes(request):
+async def two_gibibytes(request: MutableMapping) -> Any:
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     response.content_length = 2 * 1024**3
     await response.prepare(request)
@@ -35,7 +38,7 @@ async def two_gibibytes(request):
     return response
 
 
-async def one_endless_line(request):
+async def one_endless_line(request: MutableMapping) -> Any:
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     await response.prepare(request)
     with suppress(ConnectionError):
@@ -44,7 +47,7 @@ async def one_endless_line(request):
     return response
 
 
-async def hang_up(request):
+async def hang_up(request: MutableMapping) -> MutableMapping:
     request.transport.close()
     return web.Response()
 
@@ -52,11 +55,11 @@ async def hang_up(request):
 class Server:
     """An API server over plain HTTP that misbehaves until told otherwise."""
 
-    def __init__(self, misbehave) -> None:
+    def __init__(self, misbehave: Callable[..., Awaitable[Any]]) -> None:
         self.api = ApiServer()
         self.misbehave = misbehave
 
-    async def answer(self, request):
+    async def answer(self, request: MutableMapping) -> MutableMapping:
         if self.misbehave is not None:
             return await self.misbehave(request)
         call = Request(
@@ -74,7 +77,7 @@ class Server:
         return response
 
     @asynccontextmanager
-    async def listening(self):
+    async def listening(self) -> AsyncIterator[str]:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self.answer)
         runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
@@ -86,10 +89,10 @@ class Server:
             await runner.cleanup()
 
 
-def in_pages(misbehave):
+def in_pages(misbehave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Refuse to stream lists, and misbehave when asked for pages."""
 
-    async def answer(request):
+    async def answer(request: MutableMapping) -> MutableMapping:
         if "sendInitialEvents" not in request.query:
             return await misbehave(request)
         status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 400}
@@ -111,10 +114,12 @@ def in_pages(misbehave):
         (in_pages(hang_up), "cut the connection"),
     ],
 )
-async def test_nonsense_is_named_and_survived(misbehave, complaint):
+async def test_nonsense_is_named_and_survived(
+    misbehave: Callable[..., Awaitable[Any]], complaint: str
+) -> None:
     seen = asyncio.Queue()
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         seen.put_nowait(key.name)
         return DONE
 

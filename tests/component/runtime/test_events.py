@@ -1,14 +1,18 @@
 """Events on a server: series, limits, and a recorder that nobody waits for."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from tests.component.runtime.conftest import World
 
-from certwright.client import Client
-from certwright.kube import Key
+from certwright.client import Client, Request, Response
+from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import Event, Secret
-from certwright.runtime import DONE, Controller
+from certwright.runtime import DONE, Context, Controller, Outcome
 from certwright.runtime.writes.events import EventRecorder
+from certwright.testkit import Cluster
 
 OBJ = {
     "apiVersion": "v1",
@@ -18,15 +22,15 @@ OBJ = {
 
 
 @pytest.fixture
-def asked():
+def asked() -> list[Any]:
     """The verbs of the recorder's requests."""
     return []
 
 
 @pytest.fixture
-async def recorder(world, asked):
+async def recorder(world: World, asked: list[Any]) -> AsyncIterator[EventRecorder]:
     class Observer:
-        def on_request(self, request, _outcome, _seconds):
+        def on_request(self, request: Request, _outcome: int, _seconds: float) -> None:
             asked.append(request.verb)
 
     dropped = []
@@ -44,7 +48,7 @@ async def recorder(world, asked):
         task.cancel()
 
 
-async def test_an_event_says_what_happened_to_whom(world, recorder):
+async def test_an_event_says_what_happened_to_whom(world: World, recorder: EventRecorder) -> None:
     recorder.record(OBJ, "Normal", "Applied", "Applied Secret default/a")
     await world.rest()
     (event,) = await world.events()
@@ -75,15 +79,17 @@ async def test_an_event_says_what_happened_to_whom(world, recorder):
     ids=["namespace", "uid", "kind", "nothing"],
 )
 async def test_an_event_about_nonsense_is_dropped_and_the_next_is_written(
-    world, recorder, nonsense
-):
+    world: World, recorder: EventRecorder, nonsense: JsonObject
+) -> None:
     recorder.record(nonsense, "Normal", "Looked", "at what?")
     recorder.record(OBJ, "Normal", "Applied", "fine")
     await world.rest()
     assert "fine" in {event["note"] for event in await world.events()}
 
 
-async def test_repetitions_become_a_series_written_now_and_then(world, recorder, asked):
+async def test_repetitions_become_a_series_written_now_and_then(
+    world: World, recorder: EventRecorder, asked: list[Any]
+) -> None:
     for _ in range(100):
         recorder.record(OBJ, "Warning", "Failed", "not again")
         await world.rest(0.5)
@@ -94,7 +100,9 @@ async def test_repetitions_become_a_series_written_now_and_then(world, recorder,
     assert recorder.idle
 
 
-async def test_notes_that_keep_changing_are_combined_after_a_few(world, recorder, asked):
+async def test_notes_that_keep_changing_are_combined_after_a_few(
+    world: World, recorder: EventRecorder, asked: list[Any]
+) -> None:
     for number in range(100):
         recorder.record(OBJ, "Warning", "Failed", f"attempt {number}")
         await world.rest(0.5)
@@ -111,7 +119,9 @@ async def test_notes_that_keep_changing_are_combined_after_a_few(world, recorder
     assert events["attempt 3"]["count"] == 2
 
 
-async def test_an_object_whose_name_no_event_can_have_gets_its_events(world, recorder):
+async def test_an_object_whose_name_no_event_can_have_gets_its_events(
+    world: World, recorder: EventRecorder
+) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
     recorder.record({**role, "metadata": {"name": "system:node", "uid": "u"}}, "Normal", "R", "n")
     await world.rest()
@@ -119,7 +129,9 @@ async def test_an_object_whose_name_no_event_can_have_gets_its_events(world, rec
     assert event["regarding"]["name"] == "system:node"
 
 
-async def test_a_flood_of_different_events_about_one_object_is_held_back(world, recorder):
+async def test_a_flood_of_different_events_about_one_object_is_held_back(
+    world: World, recorder: EventRecorder
+) -> None:
     for number in range(100):
         recorder.record(OBJ, "Warning", f"Reason{number}", "note")
     await world.rest(1)
@@ -131,9 +143,9 @@ async def test_a_flood_of_different_events_about_one_object_is_held_back(world, 
     assert len(await world.events()) == 26
 
 
-async def test_a_server_that_does_not_answer_blocks_nobody(world):
+async def test_a_server_that_does_not_answer_blocks_nobody(world: World) -> None:
     class Silent:
-        async def send(self, _request):
+        async def send(self, _request: Request) -> None:
             await asyncio.Event().wait()
 
     recorder = EventRecorder(
@@ -150,7 +162,9 @@ async def test_a_server_that_does_not_answer_blocks_nobody(world):
         task.cancel()
 
 
-async def test_cluster_wide_objects_have_their_events_in_default(world, recorder):
+async def test_cluster_wide_objects_have_their_events_in_default(
+    world: World, recorder: EventRecorder
+) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "u"}}
     recorder.record(node, "Normal", "Seen", "hello")
     await world.rest()
@@ -158,7 +172,9 @@ async def test_cluster_wide_objects_have_their_events_in_default(world, recorder
     assert event["metadata"]["namespace"] == "default"
 
 
-async def test_long_notes_are_cut_and_secrets_left_out(world, recorder):
+async def test_long_notes_are_cut_and_secrets_left_out(
+    world: World, recorder: EventRecorder
+) -> None:
     recorder.record(OBJ, "Warning", "R" * 500, "token Bearer abc " + "ü" * 2000)
     await world.rest()
     (event,) = await world.events()
@@ -167,7 +183,7 @@ async def test_long_notes_are_cut_and_secrets_left_out(world, recorder):
     assert len(event["reason"]) == 128
 
 
-async def test_an_event_that_expired_is_made_anew(world, recorder):
+async def test_an_event_that_expired_is_made_anew(world: World, recorder: EventRecorder) -> None:
     recorder.record(OBJ, "Normal", "Applied", "one")
     await world.rest()
     (event,) = await world.events()
@@ -181,8 +197,8 @@ async def test_an_event_that_expired_is_made_anew(world, recorder):
     assert again["eventTime"] > event["eventTime"]
 
 
-async def test_a_controller_records_through_its_context(world):
-    async def reconcile(ctx, key):
+async def test_a_controller_records_through_its_context(world: World) -> None:
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(Secret, key)
         ctx.event(found, "Normal", "Seen", f"saw {key}")
         return DONE
@@ -195,8 +211,10 @@ async def test_a_controller_records_through_its_context(world):
     assert (event["reportingController"], event["note"]) == ("watcher", "saw default/a")
 
 
-async def test_every_server_accepts_events_and_their_series(cluster):
-    async def reconcile(ctx, key):
+async def test_every_server_accepts_events_and_their_series(
+    cluster: AsyncIterator[Cluster],
+) -> None:
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         if key == Key(cluster.namespace, "a"):
             ctx.event(ctx.get(Secret, key), "Normal", "Seen", "looked at it")
         return DONE
@@ -211,14 +229,14 @@ async def test_every_server_accepts_events_and_their_series(cluster):
     assert (event["note"], event["series"]["count"]) == ("looked at it", 2)
 
 
-async def test_events_give_way_to_work_on_a_server_that_is_slow(world):
+async def test_events_give_way_to_work_on_a_server_that_is_slow(world: World) -> None:
     """Each takes 0.1 s to write; 0.3 s pass before the next, so that two seconds take five."""
     inner = world.server.transport()
 
     class Slow:
         stream, close = inner.stream, inner.close
 
-        async def send(self, request):
+        async def send(self, request: Request) -> Response:
             await asyncio.sleep(0.1)
             return await inner.send(request)
 

@@ -1,76 +1,80 @@
 """Two replicas, one Lease: who works, who waits, and what happens in between."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from tests.component.runtime.conftest import World
 
-from certwright.client import Client, ConnectionLost
+from certwright.apiserver.http.transport import MemoryTransport
+from certwright.client import Client, ConnectionLost, Request, Response
 from certwright.kube import Key, NotFound, Resource
 from certwright.kube.kinds import Lease, Secret
-from certwright.runtime import DONE, Controller, LeaderElection
+from certwright.runtime import DONE, Context, Controller, LeaderElection, Outcome
 from certwright.runtime.leader import Elector
 
 LEASE = Key("default", "toys")
 
 
-def election(identity):
+def election(identity: str) -> LeaderElection:
     return LeaderElection(name="toys", namespace="default", identity=identity)
 
 
 class Cable:
     """A transport that can be pulled out."""
 
-    def __init__(self, transport):
+    def __init__(self, transport: MemoryTransport) -> None:
         self._transport = transport
         self.pulled = False
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         if self.pulled:
             raise ConnectionLost("no route")
         return await self._transport.send(request)
 
 
 class Replica:
-    def __init__(self, world, identity):
+    def __init__(self, world: World, identity: str) -> None:
         self.cable = Cable(world.server.transport())
         self.terms = []
         client = Client(self.cable, clock=world.clock)
         self.elector = Elector(client, election(identity), world.clock, self.terms.append)
         self._task = None
 
-    def start(self, group):
+    def start(self, group: "Tasks") -> None:
         self._task = group.start(self.elector.run())
 
-    def stop(self):
+    def stop(self) -> None:
         self._task.cancel()
 
 
 class Tasks:
     """Background tasks that end with the test, also when it fails."""
 
-    def __init__(self, group):
+    def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
         self._tasks = []
 
-    def start(self, body):
+    def start(self, body: Awaitable[Any]) -> asyncio.Task[Any]:
         self._tasks.append(self._group.create_task(body))
         return self._tasks[-1]
 
-    def stop(self):
+    def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
 
 
 @pytest.fixture
-async def group():
+async def group() -> AsyncIterator[Tasks]:
     async with asyncio.TaskGroup() as group:
         tasks = Tasks(group)
         yield tasks
         tasks.stop()
 
 
-async def test_the_first_leads_and_the_second_waits(world, group):
+async def test_the_first_leads_and_the_second_waits(world: World, group: Tasks) -> None:
     first, second = Replica(world, "first"), Replica(world, "second")
     first.start(group)
     await world.rest()
@@ -80,7 +84,9 @@ async def test_the_first_leads_and_the_second_waits(world, group):
     assert second.elector.holder == "first"
 
 
-async def test_a_dead_leader_is_replaced_after_its_lease_and_not_before(world, group):
+async def test_a_dead_leader_is_replaced_after_its_lease_and_not_before(
+    world: World, group: Tasks
+) -> None:
     first, second = Replica(world, "first"), Replica(world, "second")
     first.start(group)
     await world.rest()
@@ -96,7 +102,9 @@ async def test_a_dead_leader_is_replaced_after_its_lease_and_not_before(world, g
     assert lease["spec"]["leaseTransitions"] == 1
 
 
-async def test_a_leader_cut_off_stops_before_the_next_one_starts(world, group):
+async def test_a_leader_cut_off_stops_before_the_next_one_starts(
+    world: World, group: Tasks
+) -> None:
     first, second = Replica(world, "first"), Replica(world, "second")
     first.start(group)
     await world.rest()
@@ -113,7 +121,7 @@ async def test_a_leader_cut_off_stops_before_the_next_one_starts(world, group):
     assert first.terms == [True, False]
 
 
-async def test_leading_ends_on_time_not_at_the_next_attempt(world, group):
+async def test_leading_ends_on_time_not_at_the_next_attempt(world: World, group: Tasks) -> None:
     first = Replica(world, "first")
     first.start(group)
     await world.rest(60)
@@ -122,7 +130,7 @@ async def test_leading_ends_on_time_not_at_the_next_attempt(world, group):
     assert not first.elector.leading, "the last renewal began before the cable was pulled"
 
 
-async def test_clocks_that_disagree_by_hours_change_nothing(world, group):
+async def test_clocks_that_disagree_by_hours_change_nothing(world: World, group: Tasks) -> None:
     first, second = Replica(world, "first"), Replica(world, "second")
     first.start(group)
     await world.rest()
@@ -134,7 +142,7 @@ async def test_clocks_that_disagree_by_hours_change_nothing(world, group):
     assert (first.terms, second.terms) == ([True], [])
 
 
-async def test_a_released_lease_is_taken_at_once(world, group):
+async def test_a_released_lease_is_taken_at_once(world: World, group: Tasks) -> None:
     first, second = Replica(world, "first"), Replica(world, "second")
     first.start(group)
     await world.rest()
@@ -146,7 +154,7 @@ async def test_a_released_lease_is_taken_at_once(world, group):
     assert second.elector.leading
 
 
-async def test_a_lease_somebody_deleted_is_made_again(world, group):
+async def test_a_lease_somebody_deleted_is_made_again(world: World, group: Tasks) -> None:
     first = Replica(world, "first")
     first.start(group)
     await world.rest(60)
@@ -156,14 +164,14 @@ async def test_a_lease_somebody_deleted_is_made_again(world, group):
     assert (await world.cluster.client.get(Lease, LEASE))["spec"]["holderIdentity"] == "first"
 
 
-async def test_renewing_costs_one_write_and_no_read(world, group):
+async def test_renewing_costs_one_write_and_no_read(world: World, group: Tasks) -> None:
     first = Replica(world, "first")
     first.start(group)
     await world.rest(1)
     asked = []
     send = first.cable.send
 
-    async def count(request):
+    async def count(request: Request) -> Response:
         asked.append(request.verb)
         return await send(request)
 
@@ -173,15 +181,15 @@ async def test_renewing_costs_one_write_and_no_read(world, group):
     assert 20 <= len(asked) <= 31
 
 
-def recorder(log, name):
-    async def reconcile(_ctx, key):
+def recorder(log: list[tuple[str, str]], name: str) -> Controller:
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         log.append((name, key.name))
         return DONE
 
     return Controller(Secret, reconcile)
 
 
-async def test_only_the_leader_works_and_the_standby_takes_over_warm(world):
+async def test_only_the_leader_works_and_the_standby_takes_over_warm(world: World) -> None:
     log = []
     await world.secrets("a")
     async with world.running(recorder(log, "one"), leader_election=election("one")) as one:
@@ -195,10 +203,12 @@ async def test_only_the_leader_works_and_the_standby_takes_over_warm(world):
             assert log == [("one", "a"), ("two", "a")]
 
 
-async def test_losing_the_lease_pauses_work_and_winning_it_back_resumes(world, metric):
+async def test_losing_the_lease_pauses_work_and_winning_it_back_resumes(
+    world: World, metric: Callable[..., float]
+) -> None:
     log, cancelled = [], []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         log.append(key.name)
         if key.name == "slow":
             try:
@@ -228,10 +238,10 @@ async def test_losing_the_lease_pauses_work_and_winning_it_back_resumes(world, m
         assert metric(manager, errors, controller="secret") == 0
 
 
-async def test_a_replica_that_cannot_work_does_not_ask_to_lead(world):
+async def test_a_replica_that_cannot_work_does_not_ask_to_lead(world: World) -> None:
     ghost = Resource("not.installed", "v1", "Ghost", "ghosts")
 
-    async def reconcile(_ctx, _key):
+    async def reconcile(_ctx: Context, _key: Key) -> Any:
         return DONE
 
     async with world.running(Controller(ghost, reconcile), leader_election=election("one")):
@@ -240,8 +250,8 @@ async def test_a_replica_that_cannot_work_does_not_ask_to_lead(world):
             await world.cluster.client.get(Lease, LEASE)
 
 
-async def test_losing_the_lease_while_shutting_down_does_not_hold_up_the_end(world):
-    async def reconcile(_ctx, _key):
+async def test_losing_the_lease_while_shutting_down_does_not_hold_up_the_end(world: World) -> None:
+    async def reconcile(_ctx: Context, _key: Key) -> Any:
         await asyncio.sleep(30)
         return DONE
 
@@ -257,8 +267,10 @@ async def test_losing_the_lease_while_shutting_down_does_not_hold_up_the_end(wor
 
 
 @pytest.mark.parametrize("stubborn", [True, False])
-async def test_the_lease_is_not_given_away_while_work_goes_on(world, stubborn):
-    async def reconcile(_ctx, _key):
+async def test_the_lease_is_not_given_away_while_work_goes_on(
+    world: World, *, stubborn: bool
+) -> None:
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         end = world.clock.monotonic() + 60
         while world.clock.monotonic() < end:
             try:
@@ -279,7 +291,9 @@ async def test_the_lease_is_not_given_away_while_work_goes_on(world, stubborn):
         assert lease["spec"]["holderIdentity"] == ("one" if stubborn else "")
 
 
-async def test_a_lease_lasts_no_shorter_than_its_holder_believes(world, group):
+async def test_a_lease_lasts_no_shorter_than_its_holder_believes(
+    world: World, group: Tasks
+) -> None:
     """The API knows whole seconds only: cut down, others would start before we stop."""
     short = LeaderElection(
         name="toys",
@@ -296,7 +310,9 @@ async def test_a_lease_lasts_no_shorter_than_its_holder_believes(world, group):
     assert lease["spec"]["leaseDurationSeconds"] == 3
 
 
-async def test_a_standby_says_that_it_does_not_lead(world, metric):
+async def test_a_standby_says_that_it_does_not_lead(
+    world: World, metric: Callable[..., float]
+) -> None:
     async with world.running(leader_election=election("one")) as manager:
         text = (await manager.exposition()).decode()
         assert 'leader_election_master_status{name="toys"} 0.0' in text

@@ -2,27 +2,31 @@
 
 import asyncio
 import json
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from tests.component.runtime.conftest import World
 
-from certwright.client import Client, ConnectFailed, TransportError
+from certwright.apiserver.http.transport import MemoryTransport
+from certwright.client import Client, ConnectFailed, Request, TransportError
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import Lease, Secret
-from certwright.runtime import DONE, Controller, Manager, again, select
+from certwright.runtime import DONE, Context, Controller, Manager, Outcome, again, select
 
 Missing = Resource("not.installed", "v1", "Ghost", "ghosts")
 
 
-def working(log, **options):
-    async def reconcile(_ctx, key):
+def working(log: list[Any], **options: Any) -> Controller:
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         log.append(key.name)
         return DONE
 
     return Controller(Secret, reconcile, **options)
 
 
-async def test_a_kind_that_is_not_served_holds_back_only_who_needs_it(world):
+async def test_a_kind_that_is_not_served_holds_back_only_who_needs_it(world: World) -> None:
     log, ghosts = [], []
     await world.secrets("a")
     needs_ghosts = working(ghosts, name="ghostly", reads=[Missing])
@@ -36,10 +40,10 @@ async def test_a_kind_that_is_not_served_holds_back_only_who_needs_it(world):
         assert not any(check.problem for check in manager.liveness())
 
 
-async def test_stopping_lets_what_is_under_way_end(world):
+async def test_stopping_lets_what_is_under_way_end(world: World) -> None:
     ended = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         await asyncio.sleep(10)
         ended.append(key.name)
         return DONE
@@ -54,8 +58,8 @@ async def test_stopping_lets_what_is_under_way_end(world):
     assert 8 < world.clock.monotonic() - started < 11
 
 
-async def test_stopping_does_not_wait_longer_than_the_grace_period(world):
-    async def reconcile(_ctx, _key):
+async def test_stopping_does_not_wait_longer_than_the_grace_period(world: World) -> None:
+    async def reconcile(_ctx: Context, _key: Key) -> Any:
         await asyncio.sleep(1000)
         return DONE
 
@@ -68,10 +72,10 @@ async def test_stopping_does_not_wait_longer_than_the_grace_period(world):
     assert world.clock.monotonic() - started < 6
 
 
-async def test_idle_means_that_nothing_is_left_to_do(world):
+async def test_idle_means_that_nothing_is_left_to_do(world: World) -> None:
     release = asyncio.Event()
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         if key.name == "slow":
             await release.wait()
         return again(after=3600)
@@ -88,11 +92,11 @@ async def test_idle_means_that_nothing_is_left_to_do(world):
         assert manager.idle(), "a key that waits for its time is no work"
 
 
-async def test_ten_idle_minutes_cost_nothing_but_watches(world):
+async def test_ten_idle_minutes_cost_nothing_but_watches(world: World) -> None:
     asked = []
 
     class Counter:
-        def on_request(self, request, _outcome, _seconds):
+        def on_request(self, request: Request, _outcome: int, _seconds: float) -> None:
             asked.append(request.verb)
 
     await world.secrets("a")
@@ -107,11 +111,11 @@ async def test_ten_idle_minutes_cost_nothing_but_watches(world):
     assert set(asked) <= {"watch"}
 
 
-async def test_runnables_run_beside_the_controllers(world):
+async def test_runnables_run_beside_the_controllers(world: World) -> None:
     class Poller:
         ticks = 0
 
-        async def run(self):
+        async def run(self) -> None:
             while True:
                 await asyncio.sleep(1)
                 self.ticks += 1
@@ -129,16 +133,16 @@ async def test_runnables_run_beside_the_controllers(world):
     assert poller.ticks >= 4
 
 
-async def test_two_controllers_of_one_name_are_refused(world):
+async def test_two_controllers_of_one_name_are_refused(world: World) -> None:
     client = Client(world.server.transport(), clock=world.clock)
     with pytest.raises(ValueError, match="two controllers are called secret"):
         Manager(client, [working([]), working([])])
 
 
-async def test_the_dump_shows_what_is_under_way(world):
+async def test_the_dump_shows_what_is_under_way(world: World) -> None:
     release = asyncio.Event()
 
-    async def reconcile(_ctx, _key):
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         await release.wait()
         return DONE
 
@@ -154,8 +158,8 @@ async def test_the_dump_shows_what_is_under_way(world):
         release.set()
 
 
-async def test_the_dump_shows_who_waits_and_who_failed(world):
-    async def reconcile(_ctx, key):
+async def test_the_dump_shows_who_waits_and_who_failed(world: World) -> None:
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         match key.name:
             case "bad":
                 raise TransportError("not today")
@@ -177,10 +181,10 @@ async def test_the_dump_shows_who_waits_and_who_failed(world):
         assert (shown["queued"], shown["delayed"]) == (2, 1)
 
 
-async def test_nobody_comes_back_to_what_is_gone(world):
+async def test_nobody_comes_back_to_what_is_gone(world: World) -> None:
     seen: list[str] = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         seen.append(key.name)
         return again(after=60) if ctx.get(Secret, key) is not None else DONE
 
@@ -196,8 +200,8 @@ async def test_nobody_comes_back_to_what_is_gone(world):
         assert seen == ["b"]
 
 
-async def test_nothing_stays_of_what_a_controller_does_not_want(world):
-    async def reconcile(_ctx, _key):
+async def test_nothing_stays_of_what_a_controller_does_not_want(world: World) -> None:
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         return DONE
 
     await world.secrets("wanted", "other")
@@ -212,7 +216,7 @@ async def test_nothing_stays_of_what_a_controller_does_not_want(world):
         assert not store.has_refused(Key("default", "late")), "it was watched"
 
 
-async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
+async def test_the_metrics_bear_the_names_dashboards_ask_for(world: World) -> None:
     await world.secrets("a", "b")
     async with world.running(working([])) as manager:
         await world.rest(1)
@@ -231,10 +235,10 @@ async def test_the_metrics_bear_the_names_dashboards_ask_for(world):
         assert line in text.splitlines(), line
 
 
-async def test_reading_a_kind_that_is_not_watched_says_what_to_do(world):
+async def test_reading_a_kind_that_is_not_watched_says_what_to_do(world: World) -> None:
     failures = []
 
-    async def reconcile(ctx, _key):
+    async def reconcile(ctx: Context, _key: Key) -> Outcome:
         with pytest.raises(LookupError) as failure:
             ctx.get(Lease, Key("default", "s"))
         failures.append(str(failure.value))
@@ -248,10 +252,10 @@ async def test_reading_a_kind_that_is_not_watched_says_what_to_do(world):
     ]
 
 
-async def test_blocking_work_runs_in_a_thread(world):
+async def test_blocking_work_runs_in_a_thread(world: World) -> None:
     results = []
 
-    async def reconcile(ctx, _key):
+    async def reconcile(ctx: Context, _key: Key) -> Outcome:
         results.append(await ctx.cpu(sum, [1, 2, 3]))
         return DONE
 
@@ -261,10 +265,10 @@ async def test_blocking_work_runs_in_a_thread(world):
     assert results == [6]
 
 
-async def test_a_fresh_change_goes_before_what_was_there_at_the_start(world):
+async def test_a_fresh_change_goes_before_what_was_there_at_the_start(world: World) -> None:
     log, go_on = [], asyncio.Event()
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         log.append(key.name)
         await go_on.wait()
         return DONE
@@ -279,8 +283,8 @@ async def test_a_fresh_change_goes_before_what_was_there_at_the_start(world):
     assert log == ["a", "fresh", "b", "c"]
 
 
-async def test_events_still_held_back_are_written_at_the_end(world):
-    async def reconcile(ctx, key):
+async def test_events_still_held_back_are_written_at_the_end(world: World) -> None:
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(Secret, key)
         for _ in range(3):
             ctx.event(found, "Normal", "Seen", "three times")
@@ -299,24 +303,24 @@ async def test_events_still_held_back_are_written_at_the_end(world):
 class Cable:
     """A transport that can be pulled out; what streams already goes on."""
 
-    def __init__(self, transport):
+    def __init__(self, transport: MemoryTransport) -> None:
         self._transport = transport
         self.pulled = False
 
-    async def send(self, request):
+    async def send(self, request: Any) -> Any:
         self._check()
         return await self._transport.send(request)
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         self._check()
         return self._transport.stream(request)
 
-    def _check(self):
+    def _check(self) -> None:
         if self.pulled:
             raise ConnectFailed("no route to the server")
 
 
-async def test_a_replica_cut_off_is_not_ready_but_alive_and_recovers(world):
+async def test_a_replica_cut_off_is_not_ready_but_alive_and_recovers(world: World) -> None:
     cable = Cable(world.server.transport())
     manager = Manager(Client(cable, clock=world.clock), [working([])], clock=world.clock)
     async with asyncio.TaskGroup() as group:
@@ -334,8 +338,8 @@ async def test_a_replica_cut_off_is_not_ready_but_alive_and_recovers(world):
         manager.stop()
 
 
-async def test_nothing_is_remembered_of_objects_that_are_gone(world):
-    async def reconcile(ctx, key):
+async def test_nothing_is_remembered_of_objects_that_are_gone(world: World) -> None:
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(Secret, key)
         if found is not None:
             lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
@@ -352,8 +356,8 @@ async def test_nothing_is_remembered_of_objects_that_are_gone(world):
         assert len(applier._applied) == 0
 
 
-async def test_nothing_is_remembered_of_objects_that_no_store_holds(world):
-    async def reconcile(ctx, key):
+async def test_nothing_is_remembered_of_objects_that_no_store_holds(world: World) -> None:
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(Secret, key)
         if found is not None:
             lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}

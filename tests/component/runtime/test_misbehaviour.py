@@ -1,24 +1,28 @@
 """Reconcile functions, mappers and sources that do what they must not: the process lives on."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from msgspec import Struct
 from structlog.testing import capture_logs
+from tests.component.runtime.conftest import World
 
 from certwright.clock import SYSTEM
 from certwright.kube import Key
 from certwright.kube.kinds import Lease, Secret
-from certwright.runtime import DONE, Controller, TerminalError, mapped
+from certwright.runtime import DONE, Context, Controller, Outcome, TerminalError, mapped
 
 
-def endless(depth=0):
+def endless(depth: int = 0) -> Any:
     return endless(depth + 1)
 
 
-def raises(error):
-    def body():
+def raises(error: BaseException) -> Callable[..., Any]:
+    def body() -> None:
         raise error
 
     return body
@@ -35,10 +39,12 @@ CRASHES = {
 
 
 @pytest.mark.parametrize("crash", CRASHES.values(), ids=CRASHES)
-async def test_a_crash_is_visible_and_the_others_are_worked_on(world, metric, crash):
+async def test_a_crash_is_visible_and_the_others_are_worked_on(
+    world: World, metric: Callable[..., float], crash: Callable[..., Any]
+) -> None:
     done = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         if key.name == "bad":
             crash()
         done.append(key.name)
@@ -59,10 +65,10 @@ async def test_a_crash_is_visible_and_the_others_are_worked_on(world, metric, cr
     assert any(log["event"] == "reconcile crashed" and log["key"] == "default/bad" for log in logs)
 
 
-async def test_a_traceback_is_shown_once_and_begins_in_the_reconcile(world):
+async def test_a_traceback_is_shown_once_and_begins_in_the_reconcile(world: World) -> None:
     errors = iter([KeyError("a"), KeyError("a"), ValueError("b"), ValueError("b")])
 
-    async def reconcile(_ctx, _key):
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         for error in errors:
             raise error
         return DONE
@@ -76,8 +82,10 @@ async def test_a_traceback_is_shown_once_and_begins_in_the_reconcile(world):
     assert shown[0][2].tb_frame.f_code is reconcile.__code__
 
 
-async def test_anything_but_an_outcome_is_a_crash_that_says_so(world, metric):
-    async def reconcile(_ctx, _key):
+async def test_anything_but_an_outcome_is_a_crash_that_says_so(
+    world: World, metric: Callable[..., float]
+) -> None:
+    async def reconcile(_ctx: Context, _key: Key) -> bool:
         return True
 
     await world.secrets("a")
@@ -89,7 +97,7 @@ async def test_anything_but_an_outcome_is_a_crash_that_says_so(world, metric):
     )
 
 
-async def test_a_function_that_is_not_async_is_a_crash_that_says_so(world):
+async def test_a_function_that_is_not_async_is_a_crash_that_says_so(world: World) -> None:
     async with world.running(Controller(Secret, lambda _ctx, _key: DONE)):
         await world.secrets("a")
         await world.rest(1)
@@ -97,10 +105,12 @@ async def test_a_function_that_is_not_async_is_a_crash_that_says_so(world):
     assert "must be an async function" in event["note"]
 
 
-async def test_a_terminal_error_is_not_retried_until_the_object_changes(world, metric):
+async def test_a_terminal_error_is_not_retried_until_the_object_changes(
+    world: World, metric: Callable[..., float]
+) -> None:
     attempts = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> None:
         attempts.append(key.name)
         raise TerminalError("spec.color must be a color")
 
@@ -118,10 +128,12 @@ async def test_a_terminal_error_is_not_retried_until_the_object_changes(world, m
     assert event["series"]["count"] == 2
 
 
-async def test_a_reconcile_that_never_returns_is_cut_off_and_tried_again(world, metric):
+async def test_a_reconcile_that_never_returns_is_cut_off_and_tried_again(
+    world: World, metric: Callable[..., float]
+) -> None:
     attempts = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         attempts.append(key.name)
         if len(attempts) < 3:
             await asyncio.Event().wait()
@@ -140,11 +152,13 @@ async def test_a_reconcile_that_never_returns_is_cut_off_and_tried_again(world, 
     ]
 
 
-async def test_a_reconcile_that_ignores_its_cancellation_gets_a_substitute(world, metric):
+async def test_a_reconcile_that_ignores_its_cancellation_gets_a_substitute(
+    world: World, metric: Callable[..., float]
+) -> None:
     """The key stays with the stubborn one, so it is never worked on twice at a time."""
     done, stubborn, let_go = [], [], asyncio.Event()
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         if key.name == "bad":
             stubborn.append(key.name)
             while not let_go.is_set():
@@ -175,10 +189,10 @@ async def test_a_reconcile_that_ignores_its_cancellation_gets_a_substitute(world
     assert any(log["event"] == "reconcile ignores its cancellation" for log in logs)
 
 
-async def test_a_controller_that_lost_all_workers_is_not_alive(world):
+async def test_a_controller_that_lost_all_workers_is_not_alive(world: World) -> None:
     let_go = asyncio.Event()
 
-    async def reconcile(_ctx, _key):
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         while not let_go.is_set():
             with suppress(asyncio.CancelledError):
                 await let_go.wait()
@@ -196,8 +210,10 @@ async def test_a_controller_that_lost_all_workers_is_not_alive(world):
         assert [check.problem for check in manager.liveness()] == [""]
 
 
-async def test_a_reconcile_that_blocks_the_loop_is_named(world, metric):
-    async def reconcile(_ctx, _key):
+async def test_a_reconcile_that_blocks_the_loop_is_named(
+    world: World, metric: Callable[..., float]
+) -> None:
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         until = SYSTEM.monotonic() + 0.15
         while SYSTEM.monotonic() < until:
             pass
@@ -213,14 +229,16 @@ async def test_a_reconcile_that_blocks_the_loop_is_named(world, metric):
     assert blocked == ["secret default/a"]
 
 
-async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(world, metric):
+async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(
+    world: World, metric: Callable[..., float]
+) -> None:
     woken = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         woken.append(key.name)
         return DONE
 
-    def broken(_entry):
+    def broken(_entry: Struct) -> None:
         raise LookupError("no such index")
 
     controller = Controller(Secret, reconcile, watches=[mapped(Lease, broken)])
@@ -236,11 +254,11 @@ async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(world, met
         assert metric(manager, "certwright_mapper_errors_total", controller="secret") == 1
 
 
-async def test_a_burst_of_failures_of_a_mapper_costs_one_look_at_everybody(world):
-    async def reconcile(_ctx, _key):
+async def test_a_burst_of_failures_of_a_mapper_costs_one_look_at_everybody(world: World) -> None:
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         return DONE
 
-    def broken(_entry):
+    def broken(_entry: Struct) -> None:
         raise LookupError("no such index")
 
     await world.secrets("a", "b")
@@ -260,13 +278,13 @@ async def test_a_burst_of_failures_of_a_mapper_costs_one_look_at_everybody(world
 
 
 @pytest.mark.parametrize("crash", CRASHES.values(), ids=CRASHES)
-async def test_a_source_may_raise_anything(world, crash):
+async def test_a_source_may_raise_anything(world: World, crash: Callable[..., Any]) -> None:
     starts = []
 
-    async def reconcile(_ctx, _key):
+    async def reconcile(_ctx: Context, _key: Any) -> Outcome:
         return DONE
 
-    async def source(_ctx):
+    async def source(_ctx: Context) -> AsyncIterator[Any]:
         starts.append(1)
         crash()
         yield Key("default", "never")
@@ -277,14 +295,14 @@ async def test_a_source_may_raise_anything(world, crash):
     assert 3 <= len(starts) <= 8
 
 
-async def test_a_mapper_may_ask_to_exit(world):
+async def test_a_mapper_may_ask_to_exit(world: World) -> None:
     woken = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         woken.append(key.name)
         return DONE
 
-    def exiting(_entry):
+    def exiting(_entry: Struct) -> None:
         raise SystemExit
 
     await world.secrets("a")
@@ -298,14 +316,14 @@ async def test_a_mapper_may_ask_to_exit(world):
     assert woken == ["a", "a"]
 
 
-async def test_a_source_queues_keys_and_is_started_again_when_it_fails(world):
+async def test_a_source_queues_keys_and_is_started_again_when_it_fails(world: World) -> None:
     woken, starts = [], []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         woken.append(key.name)
         return DONE
 
-    async def source(ctx):
+    async def source(ctx: Context) -> AsyncIterator[Key]:
         starts.append(ctx.clock.now())
         await asyncio.sleep(10)
         yield Key("default", f"key-{len(starts)}")
@@ -316,10 +334,10 @@ async def test_a_source_queues_keys_and_is_started_again_when_it_fails(world):
     assert woken[:2] == ["key-1", "key-2"]
 
 
-async def test_everything_is_looked_at_every_now_and_then_if_asked_for(world):
+async def test_everything_is_looked_at_every_now_and_then_if_asked_for(world: World) -> None:
     woken = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         woken.append(key.name)
         return DONE
 

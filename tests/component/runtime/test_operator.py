@@ -1,6 +1,8 @@
 """Operators: controllers with something in common, built anew for each process."""
 
-from certwright.kube import Key
+from typing import Any
+
+from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime import (
     DONE,
@@ -10,25 +12,26 @@ from certwright.runtime import (
     Controller,
     Operator,
     OperatorHost,
+    Outcome,
     select,
 )
 from certwright.testkit import Cluster
 
 
-def config_map(name, **data):
+def config_map(name: str, **data: str) -> JsonObject:
     metadata = {"name": name, "labels": {"copied": "yes"}}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def secret(name, **annotations):
+def secret(name: str, **annotations: str) -> JsonObject:
     metadata = {"name": name, "annotations": annotations}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
 
 
-def copying(cluster: Cluster, log):
+def copying(cluster: Cluster, log: list[Any]) -> Operator:
     """Copy ConfigMaps that are watched by a cache of its own into annotations of Secrets."""
 
-    def build(site: OperatorHost):
+    def build(site: OperatorHost) -> list[Cache | Controller]:
         channel = Channel()
         own = select(Secret, namespace=cluster.namespace)
         cache = Cache(site.client, cluster="other", rng=site.rng)
@@ -36,7 +39,7 @@ def copying(cluster: Cluster, log):
         share.listen(lambda old, new: channel.send((new or old).key))
         log.append("built")
 
-        async def reconcile(ctx: Context, key: Key):
+        async def reconcile(ctx: Context, key: Key) -> Outcome:
             obj, source = ctx.get(Secret, key), share.store.get(key)
             if obj is not None and source is not None:
                 text = source.obj()["data"]["text"]
@@ -53,7 +56,7 @@ async def text_of(cluster: Cluster, name: str) -> str:
     return (await cluster.get(Secret, name))["metadata"]["annotations"]["text"]
 
 
-async def test_a_channel_wakes_and_settling_waits_for_the_other_cache(cluster: Cluster):
+async def test_a_channel_wakes_and_settling_waits_for_the_other_cache(cluster: Cluster) -> None:
     operator = copying(cluster, [])
     await cluster.create(secret("a"))
     await cluster.create(config_map("a", text="one"))
@@ -65,17 +68,17 @@ async def test_a_channel_wakes_and_settling_waits_for_the_other_cache(cluster: C
     assert (calls.writes, calls.reads) == (1, 0)
 
 
-async def test_each_process_builds_its_own(cluster: Cluster):
+async def test_each_process_builds_its_own(cluster: Cluster) -> None:
     log = []
     await cluster.settle(copying(cluster, log))
     await cluster.restart()
     assert log == ["built", "built"]
 
 
-async def test_a_patch_changes_exactly_what_was_read(cluster: Cluster):
+async def test_a_patch_changes_exactly_what_was_read(cluster: Cluster) -> None:
     seen = []
 
-    async def reconcile(ctx: Context, key: Key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         obj = ctx.get(Secret, key)
         if obj is not None and "mark" not in (obj["metadata"].get("annotations") or {}):
             seen.append(await ctx.patch(obj, {"metadata": {"annotations": {"mark": "1"}}}))
@@ -90,10 +93,10 @@ async def test_a_patch_changes_exactly_what_was_read(cluster: Cluster):
     await cluster.patch(Secret, "a", {"metadata": {"finalizers": None}})
 
 
-async def test_what_cannot_be_undone_is_confirmed_first(cluster: Cluster):
+async def test_what_cannot_be_undone_is_confirmed_first(cluster: Cluster) -> None:
     seen = []
 
-    async def reconcile(ctx: Context, key: Key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         obj = ctx.get(Secret, key)
         seen.append(obj is not None)
         if obj is not None and obj["metadata"]["name"] == "fleeting":

@@ -1,33 +1,49 @@
 """What a controller does on a server: write what differs, once, and nothing else."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from msgspec import Struct
+from tests.component.runtime.conftest import Toys, World
 
-from certwright.client import Client
-from certwright.kube import Key, Object
+from certwright.apiserver.http.transport import MemoryTransport
+from certwright.apiserver.verbs.watches import WatchStream
+from certwright.client import Client, Request
+from certwright.kube import JsonObject, Key, Object
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
-from certwright.runtime import DONE, Controller, Effect, Manager, again, mapped, select
+from certwright.runtime import (
+    DONE,
+    Context,
+    Controller,
+    Effect,
+    Manager,
+    Outcome,
+    again,
+    mapped,
+    select,
+)
+from certwright.testkit import Cluster, EmbeddedCluster
 
 
 @pytest.fixture
-async def toybox(cluster, toy):
+async def toybox(cluster: AsyncIterator[Cluster], toy: Toys) -> EmbeddedCluster:
     """A cluster that knows toys: the embedded one, and the real one when asked for."""
     await cluster.install(toy.crd)
     return cluster
 
 
-def child(name, **data):
+def child(name: str, **data: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
 @pytest.fixture
-def keeper(toy):
+def keeper(toy: Toys) -> Controller:
     """Keeps one ConfigMap with the toy's data, and says so in its status."""
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(toy.resource, key)
         if found is not None:
             await ctx.apply(child(key.name, **found["spec"]), owner=found)
@@ -37,7 +53,9 @@ def keeper(toy):
     return Controller(toy.resource, reconcile, owns=[ConfigMap])
 
 
-async def test_one_write_per_object_and_none_afterwards(toybox, toy, keeper):
+async def test_one_write_per_object_and_none_afterwards(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     assert (await toybox.settle(keeper)).writes == 2
     assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
@@ -45,13 +63,15 @@ async def test_one_write_per_object_and_none_afterwards(toybox, toy, keeper):
     assert (await toybox.settle()).writes == 0
 
 
-async def test_no_read_ever(toybox, toy, keeper):
+async def test_no_read_ever(toybox: EmbeddedCluster, toy: Toys, keeper: Controller) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     assert toybox.calls.reads == 0
 
 
-async def test_a_change_costs_what_changed(toybox, toy, keeper):
+async def test_a_change_costs_what_changed(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.patch(toy.resource, "a", {"spec": {"color": "blue"}})
@@ -59,7 +79,9 @@ async def test_a_change_costs_what_changed(toybox, toy, keeper):
     assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "blue"}
 
 
-async def test_a_field_no_longer_wanted_disappears(toybox, toy, keeper):
+async def test_a_field_no_longer_wanted_disappears(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red", size="big"))
     await toybox.settle(keeper)
     await toybox.patch(toy.resource, "a", {"spec": {"size": None}})
@@ -67,7 +89,9 @@ async def test_a_field_no_longer_wanted_disappears(toybox, toy, keeper):
     assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
 
 
-async def test_drift_is_repaired_and_fields_of_others_survive(toybox, toy, keeper):
+async def test_drift_is_repaired_and_fields_of_others_survive(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.patch(ConfigMap, "a", {"data": {"color": "drift", "foreign": "kept"}})
@@ -75,14 +99,18 @@ async def test_drift_is_repaired_and_fields_of_others_survive(toybox, toy, keepe
     assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red", "foreign": "kept"}
 
 
-async def test_a_change_in_fields_of_others_costs_nothing(toybox, toy, keeper):
+async def test_a_change_in_fields_of_others_costs_nothing(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.patch(ConfigMap, "a", {"data": {"foreign": "new"}})
     assert (await toybox.settle()).writes == 0
 
 
-async def test_a_deleted_child_comes_back(toybox, toy, keeper):
+async def test_a_deleted_child_comes_back(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.delete(ConfigMap, "a")
@@ -90,13 +118,17 @@ async def test_a_deleted_child_comes_back(toybox, toy, keeper):
     assert await toybox.names(ConfigMap) >= {"a"}
 
 
-async def test_a_restart_with_nothing_remembered_writes_nothing(toybox, toy, keeper):
+async def test_a_restart_with_nothing_remembered_writes_nothing(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     assert (await toybox.restart()).writes == 0
 
 
-async def test_a_restart_notices_fields_that_are_no_longer_wanted(toybox, toy, keeper):
+async def test_a_restart_notices_fields_that_are_no_longer_wanted(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red", size="big"))
     await toybox.settle(keeper)
     await toybox.stop()
@@ -105,10 +137,12 @@ async def test_a_restart_notices_fields_that_are_no_longer_wanted(toybox, toy, k
     assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
 
 
-async def test_a_restart_notices_that_somebody_took_a_list_over(toybox, toy):
+async def test_a_restart_notices_that_somebody_took_a_list_over(
+    toybox: EmbeddedCluster, toy: Toys
+) -> None:
     """Tolerations are one atomic list: who adds to it owns it, and still leaves ours in it."""
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(toy.resource, key)
         if found is not None:
             labels = {"app": key.name}
@@ -135,7 +169,9 @@ async def test_a_restart_notices_that_somebody_took_a_list_over(toybox, toy):
     assert [toleration["key"] for toleration in pod["tolerations"]] == ["ours"]
 
 
-async def test_children_go_with_their_owner(toybox, toy, keeper):
+async def test_children_go_with_their_owner(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.delete(toy.resource, "a")
@@ -144,7 +180,9 @@ async def test_children_go_with_their_owner(toybox, toy, keeper):
     assert "a" not in await toybox.names(ConfigMap)
 
 
-async def test_a_tampered_status_is_put_right(toybox, toy, keeper):
+async def test_a_tampered_status_is_put_right(
+    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.patch(toy.resource, "a", {"status": {"kept": 99}}, subresource="status")
@@ -152,10 +190,10 @@ async def test_a_tampered_status_is_put_right(toybox, toy, keeper):
     assert (await toybox.get(toy.resource, "a"))["status"] == {"kept": 1}
 
 
-async def test_what_was_written_is_read_back_at_once(toybox, toy):
+async def test_what_was_written_is_read_back_at_once(toybox: EmbeddedCluster, toy: Toys) -> None:
     seen = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(toy.resource, key)
         if found is None:
             return DONE
@@ -172,10 +210,12 @@ async def test_what_was_written_is_read_back_at_once(toybox, toy):
     assert (await toybox.get(toy.resource, "a"))["status"] == {"phase": "two"}
 
 
-async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(toybox, toy):
+async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(
+    toybox: EmbeddedCluster, toy: Toys
+) -> None:
     outside = set()
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(toy.resource, key)
         if found is None:
             return DONE
@@ -197,14 +237,14 @@ async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(toy
     assert await toybox.names(toy.resource) == set()
 
 
-async def test_mapped_kinds_wake_whom_they_concern(toybox, toy):
+async def test_mapped_kinds_wake_whom_they_concern(toybox: EmbeddedCluster, toy: Toys) -> None:
     woken = []
 
-    async def reconcile(_ctx, key):
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
         woken.append(key.name)
         return DONE
 
-    def users(entry):
+    def users(entry: Struct) -> list[Key]:
         return [Key(entry.key.namespace, f"{entry.key.name}-user")]
 
     secrets = select(Secret, namespace=toybox.namespace)
@@ -215,10 +255,12 @@ async def test_mapped_kinds_wake_whom_they_concern(toybox, toy):
     assert woken == ["s-user"]
 
 
-async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(toybox, toy):
+async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(
+    toybox: EmbeddedCluster, toy: Toys
+) -> None:
     attempts = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(toy.resource, key)
         if found is None:
             return DONE
@@ -235,10 +277,12 @@ async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(toybox,
     assert await toybox.names(toy.resource) == set()
 
 
-async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric):
+async def test_a_conflict_is_not_repeated_while_the_cache_is_late(
+    world: World, metric: Callable[..., float]
+) -> None:
     attempts = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Any:
         found = ctx.get(Secret, key)
         attempts.append(found["metadata"]["resourceVersion"])
         if len(attempts) == 1:
@@ -258,11 +302,13 @@ async def test_a_conflict_is_not_repeated_while_the_cache_is_late(world, metric)
 
 
 @pytest.mark.parametrize("lost", ["MODIFIED", "DELETED"])
-async def test_an_event_that_was_lost_is_made_up_for_when_a_write_runs_into_it(world, lost):
+async def test_an_event_that_was_lost_is_made_up_for_when_a_write_runs_into_it(
+    world: World, lost: str
+) -> None:
     """The connection lives on, so nothing but the refusal tells that the cache is wrong."""
     seen = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(Secret, key)
         labels = {} if found is None else found["metadata"].get("labels") or {}
         seen.append("gone" if found is None else labels.get("touched", "no"))
@@ -290,11 +336,13 @@ async def test_an_event_that_was_lost_is_made_up_for_when_a_write_runs_into_it(w
     assert "no" in seen, "the event was lost"
 
 
-async def test_what_was_deleted_is_not_read_any_more_whatever_the_server_returns(toybox, toy):
+async def test_what_was_deleted_is_not_read_any_more_whatever_the_server_returns(
+    toybox: EmbeddedCluster, toy: Toys
+) -> None:
     """Of some kinds the answer to a deletion is the object that is gone."""
     left = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         account = ctx.get(ServiceAccount, key)
         if account is not None and key.name == "robot":
             await ctx.delete(account)
@@ -312,22 +360,22 @@ async def test_what_was_deleted_is_not_read_any_more_whatever_the_server_returns
 class Forgetful:
     """A transport whose watches lose the first event of a type."""
 
-    def __init__(self, transport, lost):
+    def __init__(self, transport: MemoryTransport, lost: str) -> None:
         self._transport = transport
         self._lost = lost.encode()
         self.send = transport.send
 
     @asynccontextmanager
-    async def stream(self, request):
+    async def stream(self, request: Request) -> "AsyncIterator[Forgetful._Stream]":
         async with self._transport.stream(request) as stream:
             yield self._Stream(stream, self._lost)
 
     class _Stream:
-        def __init__(self, stream, lost):
+        def __init__(self, stream: WatchStream, lost: bytes) -> None:
             self.status, self.headers = stream.status, stream.headers
             self._stream, self._lost = stream, lost
 
-        async def chunks(self):
+        async def chunks(self) -> AsyncIterator[bytes]:
             async for chunk in self._stream.chunks():
                 lines = chunk.splitlines(keepends=True)
                 if any(line.startswith(b'{"type":"' + self._lost) for line in lines):
@@ -335,10 +383,12 @@ class Forgetful:
                 yield b"".join(lines)
 
 
-async def test_the_status_may_follow_an_apply_to_the_same_object(toybox, toy):
+async def test_the_status_may_follow_an_apply_to_the_same_object(
+    toybox: EmbeddedCluster, toy: Toys
+) -> None:
     calls = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(toy.resource, key)
         label = {"metadata": {"namespace": key.namespace, "name": key.name, "labels": {"a": "b"}}}
         calls.append(await ctx.apply({**toy.kind, **label}))
@@ -351,7 +401,9 @@ async def test_the_status_may_follow_an_apply_to_the_same_object(toybox, toy):
     assert (await toybox.get(toy.resource, "a"))["status"] == {"phase": "labelled"}
 
 
-async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(world, toy):
+async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(
+    world: World, toy: Toys
+) -> None:
     class ToySpec(Struct):
         size: int = 0
 
@@ -361,7 +413,7 @@ async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(worl
 
     done = []
 
-    async def reconcile(ctx, key):
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         done.append((key.name, ctx.get(Toy, key).spec.size))
         return DONE
 
@@ -382,8 +434,10 @@ async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(worl
     assert "series" not in event, "it was tried once, not over and over"
 
 
-async def test_a_status_based_on_an_old_version_is_never_written(toybox, toy):
-    async def reconcile(ctx, key):
+async def test_a_status_based_on_an_old_version_is_never_written(
+    toybox: EmbeddedCluster, toy: Toys
+) -> None:
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
         found = ctx.get(toy.resource, key)
         if "late" not in found["spec"]:
             await ctx.client.patch(toy.resource, key, {"spec": {"late": "change"}})

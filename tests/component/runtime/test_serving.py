@@ -7,25 +7,26 @@ import aiohttp
 
 from certwright.apiserver import ApiServer
 from certwright.client import Client
+from certwright.kube import Key
 from certwright.kube.kinds import Secret
-from certwright.runtime import DONE, Controller, ListenAddress, Manager
+from certwright.runtime import DONE, Context, Controller, ListenAddress, Manager, Outcome
 
 
-def free_port():
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-async def read(session, url):
+async def read(session: aiohttp.ClientSession, url: str) -> tuple[int, str]:
     async with session.get(url) as answer:
         return answer.status, await answer.text()
 
 
-async def test_a_replica_becomes_ready_and_shows_its_numbers():
+async def test_a_replica_becomes_ready_and_shows_its_numbers() -> None:
     port, working = free_port(), asyncio.Event()
 
-    async def reconcile(_ctx, _key):
+    async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         working.set()
         return DONE
 
