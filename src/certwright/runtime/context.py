@@ -85,7 +85,7 @@ class Context:
         log = structlog.get_logger()
         return log.bind(controller=self._environment.controller, key=str(self._key or ""))
 
-    # Reading, from the stores
+    # GaugeSample, from the stores
 
     @overload
     def get(self, kind: type[T], key: Key) -> T | None: ...

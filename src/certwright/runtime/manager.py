@@ -36,7 +36,7 @@ from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
 from certwright.runtime.queue.queue import Queue
 from certwright.runtime.queue.workers import InFlight, Workers
 from certwright.runtime.serve import health
-from certwright.runtime.serve.metrics import ControllerMetrics, Metrics, QueueCounters, Reading
+from certwright.runtime.serve.metrics import ControllerMetrics, GaugeSample, Metrics, QueueCounters
 from certwright.runtime.serve.probes import ListenAddress, Probes
 from certwright.runtime.triggers import Watched
 from certwright.runtime.writes.events import EventRecorder
@@ -228,13 +228,13 @@ class Manager:
         """Yield whether each store is complete and its watch moves."""
         return health.readiness(self.informers)
 
-    def readings(self) -> Iterator[Reading]:
+    def gauges(self) -> Iterator[GaugeSample]:
         """Yield the gauges of this moment."""
-        return health.readings(self.informers, self.workers, self.clock)
+        return health.gauges(self.informers, self.workers, self.clock)
 
     async def exposition(self) -> bytes:
         """Return the metrics in Prometheus' text format."""
-        return await self.pool.run(self.metrics.render, list(self.readings()))
+        return await self.pool.run(self.metrics.render, list(self.gauges()))
 
     def dump(self) -> JsonObject:
         """Return the internal state as JSON."""

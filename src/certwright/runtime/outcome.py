@@ -93,7 +93,7 @@ class DeadlineExceeded(ReconcileError):
     """The reconcile was cancelled because it did not return within its deadline."""
 
 
-class Requeue(StrEnum):
+class RequeueMode(StrEnum):
     """What happens to the key."""
 
     NONE = "none"
@@ -124,12 +124,12 @@ class Settlement(Struct, frozen=True):
 
     result: str
     """The ``result`` label of controller_runtime_reconcile_total."""
-    requeue: Requeue
+    requeue: RequeueMode
     after: float = 0.0
     fault: Fault | None = None
 
 
-_SUCCESS = Settlement("success", Requeue.NONE)
+_SUCCESS = Settlement("success", RequeueMode.NONE)
 
 
 def settle(ended: Outcome | BaseException, failures: int) -> Settlement:
@@ -140,19 +140,19 @@ def settle(ended: Outcome | BaseException, failures: int) -> Settlement:
     if isinstance(ended, Outcome):
         if ended.after is None:
             return _SUCCESS
-        return Settlement("requeue_after", Requeue.LATER, ended.after)
+        return Settlement("requeue_after", RequeueMode.LATER, ended.after)
     leaves = tuple(_leaves(ended))
     fault = max(map(_fault, leaves))
     match fault:
         case Fault.TERMINAL:
-            return Settlement("error", Requeue.NONE, fault=fault)
+            return Settlement("error", RequeueMode.NONE, fault=fault)
         case Fault.PENDING:
             soonest = min(leaf.after for leaf in leaves if isinstance(leaf, RequeueAfter))
-            return Settlement("requeue_after", Requeue.LATER, soonest, fault)
+            return Settlement("requeue_after", RequeueMode.LATER, soonest, fault)
         case Fault.CONFLICT if failures < IMMEDIATE_RETRIES:
-            return Settlement("requeue", Requeue.NOW, fault=fault)
+            return Settlement("requeue", RequeueMode.NOW, fault=fault)
         case _:
-            return Settlement("error", Requeue.BACKOFF, _retry_after(leaves), fault)
+            return Settlement("error", RequeueMode.BACKOFF, _retry_after(leaves), fault)
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

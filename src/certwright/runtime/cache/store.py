@@ -42,7 +42,7 @@ THIS_PROCESS = 1
 _log = structlog.get_logger()
 
 
-class Difference(NamedTuple):
+class StoreChange(NamedTuple):
     """One difference between two states of a store."""
 
     old: Entry | None
@@ -88,7 +88,7 @@ class Store:
         self._gone: dict[Key, _Tombstone] = {}  # objects we deleted and may still hear of
         self._purged = 0  # every deletion up to this version has been heard of
 
-    # Reading
+    # GaugeSample
 
     @property
     def resource(self) -> Resource:
@@ -173,7 +173,7 @@ class Store:
             listener(None, entry)
         return lambda: listeners.remove(listener)
 
-    def notify(self, changes: Iterable[Difference]) -> None:
+    def notify(self, changes: Iterable[StoreChange]) -> None:
         """Call the listeners for changes that `swap` made.
 
         A list shows of an object deleted and created again only the successor: the two are
@@ -231,7 +231,7 @@ class Store:
 
     def swap(
         self, staged: "Table", version: int | None, *, restored: bool = False
-    ) -> list[Difference]:
+    ) -> list[StoreChange]:
         """Put a complete list in place of everything, at once; return what changed.
 
         *version* is that of the list. Own writes the list does not know yet stay, unless
@@ -260,12 +260,12 @@ class Store:
             staged.index(name, values)  # asked for since the list began
         self._table = staged
         changes = [
-            Difference(old, new)
+            StoreChange(old, new)
             for key, new in staged.entries.items()
             if (old := before.get(key)) is not new
         ]
         changes += [
-            Difference(old, None) for key, old in before.items() if key not in staged.entries
+            StoreChange(old, None) for key, old in before.items() if key not in staged.entries
         ]
         return changes
 

@@ -38,7 +38,7 @@ from certwright.runtime.cache.state import (
     obstacle,
     remedy_for,
 )
-from certwright.runtime.cache.store import Difference, Store
+from certwright.runtime.cache.store import Store, StoreChange
 from certwright.runtime.queue.backoff import Backoff, spread
 
 STALL_SECONDS = 75.0
@@ -367,7 +367,7 @@ class Watch:
         self._synced.set()
         self._resolve()
 
-    async def _tell(self, changes: list[Difference]) -> None:
+    async def _tell(self, changes: list[StoreChange]) -> None:
         for first in range(0, len(changes), CHANGES_PER_TURN):
             self.store.notify(changes[first : first + CHANGES_PER_TURN])
             await asyncio.sleep(0)

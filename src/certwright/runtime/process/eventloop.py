@@ -40,21 +40,21 @@ class StallMonitor:
         self._stop = threading.Event()
         self._loop_thread = threading.get_ident()
 
-    def drive(self, who: object, body: Coroutine[Any, Any, R]) -> Awaitable[R]:
+    def drive(self, label: object, body: Coroutine[Any, Any, R]) -> Awaitable[R]:
         """Return an awaitable that runs *body* and reports each step that blocked the loop."""
-        return _Steps(self, who, body)
+        return _Steps(self, label, body)
 
-    def step(self, who: object, resume: Callable[..., Any], *args: Any) -> Any:
+    def step(self, label: object, resume: Callable[..., Any], *args: Any) -> Any:
         """Run one step; report it if it blocked the loop."""
         started = SYSTEM.monotonic()
-        self._step = (who, started)
+        self._step = (label, started)
         try:
             return resume(*args)
         finally:
             self._step = None
             took = SYSTEM.monotonic() - started
             if took > STALL_SECONDS:
-                self._on_stall(who, took)
+                self._on_stall(label, took)
 
     def __enter__(self) -> "StallMonitor":
         """Start the thread that looks on."""
@@ -70,7 +70,7 @@ class StallMonitor:
         while not self._stop.wait(_POLL_SECONDS):
             if (step := self._step) is None or step[1] == reported:
                 continue
-            who, started = step
+            label, started = step
             blocked = SYSTEM.monotonic() - started
             frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - its purpose
             if blocked < STALL_SECONDS or frame is None or self._step is not step:
@@ -78,7 +78,7 @@ class StallMonitor:
             reported = started
             _log.warning(
                 "event loop is blocked",
-                by=str(who),
+                by=str(label),
                 seconds=round(blocked, 3),
                 where=_where(frame),
                 hint="move the work into ctx.cpu(...)",
@@ -95,26 +95,26 @@ def _where(frame: FrameType) -> list[str]:
 class _Steps(Generator[Any, Any, R], Generic[R]):
     """A coroutine seen from outside: ``await`` sends and throws into it, step by step."""
 
-    __slots__ = ("_body", "_monitor", "_who")
+    __slots__ = ("_body", "_label", "_monitor")
 
-    def __init__(self, monitor: StallMonitor, who: object, body: Coroutine[Any, Any, R]) -> None:
+    def __init__(self, monitor: StallMonitor, label: object, body: Coroutine[Any, Any, R]) -> None:
         self._monitor = monitor
-        self._who = who
+        self._label = label
         self._body = body
 
     def __await__(self) -> Generator[Any, Any, R]:
         return self
 
     def __next__(self) -> Any:
-        return self._monitor.step(self._who, self._body.send, None)
+        return self._monitor.step(self._label, self._body.send, None)
 
     def send(self, value: Any) -> Any:
         """Resume the coroutine."""
-        return self._monitor.step(self._who, self._body.send, value)
+        return self._monitor.step(self._label, self._body.send, value)
 
     def throw(self, *error: Any) -> Any:
         """Resume the coroutine with an exception, usually its cancellation."""
-        return self._monitor.step(self._who, self._body.throw, *error)
+        return self._monitor.step(self._label, self._body.throw, *error)
 
     def close(self) -> None:
         """End the coroutine."""

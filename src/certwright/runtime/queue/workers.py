@@ -22,7 +22,7 @@ from certwright.runtime.outcome import (
     DeadlineExceeded,
     Fault,
     Outcome,
-    Requeue,
+    RequeueMode,
     Settlement,
     describe,
     foreign_traceback,
@@ -329,18 +329,18 @@ class Workers:
         failures = self.queue.failures(key) + self._conflicts.get(key, 0)
         settlement = settle(ended, failures)
         match settlement.requeue:
-            case Requeue.NONE | Requeue.LATER:
+            case RequeueMode.NONE | RequeueMode.LATER:
                 self.queue.forget(key)
                 self._conflicts.pop(key, None)
                 self._crashes.pop(key, None)
-                if settlement.requeue is Requeue.LATER:
+                if settlement.requeue is RequeueMode.LATER:
                     self.queue.add_after(key, settlement.after)
                 elif key not in self._primary:
                     self.queue.cancel_delay(key)  # what was there may have been asked to come back
-            case Requeue.NOW:
+            case RequeueMode.NOW:
                 self._conflicts[key] = self._conflicts.get(key, 0) + 1
                 self.queue.add(key)
-            case Requeue.BACKOFF:
+            case RequeueMode.BACKOFF:
                 self.queue.add_rate_limited(key, at_least=settlement.after)
         self._metrics.results[settlement.result].inc()
         self._metrics.seconds.observe(seconds)
@@ -358,7 +358,7 @@ class Workers:
         """Make a failure visible: once in the log, in the metrics, and on the object."""
         log = self._log.bind(key=str(key), seconds=round(seconds, 4), requeue=settlement.requeue)
         text = describe(error)
-        if settlement.fault is Fault.PENDING or settlement.requeue is Requeue.NOW:
+        if settlement.fault is Fault.PENDING or settlement.requeue is RequeueMode.NOW:
             log.debug("reconcile to be repeated", reason=text)
             return
         self._metrics.errors.inc()

@@ -14,7 +14,7 @@ from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.watch import STALL_SECONDS
 from certwright.runtime.leader import Elector
 from certwright.runtime.queue.workers import Workers
-from certwright.runtime.serve.metrics import Reading
+from certwright.runtime.serve.metrics import GaugeSample
 
 SILENCE_SECONDS = 2 * STALL_SECONDS
 """A watch that heard nothing for so long was not revived: readers get old news."""
@@ -66,50 +66,53 @@ def readiness(informers: Iterable[Informer]) -> Iterator[Check]:
         yield Check(f"watch {informer.view}", problem, detail)
 
 
-def readings(
+def gauges(
     informers: Iterable[Informer], workers: Sequence[Workers], clock: Clock
-) -> Iterator[Reading]:
+) -> Iterator[GaugeSample]:
     """Yield the gauges of this moment."""
     for worker in workers:
         name = worker.controller.name
         both = {"name": name, "controller": name}
         now = clock.monotonic()
         ages = [now - current.started for current in worker.in_flight.values()]
-        yield Reading(
+        yield GaugeSample(
             "controller_runtime_active_workers",
             "Workers that have a key right now",
             {"controller": name},
             len(ages),
         )
-        yield Reading("workqueue_depth", "Keys that wait", both, len(worker.queue))
-        yield Reading(
+        yield GaugeSample("workqueue_depth", "Keys that wait", both, len(worker.queue))
+        yield GaugeSample(
             "workqueue_unfinished_work_seconds", "Age of all work under way", both, sum(ages)
         )
-        yield Reading(
+        yield GaugeSample(
             "workqueue_longest_running_processor_seconds",
             "Age of the oldest work under way",
             both,
             max(ages, default=0.0),
         )
-        yield Reading(
+        yield GaugeSample(
             "certwright_queue_delayed", "Keys that wait for their time", both, worker.queue.delayed
         )
     for informer in informers:
         status = informer.watch.status()
         labels = {"view": str(informer.view)}
-        yield Reading("certwright_watch_synced", "1 when complete", labels, status.synced)
-        yield Reading("certwright_watch_objects", "Objects in the store", labels, status.objects)
-        yield Reading("certwright_watch_failures", "Failures in a row", labels, status.failures)
-        yield Reading("certwright_watch_lists", "Lists so far", labels, status.lists)
+        for name, text, value in (
+            ("synced", "1 when complete", status.synced),
+            ("objects", "Objects in the store", status.objects),
+            ("failures", "Failures in a row", status.failures),
+            ("lists", "Lists so far", status.lists),
+        ):
+            yield GaugeSample(f"certwright_watch_{name}", text, labels, value)
         if status.silent_seconds is not None:
-            yield Reading(
+            yield GaugeSample(
                 "certwright_watch_silent_seconds",
                 "Time since the server last sent anything",
                 labels,
                 status.silent_seconds,
             )
         for state in WatchState:
-            yield Reading(
+            yield GaugeSample(
                 "certwright_watch_state",
                 "1 for the state the watch is in",
                 {**labels, "state": state.value},

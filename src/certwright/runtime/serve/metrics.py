@@ -1,7 +1,7 @@
 """Numbers for Prometheus, under the names controller-runtime users have dashboards for.
 
 Each manager has a registry of its own. Children are bound once, when a controller is added:
-counting is one method call. Depths and ages are `Reading`s, taken when the metrics are read.
+counting is one method call. Depths and ages are `GaugeSample`s, taken when the metrics are read.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _QUEUE_BUCKETS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 10
 _REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
 
 
-class Reading(NamedTuple):
+class GaugeSample(NamedTuple):
     """A gauge, taken when the metrics are read: depths, ages, states."""
 
     name: str
@@ -177,26 +177,26 @@ class Metrics:
         self.requests.labels(code, request.method, self._host).inc()
         self.request_seconds.labels(request.verb, self._host).observe(seconds)
 
-    def render(self, readings: Iterable[Reading]) -> bytes:
+    def render(self, gauges: Iterable[GaugeSample]) -> bytes:
         """Return the exposition. Takes up to a tenth of a second: call it in a thread."""
         now = CollectorRegistry()
-        now.register(_Readings(readings))
+        now.register(_Samples(gauges))
         return generate_latest(self.registry) + generate_latest(now)
 
 
-class _Readings(Collector):
+class _Samples(Collector):
     """Gauges that were read on the event loop just before they are rendered."""
 
-    def __init__(self, readings: Iterable[Reading]) -> None:
-        self._readings = readings
+    def __init__(self, gauges: Iterable[GaugeSample]) -> None:
+        self._gauges = gauges
 
     def collect(self) -> Iterable[Metric]:
-        """Return the readings, one family per name."""
+        """Return the gauges, one family per name."""
         families: dict[str, GaugeMetricFamily] = {}
-        for reading in self._readings:
-            family = families.get(reading.name)
+        for sample in self._gauges:
+            family = families.get(sample.name)
             if family is None:
-                family = GaugeMetricFamily(reading.name, reading.text, labels=[*reading.labels])
-                families[reading.name] = family
-            family.add_metric([*reading.labels.values()], reading.value)
+                family = GaugeMetricFamily(sample.name, sample.text, labels=[*sample.labels])
+                families[sample.name] = family
+            family.add_metric([*sample.labels.values()], sample.value)
         return families.values()

@@ -26,7 +26,7 @@ class ListenAddress(NamedTuple):
         return cls(int(port), host.strip("[]") or "0.0.0.0")  # noqa: S104 - asked for
 
 
-class Inspected(Protocol):
+class ProbeTarget(Protocol):
     """What the probes look at; `Manager` is one."""
 
     def liveness(self) -> Iterator[Check]:
@@ -45,8 +45,8 @@ class Inspected(Protocol):
 class Probes:
     """Serves the probes for the time of a context."""
 
-    def __init__(self, inspected: Inspected, address: ListenAddress) -> None:
-        self._inspected = inspected
+    def __init__(self, target: ProbeTarget, address: ListenAddress) -> None:
+        self._target = target
         self._address = address
         self._end: Callable[[], Awaitable[None]] | None = None
         self.port = address.port
@@ -56,7 +56,7 @@ class Probes:
         # Here, because a web server is several MiB that a process without probes does not need.
         from certwright.runtime.serve.probeserver import serve  # noqa: PLC0415
 
-        self.port, self._end = await serve(self._inspected, self._address)
+        self.port, self._end = await serve(self._target, self._address)
         return self
 
     async def __aexit__(

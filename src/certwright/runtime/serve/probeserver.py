@@ -6,7 +6,7 @@ from aiohttp import web
 
 from certwright.runtime.serve.health import Check
 from certwright.runtime.serve.metrics import CONTENT_TYPE
-from certwright.runtime.serve.probes import Inspected, ListenAddress
+from certwright.runtime.serve.probes import ListenAddress, ProbeTarget
 
 IDLE_SECONDS = 10.0
 """How long a connection may take to send a request, and may stay open after one."""
@@ -15,11 +15,11 @@ MAX_BODY_BYTES = 1024
 
 
 async def serve(
-    inspected: Inspected, address: ListenAddress
+    target: ProbeTarget, address: ListenAddress
 ) -> tuple[int, Callable[[], Awaitable[None]]]:
     """Listen; return the port in use and what ends it."""
     runner = web.AppRunner(
-        _application(inspected),
+        _application(target),
         access_log=None,
         keepalive_timeout=IDLE_SECONDS,
         lingering_time=1.0,
@@ -37,15 +37,15 @@ async def serve(
     return port, runner.cleanup
 
 
-def _application(inspected: Inspected) -> web.Application:
+def _application(target: ProbeTarget) -> web.Application:
     async def livez(request: web.Request) -> web.Response:
-        return _answer("livez", inspected.liveness(), verbose="verbose" in request.query)
+        return _answer("livez", target.liveness(), verbose="verbose" in request.query)
 
     async def readyz(request: web.Request) -> web.Response:
-        return _answer("readyz", inspected.readiness(), verbose="verbose" in request.query)
+        return _answer("readyz", target.readiness(), verbose="verbose" in request.query)
 
     async def metrics(_request: web.Request) -> web.Response:
-        body = await inspected.exposition()
+        body = await target.exposition()
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
 
     app = web.Application(client_max_size=MAX_BODY_BYTES)

@@ -20,49 +20,49 @@ from certwright.runtime import (
     TerminalError,
     again,
 )
-from certwright.runtime.outcome import Fault, Requeue, settle
+from certwright.runtime.outcome import Fault, RequeueMode, settle
 
 CASES = {
-    "done": (DONE, "success", Requeue.NONE, 0, None),
-    "waits for a change": (WAIT, "success", Requeue.NONE, 0, None),
-    "again": (again(after=timedelta(seconds=7)), "requeue_after", Requeue.LATER, 7, None),
-    "pending": (RequeueAfter("x", after=3), "requeue_after", Requeue.LATER, 3, Fault.PENDING),
-    "terminal": (TerminalError("x"), "error", Requeue.NONE, 0, Fault.TERMINAL),
-    "wrong shape": (BadObject("x"), "error", Requeue.NONE, 0, Fault.TERMINAL),
-    "conflict": (Conflict("x"), "requeue", Requeue.NOW, 0, Fault.CONFLICT),
-    "refused": (Forbidden("x"), "error", Requeue.BACKOFF, 0, Fault.REFUSED),
-    "unreachable": (ConnectFailed("x"), "error", Requeue.BACKOFF, 0, Fault.REFUSED),
+    "done": (DONE, "success", RequeueMode.NONE, 0, None),
+    "waits for a change": (WAIT, "success", RequeueMode.NONE, 0, None),
+    "again": (again(after=timedelta(seconds=7)), "requeue_after", RequeueMode.LATER, 7, None),
+    "pending": (RequeueAfter("x", after=3), "requeue_after", RequeueMode.LATER, 3, Fault.PENDING),
+    "terminal": (TerminalError("x"), "error", RequeueMode.NONE, 0, Fault.TERMINAL),
+    "wrong shape": (BadObject("x"), "error", RequeueMode.NONE, 0, Fault.TERMINAL),
+    "conflict": (Conflict("x"), "requeue", RequeueMode.NOW, 0, Fault.CONFLICT),
+    "refused": (Forbidden("x"), "error", RequeueMode.BACKOFF, 0, Fault.REFUSED),
+    "unreachable": (ConnectFailed("x"), "error", RequeueMode.BACKOFF, 0, Fault.REFUSED),
     "sheds load": (
-        TooManyRequests("x", retry_after=9), "error", Requeue.BACKOFF, 9, Fault.REFUSED,
+        TooManyRequests("x", retry_after=9), "error", RequeueMode.BACKOFF, 9, Fault.REFUSED,
     ),
-    "too slow": (DeadlineExceeded("x"), "error", Requeue.BACKOFF, 0, Fault.DEADLINE),
-    "a defect": (KeyError("x"), "error", Requeue.BACKOFF, 0, Fault.CRASH),
-    "recursion": (RecursionError(), "error", Requeue.BACKOFF, 0, Fault.CRASH),
-    "sys.exit": (SystemExit(1), "error", Requeue.BACKOFF, 0, Fault.CRASH),
-    "cancels itself": (asyncio.CancelledError(), "error", Requeue.BACKOFF, 0, Fault.CRASH),
+    "too slow": (DeadlineExceeded("x"), "error", RequeueMode.BACKOFF, 0, Fault.DEADLINE),
+    "a defect": (KeyError("x"), "error", RequeueMode.BACKOFF, 0, Fault.CRASH),
+    "recursion": (RecursionError(), "error", RequeueMode.BACKOFF, 0, Fault.CRASH),
+    "sys.exit": (SystemExit(1), "error", RequeueMode.BACKOFF, 0, Fault.CRASH),
+    "cancels itself": (asyncio.CancelledError(), "error", RequeueMode.BACKOFF, 0, Fault.CRASH),
     "all terminal": (
         ExceptionGroup("x", [TerminalError("a"), ExceptionGroup("y", [BadObject("b")])]),
-        "error", Requeue.NONE, 0, Fault.TERMINAL,
+        "error", RequeueMode.NONE, 0, Fault.TERMINAL,
     ),
     "one of them not terminal": (
         ExceptionGroup("x", [TerminalError("a"), NotFound("b")]),
-        "error", Requeue.BACKOFF, 0, Fault.REFUSED,
+        "error", RequeueMode.BACKOFF, 0, Fault.REFUSED,
     ),
     "terminal and pending": (
         ExceptionGroup("x", [TerminalError("a"), RequeueAfter("b", after=5), RequeueAfter("c", after=2)]),
-        "requeue_after", Requeue.LATER, 2, Fault.PENDING,
+        "requeue_after", RequeueMode.LATER, 2, Fault.PENDING,
     ),
     "only conflicts": (
         ExceptionGroup("x", [Conflict("a"), Conflict("b")]),
-        "requeue", Requeue.NOW, 0, Fault.CONFLICT,
+        "requeue", RequeueMode.NOW, 0, Fault.CONFLICT,
     ),
     "the longest wait of several": (
         ExceptionGroup("x", [TooManyRequests("a", retry_after=1), NotFound("b", retry_after=4)]),
-        "error", Requeue.BACKOFF, 4, Fault.REFUSED,
+        "error", RequeueMode.BACKOFF, 4, Fault.REFUSED,
     ),
     "a base group with an exit inside": (
         BaseExceptionGroup("x", [SystemExit(), TerminalError("a")]),
-        "error", Requeue.BACKOFF, 0, Fault.CRASH,
+        "error", RequeueMode.BACKOFF, 0, Fault.CRASH,
     ),
 }  # fmt: skip
 
@@ -86,7 +86,13 @@ def test_a_server_that_asks_for_a_year_gets_five_minutes() -> None:
 
 def test_conflicts_are_retried_at_once_only_a_few_times() -> None:
     nexts = [settle(Conflict("x"), failures).requeue for failures in range(5)]
-    assert nexts == [Requeue.NOW, Requeue.NOW, Requeue.NOW, Requeue.BACKOFF, Requeue.BACKOFF]
+    assert nexts == [
+        RequeueMode.NOW,
+        RequeueMode.NOW,
+        RequeueMode.NOW,
+        RequeueMode.BACKOFF,
+        RequeueMode.BACKOFF,
+    ]
 
 
 def test_a_group_nested_deeper_than_the_stack_is_no_problem() -> None:
@@ -112,4 +118,6 @@ def test_a_group_rests_only_if_every_leaf_is_terminal(
     leaves: list[Exception], failures: int
 ) -> None:
     settlement = settle(ExceptionGroup("x", leaves), failures)
-    assert (settlement.requeue is Requeue.NONE) == all(isinstance(e, TerminalError) for e in leaves)
+    assert (settlement.requeue is RequeueMode.NONE) == all(
+        isinstance(e, TerminalError) for e in leaves
+    )

@@ -9,7 +9,7 @@ from certwright.runtime.serve.health import Check
 from certwright.runtime.serve.probes import Probes
 
 
-class Inspected:
+class ProbeTarget:
     def __init__(self) -> None:
         self.problem = ""
 
@@ -25,13 +25,13 @@ class Inspected:
 
 
 @pytest.fixture
-def inspected() -> Inspected:
-    return Inspected()
+def target() -> ProbeTarget:
+    return ProbeTarget()
 
 
 @pytest.fixture
-async def base(inspected: Inspected) -> AsyncIterator[str]:
-    async with Probes(inspected, ListenAddress(0)) as probes:
+async def base(target: ProbeTarget) -> AsyncIterator[str]:
+    async with Probes(target, ListenAddress(0)) as probes:
         yield f"http://127.0.0.1:{probes.port}"
 
 
@@ -60,9 +60,9 @@ async def test_verbose_shows_every_watch_and_its_age(
 
 
 async def test_a_failing_check_says_what_is_wrong_unasked(
-    base: str, http: aiohttp.ClientSession, inspected: Inspected
+    base: str, http: aiohttp.ClientSession, target: ProbeTarget
 ) -> None:
-    inspected.problem = "not synced: missing: the server has no such kind"
+    target.problem = "not synced: missing: the server has no such kind"
     async with http.get(base + "/readyz") as answer:
         assert answer.status == 503
         text = await answer.text()
@@ -88,10 +88,10 @@ async def test_only_reading_is_possible_and_headers_are_bounded(
 
 
 async def test_a_connection_that_sends_nothing_is_closed(
-    inspected: Inspected, monkeypatch: pytest.MonkeyPatch
+    target: ProbeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("certwright.runtime.serve.probeserver.IDLE_SECONDS", 0.2)
-    async with Probes(inspected, ListenAddress(0)) as probes:
+    async with Probes(target, ListenAddress(0)) as probes:
         reader, writer = await asyncio.open_connection("127.0.0.1", probes.port)
         writer.write(b"GET /livez HTTP/1.1\r\nHost:")
         async with asyncio.timeout(5):
