@@ -23,8 +23,8 @@ from certwright.issuer.conformance.command import (
 from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import Report, Result, Verdict
 from certwright.issuer.conformance.runner import ITEMS, prove, run
-from certwright.issuer.conformance.subject import Subject
 from certwright.issuer.conformance.suite import IssuerConformance
+from certwright.issuer.conformance.undertest import Subject
 
 __all__ = [
     "DESCRIPTION",

@@ -14,7 +14,7 @@ from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import Report, Result, Verdict
 from certwright.issuer.conformance.runner import ITEMS, run
-from certwright.issuer.conformance.subject import PATIENCE, Subject
+from certwright.issuer.conformance.undertest import PATIENCE, Subject
 from certwright.kube import ApiError, Key, NotFound, Resource
 from certwright.kube.durations import parse_duration
 

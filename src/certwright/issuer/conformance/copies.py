@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from certwright.issuer.conformance.cases.objects import LABEL
-from certwright.issuer.conformance.subject import Subject
+from certwright.issuer.conformance.undertest import Subject
 from certwright.kube import JsonObject, Key
 
 

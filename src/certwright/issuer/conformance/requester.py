@@ -23,7 +23,7 @@ from certwright.issuer.conformance.cases.objects import (
     signing_request,
     with_key_secret,
 )
-from certwright.issuer.conformance.subject import Subject
+from certwright.issuer.conformance.undertest import Subject
 from certwright.issuer.conformance.violations import is_issued, is_refused
 from certwright.kube import (
     ApiError,

@@ -6,16 +6,16 @@ from typing import Final, TypeAlias
 
 from certwright.client import TransportError
 from certwright.issuer.conformance.behaviours.behaviour import Behaviour, NotApplicable
-from certwright.issuer.conformance.behaviours.certificates import CERTIFICATE_BEHAVIOURS
-from certwright.issuer.conformance.behaviours.signing import SIGNING_BEHAVIOURS
+from certwright.issuer.conformance.behaviours.certificaterequests import CERTIFICATE_BEHAVIOURS
+from certwright.issuer.conformance.behaviours.signingrequests import SIGNING_BEHAVIOURS
 from certwright.issuer.conformance.cases.case import Case
-from certwright.issuer.conformance.cases.certificates import CERTIFICATE_CASES
+from certwright.issuer.conformance.cases.certificaterequests import CERTIFICATE_CASES
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.issuer.conformance.cases.signing import SIGNING_CASES
+from certwright.issuer.conformance.cases.signingrequests import SIGNING_CASES
 from certwright.issuer.conformance.protocol import protocol_violations
 from certwright.issuer.conformance.requester import Requester
 from certwright.issuer.conformance.results import Report, Result
-from certwright.issuer.conformance.subject import Subject
+from certwright.issuer.conformance.undertest import Subject
 from certwright.issuer.conformance.violations import answer_violations
 from certwright.kube import ApiError
 from certwright.pki import Violation

@@ -22,7 +22,7 @@ from certwright.client import Client
 from certwright.clock import Clock
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.runner import ITEMS, Item, prove, skip_reason
-from certwright.issuer.conformance.subject import GLANCE, PATIENCE, Subject
+from certwright.issuer.conformance.undertest import GLANCE, PATIENCE, Subject
 from certwright.kube import JsonObject, Key, Object
 from certwright.runtime import Declared
 

@@ -9,7 +9,7 @@ import pytest
 from certwright.cli import main as cli
 from certwright.issuer.conformance import Feature, IssuerName, Options, add_arguments, main
 from certwright.issuer.conformance.runner import ITEMS, skip_reason
-from certwright.issuer.conformance.subject import Subject
+from certwright.issuer.conformance.undertest import Subject
 from certwright.kube import Key, Resource
 
 

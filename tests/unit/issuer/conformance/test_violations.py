@@ -9,7 +9,7 @@ import pytest
 from certwright import pki
 from certwright.api.certmanager import IssuerRef
 from certwright.issuer.conformance.cases.case import Case
-from certwright.issuer.conformance.cases.certificates import CERTIFICATE_CASES
+from certwright.issuer.conformance.cases.certificaterequests import CERTIFICATE_CASES
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.cases.objects import (
     Asked,
@@ -19,7 +19,7 @@ from certwright.issuer.conformance.cases.objects import (
     signing_request,
     with_key_secret,
 )
-from certwright.issuer.conformance.cases.signing import SIGNING_CASES
+from certwright.issuer.conformance.cases.signingrequests import SIGNING_CASES
 from certwright.issuer.conformance.violations import answer_violations, is_issued, is_refused
 from certwright.kube import JsonObject
 from certwright.pki import Violation

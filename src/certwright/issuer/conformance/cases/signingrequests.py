@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from certwright.issuer.conformance.cases.case import ECDSA, ED25519, RSA, Case
-from certwright.issuer.conformance.cases.certificates import CERTIFICATE_CASES
+from certwright.issuer.conformance.cases.certificaterequests import CERTIFICATE_CASES
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.pki import AlternativeNames, KeySpec
 
