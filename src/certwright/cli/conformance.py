@@ -72,7 +72,8 @@ def conformance(
 
     Exit code 0: all passed; 1: something failed.
     """
-    from certwright.issuer.conformance import Feature, IssuerName, Options, main
+    from certwright.issuer.conformance import Feature
+    from certwright.issuer.conformance.command import ConformanceOptions, IssuerName, main
 
     try:
         name = IssuerName.parse(issuer)
@@ -83,5 +84,7 @@ def conformance(
         raise UsageError(f"--unsupported: {unknown[0]!r} is not a feature; choose from {known}")
     features = [Feature(text) for text in unsupported or ()]
     patience = timedelta(seconds=seconds_of(timeout, "--timeout"))
-    options = Options(name, kubeconfig, context, namespace, features, junit, patience, key_secrets)
+    options = ConformanceOptions(
+        name, kubeconfig, context, namespace, features, junit, patience, key_secrets
+    )
     raise typer.Exit(main(options))

@@ -2,49 +2,27 @@
 
 As a test class (`IssuerConformance`), as a command (``conformance``), or as a function::
 
-    report = await run(Subject(client, clock, issuer, resource, namespace))
+    report = await run(IssuerUnderTest(client, clock, issuer, resource, namespace))
 
 The kit makes and approves requests of every kind and compares each answer with the request. It
 also tests the protocol: when the issuer must wait, what it must refuse, what it must not touch.
 Every violation has a name. What an authority cannot do is declared as a `Feature` and skipped.
 """
 
-from certwright.issuer.conformance.behaviours.behaviour import Behaviour, NotApplicable
-from certwright.issuer.conformance.cases.case import Case
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.issuer.conformance.command import (
-    DESCRIPTION,
-    IssuerName,
-    Options,
-    add_arguments,
-    main,
-    run_arguments,
-)
 from certwright.issuer.conformance.matrix import junit, render
-from certwright.issuer.conformance.results import Report, Result, Verdict
-from certwright.issuer.conformance.runner import ITEMS, prove, run
+from certwright.issuer.conformance.results import CaseResult, ConformanceReport
+from certwright.issuer.conformance.runner import run
 from certwright.issuer.conformance.suite import IssuerConformance
-from certwright.issuer.conformance.undertest import Subject
+from certwright.issuer.conformance.undertest import IssuerUnderTest
 
 __all__ = [
-    "DESCRIPTION",
-    "ITEMS",
-    "Behaviour",
-    "Case",
+    "CaseResult",
+    "ConformanceReport",
     "Feature",
     "IssuerConformance",
-    "IssuerName",
-    "NotApplicable",
-    "Options",
-    "Report",
-    "Result",
-    "Subject",
-    "Verdict",
-    "add_arguments",
+    "IssuerUnderTest",
     "junit",
-    "main",
-    "prove",
     "render",
     "run",
-    "run_arguments",
 ]

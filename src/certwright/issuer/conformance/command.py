@@ -12,9 +12,9 @@ from certwright.client import Client, ConfigError, HttpTransport, TransportError
 from certwright.clock import SYSTEM
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.matrix import junit, render
-from certwright.issuer.conformance.results import Report, Result, Verdict
+from certwright.issuer.conformance.results import CaseResult, CaseStatus, ConformanceReport
 from certwright.issuer.conformance.runner import ITEMS, run
-from certwright.issuer.conformance.undertest import PATIENCE, Subject
+from certwright.issuer.conformance.undertest import PATIENCE, IssuerUnderTest
 from certwright.kube import ApiError, Key, NotFound, Resource
 from certwright.kube.durations import parse_duration
 
@@ -53,7 +53,7 @@ class IssuerName:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ConformanceOptions:
     """What the command was told."""
 
     issuer: IssuerName
@@ -106,7 +106,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run_arguments(arguments: Namespace) -> int:
     """Run the command with parsed options; return its exit code."""
     return main(
-        Options(
+        ConformanceOptions(
             arguments.issuer,
             arguments.kubeconfig,
             arguments.context,
@@ -119,7 +119,7 @@ def run_arguments(arguments: Namespace) -> int:
     )
 
 
-def main(options: Options) -> int:
+def main(options: ConformanceOptions) -> int:
     """Test an issuer and print the matrix: 0 it conforms, 1 it does not, 2 it cannot be tested."""
     try:
         report = asyncio.run(_test(options))
@@ -132,12 +132,12 @@ def main(options: Options) -> int:
     return 0 if report.conforms else 1
 
 
-async def _test(options: Options) -> Report:
+async def _test(options: ConformanceOptions) -> ConformanceReport:
     config = load_config(options.kubeconfig, options.context)
     namespace = options.namespace or config.namespace or "default"
     async with Client(HttpTransport(config)) as client:
         resource = await _resource_of(client, options.issuer)
-        subject = Subject(
+        subject = IssuerUnderTest(
             client,
             SYSTEM,
             Key(namespace if resource.namespaced else "", options.issuer.name),
@@ -169,8 +169,8 @@ async def _resource_of(client: Client, issuer: IssuerName) -> Resource:
     return found[0]
 
 
-def _show(result: Result) -> None:
-    if result.verdict is Verdict.FAILED:
+def _show(result: CaseResult) -> None:
+    if result.status is CaseStatus.FAILED:
         names = ", ".join(one.name for one in result.violations)
         sys.stderr.write(f"failed: {result.suite}: {result.name}: {names}\n")
 
@@ -187,7 +187,7 @@ def _feature(text: str) -> Feature:
         return Feature(text)
     except ValueError as error:
         raise ArgumentTypeError(
-            f"{text!r} is no feature; there are {', '.join(sorted(Feature))}"
+            f"{text!r} is not a feature; choose from {', '.join(sorted(Feature))}"
         ) from error
 
 

@@ -5,17 +5,17 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from certwright.issuer.conformance.cases.objects import LABEL
-from certwright.issuer.conformance.undertest import Subject
+from certwright.issuer.conformance.undertest import IssuerUnderTest
 from certwright.kube import JsonObject, Key
 
 
-def new_name(subject: Subject) -> str:
+def new_name(subject: IssuerUnderTest) -> str:
     """Return a name for a copy that no other run has taken: requests name it before it is there."""
     return f"{subject.issuer.name}-copy-{uuid4().hex[:8]}"
 
 
 @asynccontextmanager
-async def copied_issuer(subject: Subject, name: str) -> AsyncIterator[None]:
+async def copied_issuer(subject: IssuerUnderTest, name: str) -> AsyncIterator[None]:
     """Have a copy of the issuer under another name; it is deleted in the end."""
     original = await subject.client.get(subject.resource, subject.issuer)
     metadata: JsonObject = {"name": name, "labels": {LABEL: "copied-issuer"}}

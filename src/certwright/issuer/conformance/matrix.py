@@ -5,35 +5,35 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.issuer.conformance.results import Report, Result, Verdict
+from certwright.issuer.conformance.results import CaseResult, CaseStatus, ConformanceReport
 
 _LISTED: Final = 3
 """So many cases that were skipped for one reason are named."""
 
 
-def render(report: Report) -> str:
+def render(report: ConformanceReport) -> str:
     """Return the feature matrix, the failures, and the sum, one line each."""
     lines = [f"conformance of {report.subject}", ""]
     lines += [_feature_line(report, feature) for feature in sorted(Feature)]
-    if failed := [one for one in report.results if one.verdict is Verdict.FAILED]:
+    if failed := [one for one in report.results if one.status is CaseStatus.FAILED]:
         lines += ["", "failures"]
         lines += [line for result in failed for line in _failure_lines(result)]
-    if skipped := [one for one in report.results if one.verdict is Verdict.SKIPPED]:
+    if skipped := [one for one in report.results if one.status is CaseStatus.SKIPPED]:
         lines += ["", "skipped"]
         lines += _skipped_lines(skipped)
-    counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in Verdict)
+    counts = ", ".join(f"{report.count(status)} {status}" for status in CaseStatus)
     seconds = sum(result.seconds for result in report.results)
     return "\n".join([*lines, "", f"{counts}, {seconds:.1f} s of waiting for answers"]) + "\n"
 
 
-def junit(report: Report) -> bytes:
+def junit(report: ConformanceReport) -> bytes:
     """Return the report as JUnit XML; the suite of a case is the class of its test."""
     suite = ET.Element(
         "testsuite",
         name=f"conformance of {report.subject}",
         tests=str(len(report.results)),
-        failures=str(report.count(Verdict.FAILED)),
-        skipped=str(report.count(Verdict.SKIPPED)),
+        failures=str(report.count(CaseStatus.FAILED)),
+        skipped=str(report.count(CaseStatus.SKIPPED)),
         errors="0",
         time=f"{sum(result.seconds for result in report.results):.3f}",
     )
@@ -45,9 +45,9 @@ def junit(report: Report) -> bytes:
             name=result.name,
             time=f"{result.seconds:.3f}",
         )
-        if result.verdict is Verdict.SKIPPED:
+        if result.status is CaseStatus.SKIPPED:
             ET.SubElement(case, "skipped", message=_printable(result.skipped))
-        elif result.verdict is Verdict.FAILED:
+        elif result.status is CaseStatus.FAILED:
             names = ", ".join(one.name for one in result.violations)
             failure = ET.SubElement(case, "failure", type=names, message=names)
             failure.text = _printable("\n".join(map(str, result.violations)))
@@ -58,24 +58,24 @@ def junit(report: Report) -> bytes:
     return text
 
 
-def _feature_line(report: Report, feature: Feature) -> str:
-    standing, remark = report.standing(feature), _remark(report, feature)
-    return f"  {feature:<26} {standing:<12} {remark}"
+def _feature_line(report: ConformanceReport, feature: Feature) -> str:
+    status, remark = report.status_of(feature), _remark(report, feature)
+    return f"  {feature:<26} {status:<12} {remark}"
 
 
-def _remark(report: Report, feature: Feature) -> str:
+def _remark(report: ConformanceReport, feature: Feature) -> str:
     if feature in report.unsupported:
         return report.unsupported[feature]
     return feature.meaning
 
 
-def _failure_lines(result: Result) -> Iterator[str]:
+def _failure_lines(result: CaseResult) -> Iterator[str]:
     yield f"  {result.suite}: {result.name}"
     for violation in result.violations:
         yield f"    {violation}"
 
 
-def _skipped_lines(results: Iterable[Result]) -> Iterator[str]:
+def _skipped_lines(results: Iterable[CaseResult]) -> Iterator[str]:
     """Yield each case with why it was skipped; cases in plenty that share it are counted."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in results:

@@ -16,14 +16,14 @@ from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.client import ConnectionLost, Selection, WatchOptions
 from certwright.issuer.conformance.cases.case import Case
 from certwright.issuer.conformance.cases.objects import (
-    Asked,
-    ask,
+    CaseRequest,
     certificate_request,
     key_secret,
+    make_case_request,
     signing_request,
     with_key_secret,
 )
-from certwright.issuer.conformance.undertest import Subject
+from certwright.issuer.conformance.undertest import IssuerUnderTest
 from certwright.issuer.conformance.violations import is_issued, is_refused
 from certwright.kube import (
     ApiError,
@@ -50,10 +50,10 @@ _APPROVERS: Final = {"CertificateRequest": "status", "CertificateSigningRequest"
 
 
 @dataclass(slots=True)
-class Made:
+class ObservedRequest:
     """A request that was made, and every version of it that was seen."""
 
-    asked: Asked
+    asked: CaseRequest
     resource: Resource
     key: Key
     versions: list[JsonObject] = field(default_factory=list)
@@ -67,22 +67,24 @@ class Made:
 class Requester:
     """Asks one issuer for certificates, one or many at a time."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: IssuerUnderTest) -> None:
         self.subject = subject
         self._client = subject.client
 
     @asynccontextmanager
     async def make(
         self, case: Case, *, issuer: IssuerRef | None = None, signer: str = ""
-    ) -> AsyncIterator[Made]:
+    ) -> AsyncIterator[ObservedRequest]:
         """Make the request of a case; it is deleted in the end."""
-        async with self.make_of(ask(case, _key_of(case.key)), issuer=issuer, signer=signer) as made:
+        async with self.make_of(
+            make_case_request(case, _key_of(case.key)), issuer=issuer, signer=signer
+        ) as made:
             yield made
 
     @asynccontextmanager
     async def make_of(
-        self, asked: Asked, *, issuer: IssuerRef | None = None, signer: str = ""
-    ) -> AsyncIterator[Made]:
+        self, asked: CaseRequest, *, issuer: IssuerRef | None = None, signer: str = ""
+    ) -> AsyncIterator[ObservedRequest]:
         """Make a request with a signing request of the caller's own."""
         case = asked.case
         if case.suite == "CertificateRequest":
@@ -94,14 +96,16 @@ class Requester:
             yield made
 
     @asynccontextmanager
-    async def make_from(self, asked: Asked, manifest: JsonObject) -> AsyncIterator[Made]:
+    async def make_from(
+        self, asked: CaseRequest, manifest: JsonObject
+    ) -> AsyncIterator[ObservedRequest]:
         """Make a request from a manifest."""
         async with contextlib.AsyncExitStack() as stack:
             if self.subject.key_secrets and asked.case.suite == "CertificateRequest":
                 secret = await stack.enter_async_context(self._created(key_secret(asked, manifest)))
                 manifest = with_key_secret(manifest, secret["metadata"]["name"])
             created = await stack.enter_async_context(self._created(manifest))
-            yield Made(asked, _REQUESTS[asked.case.suite], key_of(created), [created])
+            yield ObservedRequest(asked, _REQUESTS[asked.case.suite], key_of(created), [created])
 
     @asynccontextmanager
     async def _created(self, manifest: JsonObject) -> AsyncIterator[JsonObject]:
@@ -114,21 +118,21 @@ class Requester:
             with contextlib.suppress(NotFound):  # somebody cleans up as well
                 await self._client.delete(resource, key_of(created))
 
-    async def approve(self, made: Made) -> None:
+    async def approve(self, made: ObservedRequest) -> None:
         """Approve a request, unless somebody in the cluster was faster."""
         await self._judge(made, "Approved")
 
-    async def deny(self, made: Made) -> bool:
+    async def deny(self, made: ObservedRequest) -> bool:
         """Deny a request; return False if somebody approved it first."""
         await self._judge(made, "Denied")
         return not is_true(conditions_of(await self._read(made)), "Approved")
 
-    async def annotate(self, made: Made, text: str) -> None:
+    async def annotate(self, made: ObservedRequest, text: str) -> None:
         """Change an annotation that means nothing."""
         patch = {"metadata": {"annotations": {"conformance.certwright.dev/poke": text}}}
         await self._client.patch(made.resource, made.key, patch)
 
-    async def add_condition(self, made: Made, condition: JsonObject) -> None:
+    async def add_condition(self, made: ObservedRequest, condition: JsonObject) -> None:
         """Add a condition beside those that are there."""
         subresource = _APPROVERS[made.resource.kind]
         for attempt in range(_ATTEMPTS):
@@ -144,7 +148,7 @@ class Requester:
             else:
                 return
 
-    async def answer(self, made: Made) -> JsonObject:
+    async def answer(self, made: ObservedRequest) -> JsonObject:
         """Watch a request until it is answered or patience ends, and a glance longer."""
         await self.watch(made, self.subject.patience, until=_is_answered)
         await self.watch(made, self.subject.glance / 10)
@@ -152,7 +156,7 @@ class Requester:
 
     async def watch(
         self,
-        made: Made,
+        made: ObservedRequest,
         time: timedelta,
         until: Callable[[JsonObject], bool] = lambda _request: False,
     ) -> bool:
@@ -165,7 +169,7 @@ class Requester:
             return False
         return True
 
-    async def _follow(self, made: Made, until: Callable[[JsonObject], bool]) -> None:
+    async def _follow(self, made: ObservedRequest, until: Callable[[JsonObject], bool]) -> None:
         """Watch from the last version on, until it is as wanted or the watch ends."""
         selection = Selection(made.key.namespace, fields=f"metadata.name={made.key.name}")
         options = WatchOptions(made.last["metadata"]["resourceVersion"], bookmarks=False)
@@ -183,10 +187,10 @@ class Requester:
             await asyncio.sleep(0.1)
             made.versions.append(await self._read(made))
 
-    async def _read(self, made: Made) -> JsonObject:
+    async def _read(self, made: ObservedRequest) -> JsonObject:
         return await self._client.get(made.resource, made.key)
 
-    async def _judge(self, made: Made, verdict: str) -> None:
+    async def _judge(self, made: ObservedRequest, verdict: str) -> None:
         now = format_time(self.subject.clock.now())
         condition = {
             "type": verdict,

@@ -11,7 +11,7 @@ _BY_EVERY_CASE = frozenset({Feature.SAVE_CA, Feature.SAVE_ROOT_CA})
 """What no case needs because each CertificateRequest shows it."""
 
 
-class Verdict(StrEnum):
+class CaseStatus(StrEnum):
     """How a case ended."""
 
     PASSED = "passed"
@@ -20,7 +20,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CaseResult:
     """How one case ended, and why if not well."""
 
     suite: str
@@ -32,11 +32,11 @@ class Result:
     seconds: float = 0.0
 
     @property
-    def verdict(self) -> Verdict:
+    def status(self) -> CaseStatus:
         """How it ended."""
         if self.skipped:
-            return Verdict.SKIPPED
-        return Verdict.FAILED if self.violations else Verdict.PASSED
+            return CaseStatus.SKIPPED
+        return CaseStatus.FAILED if self.violations else CaseStatus.PASSED
 
     @property
     def blamed(self) -> frozenset[Feature]:
@@ -57,7 +57,7 @@ def _missing_by(violation: str) -> frozenset[Feature]:
     return frozenset(feature for feature in found if len(feature.forgives) == fewest)
 
 
-class Standing(StrEnum):
+class FeatureStatus(StrEnum):
     """What is known of a feature."""
 
     SUPPORTED = "supported"
@@ -67,31 +67,31 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ConformanceReport:
     """How an issuer did."""
 
     subject: str
-    results: Sequence[Result]
+    results: Sequence[CaseResult]
     unsupported: Mapping[Feature, str]
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, status: CaseStatus) -> int:
         """Return how many cases ended like this."""
-        return sum(result.verdict is verdict for result in self.results)
+        return sum(result.status is status for result in self.results)
 
     @property
     def conforms(self) -> bool:
         """Whether nothing failed, and something was tried."""
-        return not self.count(Verdict.FAILED) and bool(self.count(Verdict.PASSED))
+        return not self.count(CaseStatus.FAILED) and bool(self.count(CaseStatus.PASSED))
 
-    def standing(self, feature: Feature) -> Standing:
+    def status_of(self, feature: Feature) -> FeatureStatus:
         """Return what is known of a feature after all."""
         if feature in self.unsupported:
-            return Standing.UNSUPPORTED
+            return FeatureStatus.UNSUPPORTED
         if any(feature in result.blamed for result in self.results):
-            return Standing.FAILED
-        passed = [result for result in self.results if result.verdict is Verdict.PASSED]
+            return FeatureStatus.FAILED
+        passed = [result for result in self.results if result.status is CaseStatus.PASSED]
         if feature in _BY_EVERY_CASE:
             passed = [result for result in passed if result.suite == "CertificateRequest"]
-            return Standing.SUPPORTED if passed else Standing.NOT_TRIED
+            return FeatureStatus.SUPPORTED if passed else FeatureStatus.NOT_TRIED
         is_proven = any(feature in result.needs for result in passed)
-        return Standing.SUPPORTED if is_proven else Standing.NOT_TRIED
+        return FeatureStatus.SUPPORTED if is_proven else FeatureStatus.NOT_TRIED

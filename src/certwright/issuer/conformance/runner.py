@@ -14,8 +14,8 @@ from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.cases.signingrequests import SIGNING_CASES
 from certwright.issuer.conformance.protocol import protocol_violations
 from certwright.issuer.conformance.requester import Requester
-from certwright.issuer.conformance.results import Report, Result
-from certwright.issuer.conformance.undertest import Subject
+from certwright.issuer.conformance.results import CaseResult, ConformanceReport
+from certwright.issuer.conformance.undertest import IssuerUnderTest
 from certwright.issuer.conformance.violations import answer_violations
 from certwright.kube import ApiError
 from certwright.pki import Violation
@@ -33,7 +33,7 @@ ITEMS: Final[tuple[Item, ...]] = (
 AT_ONCE: Final = 4
 
 
-def skip_reason(item: Item, subject: Subject) -> str:
+def skip_reason(item: Item, subject: IssuerUnderTest) -> str:
     """Say why an item is not asked of this issuer, if it is not."""
     for feature in sorted(item.needs & set(subject.unsupported)):
         return f"{feature} is unsupported: {subject.unsupported[feature]}"
@@ -42,7 +42,7 @@ def skip_reason(item: Item, subject: Subject) -> str:
     return ""
 
 
-async def prove(subject: Subject, item: Item) -> Result:
+async def run_item(subject: IssuerUnderTest, item: Item) -> CaseResult:
     """Put one question to an issuer. A cluster that is in the way is a violation, too."""
     started = subject.clock.monotonic()
     reason = skip_reason(item, subject)
@@ -57,34 +57,34 @@ async def prove(subject: Subject, item: Item) -> Result:
         except TransportError as error:
             violations = [Violation("Unreachable", str(error)[:500])]
     seconds = subject.clock.monotonic() - started
-    return Result(item.suite, item.name, item.needs, tuple(violations), reason, seconds)
+    return CaseResult(item.suite, item.name, item.needs, tuple(violations), reason, seconds)
 
 
 async def run(
-    subject: Subject,
+    subject: IssuerUnderTest,
     items: Iterable[Item] = ITEMS,
     *,
-    progress: Callable[[Result], None] = lambda _result: None,
+    progress: Callable[[CaseResult], None] = lambda _result: None,
     at_once: int = AT_ONCE,
-) -> Report:
+) -> ConformanceReport:
     """Put all questions to an issuer, some *at_once*; *progress* sees each result."""
     items, places = tuple(items), asyncio.Semaphore(at_once)
 
-    async def take_turn(item: Item) -> Result:
+    async def take_turn(item: Item) -> CaseResult:
         async with places:
-            result = await prove(subject, item)
+            result = await run_item(subject, item)
         progress(result)
         return result
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(take_turn(item)) for item in items]
     results = [task.result() for task in tasks]
-    return Report(str(subject), results, subject.unsupported)
+    return ConformanceReport(str(subject), results, subject.unsupported)
 
 
 async def _violations(requester: Requester, item: Item) -> list[Violation]:
     if isinstance(item, Behaviour):
-        return await item.prove(requester)
+        return await item.check(requester)
     subject = requester.subject
     async with requester.make(item) as made:
         await requester.approve(made)

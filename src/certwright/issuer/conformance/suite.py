@@ -21,8 +21,8 @@ from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client
 from certwright.clock import Clock
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.issuer.conformance.runner import ITEMS, Item, prove, skip_reason
-from certwright.issuer.conformance.undertest import GLANCE, PATIENCE, Subject
+from certwright.issuer.conformance.runner import ITEMS, Item, run_item, skip_reason
+from certwright.issuer.conformance.undertest import GLANCE, PATIENCE, IssuerUnderTest
 from certwright.kube import JsonObject, Key, Object
 from certwright.runtime import Declared
 
@@ -95,18 +95,18 @@ class IssuerConformance:
         await self.prepare(cluster)
         await self._create(cluster, subject)
         await cluster.settle(self.app.operator_in(cluster.namespace))
-        result = await prove(subject, conformance_item)
+        result = await run_item(subject, conformance_item)
         if result.skipped:
             raise SkipTest(result.skipped)
         assert not result.violations, "\n".join(map(str, result.violations))
 
-    def _subject(self, cluster: ClusterFixture, item: Item) -> Subject:
+    def _subject(self, cluster: ClusterFixture, item: Item) -> IssuerUnderTest:
         kinds = self._kinds(item)
         if not kinds:
             raise SkipTest("the app has no kind that such requests could name")
         resource = kinds[0].resource
         issuer = Key(cluster.namespace if resource.namespaced else "", NAME)
-        return Subject(
+        return IssuerUnderTest(
             cluster.client,
             cluster.clock,
             issuer,
@@ -126,7 +126,7 @@ class IssuerConformance:
         )
         return [kind for kind in kinds if kind is not None]
 
-    async def _create(self, cluster: ClusterFixture, subject: Subject) -> None:
+    async def _create(self, cluster: ClusterFixture, subject: IssuerUnderTest) -> None:
         metadata: JsonObject = {"name": subject.issuer.name}
         if subject.issuer.namespace:
             metadata["namespace"] = subject.issuer.namespace

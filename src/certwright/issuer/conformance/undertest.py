@@ -18,7 +18,7 @@ GLANCE = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class IssuerUnderTest:
     """An issuer that exists, in a cluster where somebody runs its controller."""
 
     client: Client

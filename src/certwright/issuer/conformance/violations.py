@@ -13,7 +13,7 @@ from typing import Any
 
 from certwright import pki
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.issuer.conformance.cases.objects import Asked
+from certwright.issuer.conformance.cases.objects import CaseRequest
 from certwright.kube import JsonObject, find_condition
 from certwright.kube.conditions import conditions_of
 from certwright.pki import Violation
@@ -23,7 +23,7 @@ from certwright.pki.names import common_name
 
 
 def answer_violations(
-    asked: Asked, answer: JsonObject, unsupported: Collection[Feature], now: datetime
+    asked: CaseRequest, answer: JsonObject, unsupported: Collection[Feature], now: datetime
 ) -> list[Violation]:
     """Return every way in which an answered request falls short; empty is good.
 
@@ -98,7 +98,7 @@ def _bytes_of(request: JsonObject, name: str) -> bytes:
         return b"not base64"
 
 
-def _literal_violations(asked: Asked, leaf: Any) -> list[Violation]:
+def _literal_violations(asked: CaseRequest, leaf: Any) -> list[Violation]:
     """Compare a literal subject to the byte: order and repetitions are what it is about."""
     if not asked.case.subject:
         return []
@@ -134,7 +134,7 @@ def _trust_violations(chain: list[Any], authority: bytes, now: datetime) -> list
     return found
 
 
-def _is_excused(violation: Violation, asked: Asked, leaf: Any) -> bool:
+def _is_excused(violation: Violation, asked: CaseRequest, leaf: Any) -> bool:
     """Whether it is about a common name that nobody asked for and that is one of the names."""
     if violation.name != "SubjectMismatch" or asked.request.subject.rdns:
         return False

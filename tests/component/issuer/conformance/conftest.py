@@ -19,7 +19,7 @@ from certwright.api.certificates import (
     CertificateSigningRequest,
 )
 from certwright.api.certmanager import CertificateRequest
-from certwright.issuer.conformance import Subject
+from certwright.issuer.conformance import IssuerUnderTest
 from certwright.kube import (
     Condition,
     JsonObject,
@@ -278,7 +278,7 @@ def bare() -> type[Bare]:
 def put_to_work(cluster: Cluster) -> Callable[..., Awaitable[Any]]:
     """Install and run an issuer; return the one to put questions to."""
 
-    async def start(app: Bare, kind: type[Object] = BareIssuer, **subject: Any) -> Subject:
+    async def start(app: Bare, kind: type[Object] = BareIssuer, **subject: Any) -> IssuerUnderTest:
         await cluster.install(*app.crds())
         resource = kind.resource
         key = Key(cluster.namespace if resource.namespaced else "", "tested")
@@ -287,6 +287,8 @@ def put_to_work(cluster: Cluster) -> Callable[..., Awaitable[Any]]:
             {"apiVersion": f"{GROUP}/v1", "kind": resource.kind, "metadata": metadata}
         )
         await cluster.settle(*app.controllers())
-        return Subject(cluster.client, cluster.clock, key, resource, cluster.namespace, **subject)
+        return IssuerUnderTest(
+            cluster.client, cluster.clock, key, resource, cluster.namespace, **subject
+        )
 
     return start

@@ -12,7 +12,10 @@ from tests.component.issuer.conformance.test_wrong_behaviour import Broken
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
-from certwright.issuer.conformance import ITEMS, Behaviour, Case, Verdict, prove
+from certwright.issuer.conformance.behaviours.behaviour import Behaviour
+from certwright.issuer.conformance.cases.case import Case
+from certwright.issuer.conformance.results import CaseStatus
+from certwright.issuer.conformance.runner import ITEMS, run_item
 from certwright.kube import JsonObject, Key, Resource, find_condition, format_time, resource_of
 from certwright.pki import Authority, RequestTerms, SigningRequest
 from certwright.pki.pem import read_blocks, write_block
@@ -307,8 +310,8 @@ async def test_a_broken_protocol_is_caught(
     caught: str,
 ) -> None:
     broken = type("Broken", (bare,), flaw(bare) if callable(flaw) else flaw)()
-    result = await prove(await put_to_work(broken, patience=SHORT), item(suite, name))
-    assert result.verdict is Verdict.FAILED
+    result = await run_item(await put_to_work(broken, patience=SHORT), item(suite, name))
+    assert result.status is CaseStatus.FAILED
     assert caught in {violation.name for violation in result.violations}
 
 
@@ -344,5 +347,5 @@ async def test_a_broken_answer_to_kubernetes_csrs_is_caught(
 ) -> None:
     broken = type("Broken", (bare,), flaw)()
     subject = await put_to_work(broken, bare.cluster_kind, patience=SHORT)
-    result = await prove(subject, item(CSR, name))
+    result = await run_item(subject, item(CSR, name))
     assert caught in {violation.name for violation in result.violations}

@@ -11,7 +11,10 @@ from tests.component.issuer.conformance.conftest import Bare
 from tests.component.issuer.conformance.test_wrong_certificates import Broken
 
 from certwright import pki
-from certwright.issuer.conformance import ITEMS, Case, Feature, Verdict, prove, run
+from certwright.issuer.conformance import Feature, run
+from certwright.issuer.conformance.cases.case import Case
+from certwright.issuer.conformance.results import CaseStatus
+from certwright.issuer.conformance.runner import ITEMS, run_item
 from certwright.kube import JsonObject
 from certwright.pki import Authority, RequestTerms, SigningRequest
 from certwright.pki.requests import Template
@@ -195,8 +198,8 @@ async def test_a_wrong_certificate_is_caught(
     caught: str,
 ) -> None:
     broken = type("Broken", (bare,), flaw)()
-    result = await prove(await put_to_work(broken), item("CertificateRequest", case))
-    assert result.verdict is Verdict.FAILED
+    result = await run_item(await put_to_work(broken), item("CertificateRequest", case))
+    assert result.status is CaseStatus.FAILED
     assert caught in {violation.name for violation in result.violations}
 
 
@@ -207,7 +210,7 @@ async def test_junk_fails_cases_and_never_the_kit(
     broken = type("Broken", (bare,), raw(junk))()
     subject = await put_to_work(broken, bare.cluster_kind, patience=timedelta(seconds=5))
     report = await run(subject)
-    assert report.count(Verdict.FAILED) > 40
+    assert report.count(CaseStatus.FAILED) > 40
     names = {one.name for result in report.results for one in result.violations}
     assert names <= {"Unparsable", "NotAnswered", "RefusedByServer"}
 
@@ -217,7 +220,7 @@ async def test_an_intermediate_is_part_of_a_good_answer(
 ) -> None:
     """What breaks the chains above is the change, not the intermediate."""
     sound = type("Sound", (bare,), handing_over(lambda a, b, c, _: ([a, b], [c])))()
-    assert (await prove(await put_to_work(sound), ONE_NAME)).verdict is Verdict.PASSED
+    assert (await run_item(await put_to_work(sound), ONE_NAME)).status is CaseStatus.PASSED
 
 
 @pytest.mark.parametrize(
@@ -237,7 +240,7 @@ async def test_what_an_authority_declares_not_to_do_is_forgiven(
     feature: Feature,
 ) -> None:
     subject = await put_to_work(type("Broken", (bare,), flaw)(), unsupported={feature: "so it is"})
-    assert (await prove(subject, item("CertificateRequest", case))).verdict is Verdict.PASSED
+    assert (await run_item(subject, item("CertificateRequest", case))).status is CaseStatus.PASSED
 
 
 async def test_a_name_of_the_request_as_common_name_is_no_offence(
@@ -246,7 +249,7 @@ async def test_a_name_of_the_request_as_common_name_is_no_offence(
     """Authorities that want a common name take one of the names, addresses included."""
     named = templating(lambda made: replace(made, subject=pki.distinguished_name("192.0.2.7")))
     subject = await put_to_work(type("Naming", (bare,), named)())
-    result = await prove(subject, item("CertificateRequest", "an IP address"))
+    result = await run_item(subject, item("CertificateRequest", "an IP address"))
     assert result.violations == ()
 
 
@@ -282,7 +285,7 @@ async def test_a_wrong_answer_to_a_kubernetes_csr_is_caught(
 ) -> None:
     broken = type("Broken", (bare,), flaw)()
     subject = await put_to_work(broken, bare.cluster_kind)
-    result = await prove(subject, item("CertificateSigningRequest", case))
+    result = await run_item(subject, item("CertificateSigningRequest", case))
     assert caught in {violation.name for violation in result.violations}
 
 

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 
 from certwright.cli import main as cli
-from certwright.issuer.conformance import Feature, IssuerName, Options, add_arguments, main
+from certwright.issuer.conformance import Feature
+from certwright.issuer.conformance.command import (
+    ConformanceOptions,
+    IssuerName,
+    add_arguments,
+    main,
+)
 from certwright.issuer.conformance.runner import ITEMS, skip_reason
-from certwright.issuer.conformance.undertest import Subject
+from certwright.issuer.conformance.undertest import IssuerUnderTest
 from certwright.kube import Key, Resource
 
 
@@ -34,7 +40,7 @@ def test_options_are_read() -> None:
     ("words", "said"),
     [
         (["--issuer", "name"], "'name' is not group/kind/name"),
-        (["--unsupported", "Magic"], "'Magic' is no feature; there are ACMEUseARI"),
+        (["--unsupported", "Magic"], "'Magic' is not a feature; choose from ACMEUseARI"),
         (["--timeout", "soon"], "'soon'"),
     ],
 )
@@ -50,7 +56,7 @@ def test_mistakes_are_explained(
     ("words", "said"),
     [
         (["--issuer", "name"], "--issuer: 'name' is not group/kind/name"),
-        (["--issuer", "g/k/n", "--unsupported", "Magic"], "'Magic' is no feature"),
+        (["--issuer", "g/k/n", "--unsupported", "Magic"], "'Magic' is not a feature"),
         (["--issuer", "g/k/n", "--timeout", "soon"], "--timeout"),
     ],
 )
@@ -67,7 +73,7 @@ def test_the_command_line_explains_them_too(
 def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = Options(IssuerName("g", "K", "n"), kubeconfig=tmp_path / "none")
+    options = ConformanceOptions(IssuerName("g", "K", "n"), kubeconfig=tmp_path / "none")
     assert main(options) == 2
     told = capsys.readouterr()
     assert told.err.startswith("error: ")
@@ -77,7 +83,9 @@ def test_a_cluster_that_is_not_there_is_one_line(
 
 def test_a_namespaced_issuer_is_not_asked_by_kubernetes_csrs() -> None:
     resource = Resource("g.example", "v1", "Kind", "kinds", namespaced=True)
-    subject = Subject(None, None, Key("here", "name"), resource, "here", {Feature.DURATION: "why"})
+    subject = IssuerUnderTest(
+        None, None, Key("here", "name"), resource, "here", {Feature.DURATION: "why"}
+    )
     reasons = {skip_reason(item, subject) for item in ITEMS}
     assert reasons == {
         "",

@@ -4,12 +4,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from certwright.issuer.conformance import Feature, Report, Result, Verdict, junit, render
+from certwright.issuer.conformance import CaseResult, ConformanceReport, Feature, junit, render
+from certwright.issuer.conformance.results import CaseStatus
 from certwright.pki import Violation
 
 RESULTS = [
-    Result("CertificateRequest", "one DNS name", frozenset({Feature.ONLY_SAN}), seconds=0.25),
-    Result(
+    CaseResult("CertificateRequest", "one DNS name", frozenset({Feature.ONLY_SAN}), seconds=0.25),
+    CaseResult(
         "CertificateRequest",
         "a wildcard",
         frozenset({Feature.WILDCARDS, Feature.ONLY_SAN}),
@@ -19,11 +20,11 @@ RESULTS = [
         ),
         seconds=0.5,
     ),
-    Result(
+    CaseResult(
         "Behaviour", "renewal", frozenset({Feature.DURATION}), skipped="Duration is unsupported: no"
     ),
 ]
-REPORT = Report("example.com/Mine/here/ca", RESULTS, {Feature.DURATION: "no"})
+REPORT = ConformanceReport("example.com/Mine/here/ca", RESULTS, {Feature.DURATION: "no"})
 
 
 def test_the_matrix_says_of_each_feature_how_it_stands() -> None:
@@ -53,23 +54,23 @@ def test_a_violation_that_tells_the_feature_blames_no_other(
 ) -> None:
     needs = frozenset({Feature.ECDSA, Feature.ONLY_SAN})
     found = tuple(Violation(name, "") for name in violations)
-    assert Result("CertificateRequest", "x", needs, found).blamed == blamed
+    assert CaseResult("CertificateRequest", "x", needs, found).blamed == blamed
 
 
 def test_the_authority_is_returned_by_every_certificate_request() -> None:
-    passed = Report("x", RESULTS[:1], {})
-    assert passed.standing(Feature.SAVE_CA) == "supported"
-    only_csrs = Result("CertificateSigningRequest", "one", frozenset())
-    assert Report("x", [only_csrs], {}).standing(Feature.SAVE_CA) == "not tried"
+    passed = ConformanceReport("x", RESULTS[:1], {})
+    assert passed.status_of(Feature.SAVE_CA) == "supported"
+    only_csrs = CaseResult("CertificateSigningRequest", "one", frozenset())
+    assert ConformanceReport("x", [only_csrs], {}).status_of(Feature.SAVE_CA) == "not tried"
 
 
 def test_many_cases_that_are_skipped_for_one_reason_are_counted() -> None:
-    def skipped(number: int, why: str) -> Result:
-        return Result("Behaviour", f"case {number}", frozenset(), skipped=why)
+    def skipped(number: int, why: str) -> CaseResult:
+        return CaseResult("Behaviour", f"case {number}", frozenset(), skipped=why)
 
     many = [skipped(number, "not here") for number in range(4)]
     few = [skipped(number, "nor there") for number in range(3)]
-    text = render(Report("x", [*many, *few], {}))
+    text = render(ConformanceReport("x", [*many, *few], {}))
     assert "  Behaviour: 4 cases (not here)\n" in text
     assert "  Behaviour: case 2 (nor there)\n" in text
 
@@ -82,13 +83,13 @@ def test_failures_and_what_was_skipped_are_listed_by_name() -> None:
 
 
 def test_a_supported_feature_is_one_whose_cases_all_passed() -> None:
-    passed = Report("x", RESULTS[:1], {})
+    passed = ConformanceReport("x", RESULTS[:1], {})
     assert any(
         line.split()[:2] == ["OnlySAN", "supported"] for line in render(passed).splitlines() if line
     )
     assert passed.conforms
     assert not REPORT.conforms
-    assert not Report("x", RESULTS[2:], {}).conforms, "nothing was tried"
+    assert not ConformanceReport("x", RESULTS[2:], {}).conforms, "nothing was tried"
 
 
 def test_junit_names_the_violations_and_survives_what_servers_say() -> None:
@@ -113,4 +114,4 @@ def test_junit_names_the_violations_and_survives_what_servers_say() -> None:
 
 
 def test_verdicts_are_counted() -> None:
-    assert [REPORT.count(verdict) for verdict in Verdict] == [1, 1, 1]
+    assert [REPORT.count(verdict) for verdict in CaseStatus] == [1, 1, 1]

@@ -12,10 +12,10 @@ from certwright.issuer.conformance.cases.case import Case
 from certwright.issuer.conformance.cases.certificaterequests import CERTIFICATE_CASES
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.cases.objects import (
-    Asked,
-    ask,
+    CaseRequest,
     certificate_request,
     key_secret,
+    make_case_request,
     signing_request,
     with_key_secret,
 )
@@ -40,8 +40,8 @@ def ready(status: str, reason: str = "") -> JsonObject:
     return {"type": "Ready", "status": status, "reason": reason}
 
 
-def answered(case: Case = PLAIN, **status: Any) -> tuple[Asked, JsonObject]:
-    asked = ask(case, KEY)
+def answered(case: Case = PLAIN, **status: Any) -> tuple[CaseRequest, JsonObject]:
+    asked = make_case_request(case, KEY)
     leaf = ROOT.issue(pki.request_template(asked.request, asked.terms), NOW)
     good = {
         "conditions": [ready("True", "Issued")],
@@ -143,7 +143,7 @@ def test_a_kubernetes_csr_asks_for_a_lifetime_in_either_way() -> None:
 
 
 def test_a_private_key_is_put_where_the_request_says() -> None:
-    asked = ask(PLAIN, KEY)
+    asked = make_case_request(PLAIN, KEY)
     request = certificate_request(PLAIN, asked.csr, ISSUER, "here")
     secret = key_secret(asked, request)
     assert secret["metadata"]["namespace"] == "here"
@@ -163,5 +163,5 @@ def test_a_private_key_is_put_where_the_request_says() -> None:
 def test_an_authority_signs_certificates_by_itself_only_for_cert_manager(
     suite: str, usages: set[str]
 ) -> None:
-    asked = ask(Case(suite, "authority", common_name="ca", is_ca=True), KEY)
+    asked = make_case_request(Case(suite, "authority", common_name="ca", is_ca=True), KEY)
     assert asked.terms.usages.key == usages

@@ -7,11 +7,11 @@ from typing import Final, TypeAlias
 from certwright.issuer.conformance.cases.case import Case, Suite, slug
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.protocol import protocol_violations
-from certwright.issuer.conformance.requester import Made, Requester
+from certwright.issuer.conformance.requester import ObservedRequest, Requester
 from certwright.kube import ApiError, Invalid, JsonObject
 from certwright.pki import AlternativeNames, Violation
 
-Proof: TypeAlias = Callable[[Requester], Awaitable[list[Violation]]]
+BehaviourCheck: TypeAlias = Callable[[Requester], Awaitable[list[Violation]]]
 
 
 class NotApplicable(Exception):
@@ -24,7 +24,7 @@ class Behaviour:
 
     suite: str
     name: str
-    prove: Proof
+    check: BehaviourCheck
     needs: frozenset[Feature] = frozenset()
 
     @property
@@ -53,7 +53,7 @@ def is_touched(request: JsonObject, others: frozenset[str] = VERDICTS) -> bool:
     return bool(status) or any(one["type"] not in others for one in conditions)
 
 
-async def stays_untouched(requester: Requester, made: Made) -> list[Violation]:
+async def stays_untouched(requester: Requester, made: ObservedRequest) -> list[Violation]:
     """Watch that nobody writes to a request that is none of the issuer's business."""
     subject = requester.subject
     if await requester.watch(made, subject.glance, until=is_touched):
@@ -62,14 +62,14 @@ async def stays_untouched(requester: Requester, made: Made) -> list[Violation]:
     return []
 
 
-async def keeps_answer(requester: Requester, made: Made) -> list[Violation]:
+async def keeps_answer(requester: Requester, made: ObservedRequest) -> list[Violation]:
     """Poke an answered request and watch that its answer stands."""
     await requester.annotate(made, "once more")
     await requester.watch(made, requester.subject.glance)
     return protocol_violations(made.versions)
 
 
-async def approve_if_allowed(requester: Requester, made: Made) -> None:
+async def approve_if_allowed(requester: Requester, made: ObservedRequest) -> None:
     """Approve a request, unless the cluster lets nobody approve for such an issuer."""
     try:
         await requester.approve(made)

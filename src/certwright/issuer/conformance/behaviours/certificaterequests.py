@@ -18,10 +18,10 @@ from certwright.issuer.conformance.behaviours.behaviour import (
     stays_untouched,
 )
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.issuer.conformance.cases.objects import Asked, ask
+from certwright.issuer.conformance.cases.objects import CaseRequest, make_case_request
 from certwright.issuer.conformance.copies import copied_issuer, new_name
 from certwright.issuer.conformance.protocol import protocol_violations
-from certwright.issuer.conformance.requester import Made, Requester
+from certwright.issuer.conformance.requester import ObservedRequest, Requester
 from certwright.issuer.conformance.violations import (
     answer_violations,
     certificate_of,
@@ -168,8 +168,10 @@ async def _signs_for_one_more_name(requester: Requester) -> list[Violation]:
     return found
 
 
-def _refuses(forge: Callable[[], Asked], what: str) -> Callable[..., Awaitable[list[Violation]]]:
-    async def prove(requester: Requester) -> list[Violation]:
+def _refuses(
+    forge: Callable[[], CaseRequest], what: str
+) -> Callable[..., Awaitable[list[Violation]]]:
+    async def check(requester: Requester) -> list[Violation]:
         asked = forge()
         try:
             async with requester.make_of(asked) as made:
@@ -179,10 +181,10 @@ def _refuses(forge: Callable[[], Asked], what: str) -> Callable[..., Awaitable[l
                 return []
             raise
 
-    return prove
+    return check
 
 
-async def _is_refused(requester: Requester, made: Made, what: str) -> list[Violation]:
+async def _is_refused(requester: Requester, made: ObservedRequest, what: str) -> list[Violation]:
     await requester.approve(made)
     answer = await requester.answer(made)
     if is_issued(answer):
@@ -192,22 +194,22 @@ async def _is_refused(requester: Requester, made: Made, what: str) -> list[Viola
     return protocol_violations(made.versions)
 
 
-def _with_bad_signature() -> Asked:
-    asked = ask(_PLAIN, pki.generate_key(pki.KeySpec()))
+def _with_bad_signature() -> CaseRequest:
+    asked = make_case_request(_PLAIN, pki.generate_key(pki.KeySpec()))
     (block,) = read_blocks(asked.csr, limit=len(asked.csr))
     forged = block.der[:-1] + bytes([block.der[-1] ^ 1])
     return replace(asked, csr=write_block("CERTIFICATE REQUEST", forged))
 
 
-def _with_a_hidden_authority() -> Asked:
-    asked = ask(replace(_PLAIN, is_ca=True), pki.generate_key(pki.KeySpec()))
+def _with_a_hidden_authority() -> CaseRequest:
+    asked = make_case_request(replace(_PLAIN, is_ca=True), pki.generate_key(pki.KeySpec()))
     return replace(asked, case=_PLAIN)
 
 
-def _with_other_usages() -> Asked:
+def _with_other_usages() -> CaseRequest:
     words = ("digital signature", "server auth", "client auth")
     turned = ("digital signature", "client auth", "server auth")
-    asked = ask(replace(_PLAIN, usages=words), pki.generate_key(pki.KeySpec()))
+    asked = make_case_request(replace(_PLAIN, usages=words), pki.generate_key(pki.KeySpec()))
     return replace(asked, case=replace(_PLAIN, usages=turned))
 
 
@@ -244,9 +246,9 @@ def _sibling(reference: IssuerRef, name: str) -> IssuerRef:
 
 
 def _behaviour(
-    name: str, prove: Callable[[Requester], Awaitable[list[Violation]]], *needs: Feature
+    name: str, check: Callable[[Requester], Awaitable[list[Violation]]], *needs: Feature
 ) -> Behaviour:
-    return Behaviour("Behaviour", name, prove, frozenset(needs))
+    return Behaviour("Behaviour", name, check, frozenset(needs))
 
 
 CERTIFICATE_BEHAVIOURS: Final[tuple[Behaviour, ...]] = (

@@ -13,7 +13,7 @@ from certwright.issuer.conformance.behaviours.behaviour import (
     stays_untouched,
 )
 from certwright.issuer.conformance.cases.features import Feature
-from certwright.issuer.conformance.cases.objects import ask, signing_request
+from certwright.issuer.conformance.cases.objects import make_case_request, signing_request
 from certwright.issuer.conformance.copies import copied_issuer, new_name
 from certwright.issuer.conformance.requester import Requester
 from certwright.issuer.conformance.violations import is_issued, is_refused, unanswered
@@ -71,7 +71,7 @@ async def _keeps_its_answer(requester: Requester) -> list[Violation]:
 
 
 async def _refuses_a_lifetime_that_is_none(requester: Requester) -> list[Violation]:
-    asked = ask(_PLAIN, pki.generate_key(pki.KeySpec()))
+    asked = make_case_request(_PLAIN, pki.generate_key(pki.KeySpec()))
     manifest = signing_request(_PLAIN, asked.csr, requester.subject.signer)
     manifest["metadata"]["annotations"][DURATION_ANNOTATION] = "bogus"
     async with requester.make_from(asked, manifest) as made:
@@ -84,9 +84,9 @@ async def _refuses_a_lifetime_that_is_none(requester: Requester) -> list[Violati
         return []
 
 
-def _behaviour(name: str, prove: Callable[[Requester], Awaitable[list[Violation]]]) -> Behaviour:
+def _behaviour(name: str, check: Callable[[Requester], Awaitable[list[Violation]]]) -> Behaviour:
     needs = frozenset({Feature.KUBERNETES_CSRS})
-    return Behaviour("Behaviour with Kubernetes CSRs", name, prove, needs)
+    return Behaviour("Behaviour with Kubernetes CSRs", name, check, needs)
 
 
 SIGNING_BEHAVIOURS: Final[tuple[Behaviour, ...]] = (

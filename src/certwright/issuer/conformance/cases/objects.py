@@ -17,7 +17,7 @@ LABEL = "conformance.certwright.dev/case"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CaseRequest:
     """What was asked for, in the words of the answer's judge."""
 
     csr: bytes
@@ -28,7 +28,7 @@ class Asked:
     key: pki.PrivateKey = field(repr=False)
 
 
-def ask(case: Case, key: pki.PrivateKey) -> Asked:
+def make_case_request(case: Case, key: pki.PrivateKey) -> CaseRequest:
     """Write the signing request of a case."""
     subject = (
         pki.parse_name(case.subject) if case.subject else pki.distinguished_name(case.common_name)
@@ -37,7 +37,7 @@ def ask(case: Case, key: pki.PrivateKey) -> Asked:
     carried = terms.usages if case.suite == "CertificateRequest" else None
     csr = pki.build_request(key, subject, case.names, is_ca=case.is_ca, usages=carried)
     text = pki.write_request(csr)
-    return Asked(text, pki.read_request(text), terms, case, key)
+    return CaseRequest(text, pki.read_request(text), terms, case, key)
 
 
 def terms_of(case: Case) -> pki.RequestTerms:
@@ -94,7 +94,7 @@ def signing_request(case: Case, csr: bytes, signer: str) -> JsonObject:
     }
 
 
-def key_secret(asked: Asked, request: JsonObject) -> JsonObject:
+def key_secret(asked: CaseRequest, request: JsonObject) -> JsonObject:
     """Return a Secret with the private key, to be created beside the request."""
     return {
         "apiVersion": "v1",
