@@ -1,6 +1,7 @@
 """A fresh embedded server per test, and a short way to talk to it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -10,6 +11,7 @@ import pytest
 
 from certwright.apiserver import ADMIN, ApiServer, UserInfo
 from certwright.client.transport import Request
+from certwright.kube import JsonObject
 
 MERGE = "application/merge-patch+json"
 
@@ -41,7 +43,15 @@ class Answer:
         return self.body["message"]
 
 
-def request(method, path, body=None, *, content_type="application/json", headers=(), **query):
+def request(
+    method: str,
+    path: str,
+    body: bytes | JsonObject | None = None,
+    *,
+    content_type: str = "application/json",
+    headers: list[tuple[str, str]] | tuple[Any, ...] = (),
+    **query: Any,
+) -> Request:
     encoded = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     return Request(
         verb="",
@@ -60,35 +70,39 @@ class Api:
         self.server = server
         self.user = user
 
-    def __call__(self, method, path, body=None, **options) -> Answer:
+    def __call__(
+        self, method: str, path: str, body: bytes | JsonObject | None = None, **options: Any
+    ) -> Answer:
         response = self.server.handle(request(method, path, body, **options), self.user)
         is_json = response.headers["content-type"].startswith("application/json")
         decoded = json.loads(response.body) if is_json else response.body.decode()
         return Answer(response.status, decoded, dict(response.headers))
 
-    def get(self, path, **options):
+    def get(self, path: str, **options: Any) -> Answer:
         return self("GET", path, **options)
 
-    def create(self, path, body, **options):
+    def create(self, path: str, body: bytes | JsonObject, **options: str) -> Answer:
         return self("POST", path, body, **options)
 
-    def replace(self, path, body, **options):
+    def replace(self, path: str, body: JsonObject, **options: Any) -> Answer:
         return self("PUT", path, body, **options)
 
-    def merge(self, path, body, **options):
+    def merge(self, path: str, body: JsonObject, **options: str) -> Answer:
         return self("PATCH", path, body, content_type=MERGE, **options)
 
-    def apply(self, path, body, **options):
+    def apply(self, path: str, body: bytes | JsonObject, **options: str) -> Answer:
         kind = "application/apply-patch+yaml"
         return self("PATCH", path, body, content_type=kind, **options)
 
-    def delete(self, path, body=None, **options):
+    def delete(self, path: str, body: JsonObject | None = None, **options: str) -> Answer:
         return self("DELETE", path, body, **options)
 
-    def names(self, path, **options):
+    def names(self, path: str, **options: str) -> list[str]:
         return [item["metadata"]["name"] for item in self.get(path, **options).body["items"]]
 
-    async def events(self, path, *, until=None, **query):
+    async def events(
+        self, path: str, *, until: Callable[..., Any] | type[bool] | None = None, **query: Any
+    ) -> list[JsonObject]:
         """Read a watch until it ends or *until* says an event is the last one wanted."""
         stream = self.server.watch(request("GET", path, watch="1", **query), self.user)
         assert stream.status == 200
@@ -118,7 +132,7 @@ def api(server: ApiServer) -> Api:
 
 
 @pytest.fixture
-def api_of():
+def api_of() -> type[Api]:
     """Talk to another server, or as another user."""
     return Api
 
@@ -129,8 +143,8 @@ def maps() -> str:
 
 
 @pytest.fixture
-def config_map():
-    def build(name, data=None, **metadata):
+def config_map() -> Callable[..., Any]:
+    def build(name: str, data: dict[str, str] | None = None, **metadata: Any) -> JsonObject:
         obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
         return {**obj, "data": data} if data is not None else obj
 
@@ -138,16 +152,16 @@ def config_map():
 
 
 @pytest.fixture
-def widgets(api):
+def widgets(api: Api) -> str:
     """A custom resource in two versions; returns where version v1 is served."""
     api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())
     return "/apis/example.com/v1/namespaces/default/widgets"
 
 
-def definition(**properties):
+def definition(**properties: Any) -> JsonObject:
     """The CustomResourceDefinition of widgets."""
 
-    def version(name, **more):
+    def version(name: str, **more: Any) -> JsonObject:
         spec = {
             "type": "object",
             "required": ["size"],
@@ -205,13 +219,13 @@ def definition(**properties):
 
 
 @pytest.fixture
-def crd():
+def crd() -> Callable[..., Any]:
     return definition
 
 
 @pytest.fixture
-def widget():
-    def build(name, version="v1", *, size=1, **rest):
+def widget() -> Callable[..., Any]:
+    def build(name: str, version: str = "v1", *, size: int = 1, **rest: Any) -> JsonObject:
         return {
             "apiVersion": f"example.com/{version}",
             "kind": "Widget",

@@ -1,28 +1,35 @@
 """RBAC: who may do what, and how to ask."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from tests.component.apiserver.conftest import Api, SetClock
 
 from certwright.apiserver import ApiServer, UserInfo, service_account
+from certwright.kube import JsonObject
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 JANE = UserInfo("jane", ("devs", "system:authenticated"))
 
 
 @pytest.fixture
-def server(clock):
+def server(clock: SetClock) -> ApiServer:
     return ApiServer(clock=clock, rbac=True)
 
 
 @pytest.fixture
-def jane(server, api_of):
+def jane(server: ApiServer, api_of: type[Api]) -> Api:
     return api_of(server, JANE)
 
 
 @pytest.fixture
-def grant(api):
+def grant(api: Api) -> Callable[..., Any]:
     """Let jane do something, in a namespace or everywhere."""
 
-    def bind(*rules, namespace="", subject=None):
+    def bind(
+        *rules: JsonObject, namespace: str = "", subject: dict[str, str] | None = None
+    ) -> None:
         where = f"{RBAC}/namespaces/{namespace}" if namespace else RBAC
         scope = "" if namespace else "Cluster"
         plural = "roles" if namespace else "clusterroles"
@@ -49,11 +56,13 @@ def grant(api):
     return bind
 
 
-def rule(verbs, resources, groups=("",), **more):
+def rule(
+    verbs: list[str], resources: list[str], groups: list[str] | tuple[str] = ("",), **more: Any
+) -> JsonObject:
     return {"verbs": verbs, "resources": resources, "apiGroups": list(groups), **more}
 
 
-def test_nothing_is_allowed_by_itself(jane, maps):
+def test_nothing_is_allowed_by_itself(jane: Api, maps: str) -> None:
     refusal = jane.get(maps)
 
     assert refusal.status == 403
@@ -64,7 +73,7 @@ def test_nothing_is_allowed_by_itself(jane, maps):
     assert refusal.body["details"] == {"kind": "configmaps"}
 
 
-def test_refusals_name_object_subresource_group_and_scope(jane):
+def test_refusals_name_object_subresource_group_and_scope(jane: Api) -> None:
     refusal = jane.merge("/apis/apps/v1/namespaces/default/deployments/web/status", {})
     assert refusal.message == (
         'deployments.apps "web" is forbidden: User "jane" cannot patch resource '
@@ -74,7 +83,7 @@ def test_refusals_name_object_subresource_group_and_scope(jane):
     assert jane.get("/metrics").message == 'forbidden: User "jane" cannot get path "/metrics"'
 
 
-def test_a_role_counts_in_its_namespace(jane, grant, maps):
+def test_a_role_counts_in_its_namespace(jane: Api, grant: Callable[..., Any], maps: str) -> None:
     grant(rule(["list"], ["configmaps"]), namespace="default")
 
     assert jane.get(maps).status == 200
@@ -83,7 +92,7 @@ def test_a_role_counts_in_its_namespace(jane, grant, maps):
     assert jane.delete(f"{maps}/a").status == 403
 
 
-def test_a_cluster_role_counts_everywhere(jane, grant, maps):
+def test_a_cluster_role_counts_everywhere(jane: Api, grant: Callable[..., Any], maps: str) -> None:
     grant(rule(["*"], ["*"]))
 
     assert jane.get(maps).status == 200
@@ -91,7 +100,9 @@ def test_a_cluster_role_counts_everywhere(jane, grant, maps):
     assert jane.get("/apis/apps/v1/deployments").status == 403, "another group"
 
 
-def test_a_role_can_be_limited_to_names(jane, api, grant, maps, config_map):
+def test_a_role_can_be_limited_to_names(
+    jane: Api, api: Api, grant: Callable[..., Any], maps: str, config_map: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("mine"))
     grant(
         rule(["get", "list", "watch", "create"], ["configmaps"], resourceNames=["mine"]),
@@ -105,7 +116,7 @@ def test_a_role_can_be_limited_to_names(jane, api, grant, maps, config_map):
     assert jane.create(maps, config_map("mine2")).status == 403, "a new object has no name yet"
 
 
-def test_subresources_are_granted_apart(jane, grant):
+def test_subresources_are_granted_apart(jane: Api, grant: Callable[..., Any]) -> None:
     grant(rule(["patch"], ["deployments/status"], ["apps"]), namespace="default")
     path = "/apis/apps/v1/namespaces/default/deployments/web"
 
@@ -120,13 +131,17 @@ def test_subresources_are_granted_apart(jane, grant):
         {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"},
     ],
 )
-def test_users_and_groups_are_bound(jane, grant, maps, subject):
+def test_users_and_groups_are_bound(
+    jane: Api, grant: Callable[..., Any], maps: str, subject: dict[str, str]
+) -> None:
     grant(rule(["list"], ["configmaps"]), subject=subject)
 
     assert jane.get(maps).status == 200
 
 
-def test_service_accounts_are_bound(server, api_of, grant, maps):
+def test_service_accounts_are_bound(
+    server: ApiServer, api_of: type[Api], grant: Callable[..., Any], maps: str
+) -> None:
     grant(
         rule(["list"], ["configmaps"]),
         subject={"kind": "ServiceAccount", "name": "sa", "namespace": "kube-system"},
@@ -136,7 +151,9 @@ def test_service_accounts_are_bound(server, api_of, grant, maps):
     assert api_of(server, service_account("default", "sa")).get(maps).status == 403
 
 
-def test_apply_that_creates_needs_both_verbs(jane, grant, maps, config_map):
+def test_apply_that_creates_needs_both_verbs(
+    jane: Api, grant: Callable[..., Any], maps: str, config_map: Callable[..., Any]
+) -> None:
     grant(rule(["patch"], ["configmaps"]), namespace="default")
 
     refusal = jane.apply(f"{maps}/a", config_map("a"), fieldManager="me")
@@ -145,13 +162,13 @@ def test_apply_that_creates_needs_both_verbs(jane, grant, maps, config_map):
     assert 'cannot create resource "configmaps"' in refusal.message
 
 
-def test_everybody_may_look_around(jane):
+def test_everybody_may_look_around(jane: Api) -> None:
     assert jane.get("/apis").status == 200
     assert jane.get("/version").status == 200
     assert jane.get("/openapi/v3").status == 200
 
 
-def test_roles_are_aggregated(jane, api, grant):
+def test_roles_are_aggregated(jane: Api, api: Api, grant: Callable[..., Any]) -> None:
     grant(rule(["list"], ["configmaps"]))
     api.create(
         f"{RBAC}/clusterroles",
@@ -169,10 +186,10 @@ def test_roles_are_aggregated(jane, api, grant):
     assert rule(["list"], ["widgets"], ["example.com"]) in rules, "edit contains view"
 
 
-def test_asking_about_oneself(jane, grant):
+def test_asking_about_oneself(jane: Api, grant: Callable[..., Any]) -> None:
     grant(rule(["list"], ["configmaps"]), namespace="default")
 
-    def ask(verb, namespace):
+    def ask(verb: str, namespace: str) -> JsonObject:
         attributes = {"verb": verb, "resource": "configmaps", "namespace": namespace}
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         return jane.create(path, {"spec": {"resourceAttributes": attributes}}).body["status"]
@@ -185,12 +202,12 @@ def test_asking_about_oneself(jane, grant):
     assert ask("delete", "default") == {"allowed": False}
 
 
-def test_asking_about_others(api, grant):
+def test_asking_about_others(api: Api, grant: Callable[..., Any]) -> None:
     grant(rule(["list"], ["configmaps"]))
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     attributes = {"verb": "list", "resource": "configmaps"}
 
-    def allowed(user):
+    def allowed(user: str) -> bool:
         spec = {"user": user, "resourceAttributes": attributes}
         return api.create(path, {"spec": spec}).body["status"]["allowed"]
 
@@ -198,7 +215,7 @@ def test_asking_about_others(api, grant):
     assert not allowed("joe")
 
 
-def test_who_one_is(jane):
+def test_who_one_is(jane: Api) -> None:
     review = jane.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", {})
 
     assert review.status == 201
@@ -208,7 +225,7 @@ def test_who_one_is(jane):
     }
 
 
-def test_what_one_may_do(jane, grant):
+def test_what_one_may_do(jane: Api, grant: Callable[..., Any]) -> None:
     grant(rule(["list"], ["configmaps"]), namespace="default")
     path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 
@@ -218,31 +235,33 @@ def test_what_one_may_do(jane, grant):
     assert status["incomplete"] is False
 
 
-def test_acting_as_somebody_else(api, maps):
+def test_acting_as_somebody_else(api: Api, maps: str) -> None:
     refusal = api.get(maps, headers=[("Impersonate-User", "jane")])
 
     assert refusal.status == 403
     assert 'User "jane"' in refusal.message
 
 
-def test_acting_as_somebody_else_must_be_allowed(jane, maps):
+def test_acting_as_somebody_else_must_be_allowed(jane: Api, maps: str) -> None:
     refusal = jane.get(maps, headers=[("Impersonate-User", "kubernetes-admin")])
 
     assert refusal.status == 403
     assert 'User "jane" cannot impersonate resource "users"' in refusal.message
 
 
-def test_acting_in_a_group(api, maps):
+def test_acting_in_a_group(api: Api, maps: str) -> None:
     headers = [("Impersonate-User", "jane"), ("Impersonate-Group", "system:masters")]
 
     assert api.get(maps, headers=headers).status == 200
 
 
-def test_without_rbac_everybody_may_do_everything(clock, api_of, maps):
+def test_without_rbac_everybody_may_do_everything(
+    clock: SetClock, api_of: type[Api], maps: str
+) -> None:
     assert api_of(ApiServer(clock=clock), JANE).get(maps).status == 200
 
 
-def test_nobody_grants_more_than_they_have(jane, grant):
+def test_nobody_grants_more_than_they_have(jane: Api, grant: Callable[..., Any]) -> None:
     grant(
         rule(["create"], ["roles"], ["rbac.authorization.k8s.io"]),
         rule(["get"], ["configmaps"]),
@@ -258,14 +277,14 @@ def test_nobody_grants_more_than_they_have(jane, grant):
     assert more.message.endswith('{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}')
 
 
-def test_nobody_binds_what_they_do_not_have(jane, grant):
+def test_nobody_binds_what_they_do_not_have(jane: Api, grant: Callable[..., Any]) -> None:
     grant(
         rule(["create"], ["rolebindings"], ["rbac.authorization.k8s.io"]),
         rule(["bind"], ["clusterroles"], ["rbac.authorization.k8s.io"], resourceNames=["view"]),
         namespace="default",
     )
 
-    def bind(role):
+    def bind(role: str) -> int:
         reference = {"apiGroup": RBAC.split("/")[2], "kind": "ClusterRole", "name": role}
         body = {"metadata": {"name": role}, "roleRef": reference, "subjects": []}
         return jane.create(f"{RBAC}/namespaces/default/rolebindings", body).status
@@ -274,7 +293,9 @@ def test_nobody_binds_what_they_do_not_have(jane, grant):
     assert bind("edit") == 403
 
 
-def test_a_binding_to_nothing_is_named_in_refusals(jane, api, grant, maps):
+def test_a_binding_to_nothing_is_named_in_refusals(
+    jane: Api, api: Api, grant: Callable[..., Any], maps: str
+) -> None:
     grant(rule(["list"], ["secrets"]), namespace="default")
     api.delete(f"{RBAC}/namespaces/default/roles/r")
 

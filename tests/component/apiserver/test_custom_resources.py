@@ -1,12 +1,16 @@
 """CustomResourceDefinitions: what they serve, and how they end."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from tests.component.apiserver.conftest import Api
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
 
 
-def test_a_definition_is_established_at_once(api, widgets):
+def test_a_definition_is_established_at_once(api: Api, widgets: str) -> None:
     status = api.get(f"{DEFINITIONS}/widgets.example.com").body["status"]
 
     conditions = {each["type"]: each["status"] for each in status["conditions"]}
@@ -15,11 +19,13 @@ def test_a_definition_is_established_at_once(api, widgets):
     assert status["acceptedNames"]["kind"] == "Widget"
 
 
-def test_before_the_definition_nothing_is_served(api):
+def test_before_the_definition_nothing_is_served(api: Api) -> None:
     assert api.get(WIDGETS).status == 404
 
 
-def test_objects_are_defaulted_pruned_and_validated(api, widgets, widget):
+def test_objects_are_defaulted_pruned_and_validated(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     created = api.create(widgets, {**widget("a"), "spec": {"size": 2, "bogus": True}})
     assert created.body["spec"] == {"size": 2, "color": "red"}
     assert created.body["metadata"]["generation"] == 1
@@ -31,7 +37,9 @@ def test_objects_are_defaulted_pruned_and_validated(api, widgets, widget):
     assert "spec.size in body should be greater than or equal to 0" in refusal.message
 
 
-def test_items_of_custom_lists_name_their_kind(api, widgets, widget):
+def test_items_of_custom_lists_name_their_kind(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
 
     body = api.get(widgets).body
@@ -41,7 +49,9 @@ def test_items_of_custom_lists_name_their_kind(api, widgets, widget):
     assert body["metadata"]["continue"] == ""
 
 
-def test_replacing_must_name_the_version(api, widgets, widget):
+def test_replacing_must_name_the_version(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
 
     refusal = api.replace(f"{widgets}/a", widget("a", size=2))
@@ -53,7 +63,9 @@ def test_replacing_must_name_the_version(api, widgets, widget):
     )
 
 
-def test_versions_are_views_of_one_object(api, widgets, widget):
+def test_versions_are_views_of_one_object(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     beta = widgets.replace("/v1/", "/v1beta1/")
     api.create(beta, {**widget("a", "v1beta1"), "spec": {"size": 1, "old": "x"}})
 
@@ -65,7 +77,9 @@ def test_versions_are_views_of_one_object(api, widgets, widget):
     assert api.names(beta) == ["a"]
 
 
-def test_status_and_the_rest_are_written_apart(api, widgets, widget):
+def test_status_and_the_rest_are_written_apart(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, {**widget("a"), "status": {"size": 7}})
     assert "status" not in api.get(f"{widgets}/a").body
 
@@ -80,7 +94,9 @@ def test_status_and_the_rest_are_written_apart(api, widgets, widget):
     assert by_spec["metadata"]["generation"] == 2
 
 
-def test_scale_reads_and_writes_what_the_definition_says(api, widgets, widget):
+def test_scale_reads_and_writes_what_the_definition_says(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a", size=3))
     api.merge(f"{widgets}/a/status", {"status": {"size": 2, "selector": "app=a"}})
 
@@ -95,14 +111,18 @@ def test_scale_reads_and_writes_what_the_definition_says(api, widgets, widget):
     assert api.replace(f"{widgets}/a/scale", scale).status == 409, "rests on an old version"
 
 
-def test_strategic_merge_is_for_built_ins(api, widgets, widget):
+def test_strategic_merge_is_for_built_ins(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
     kind = "application/strategic-merge-patch+json"
 
     assert api("PATCH", f"{widgets}/a", {}, content_type=kind).status == 415
 
 
-def test_a_changed_definition_shows_in_objects_that_exist(api, widgets, widget, crd):
+def test_a_changed_definition_shows_in_objects_that_exist(
+    api: Api, widgets: str, widget: Callable[..., Any], crd: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
     changed = crd(shape={"type": "string", "default": "round"})
     live = api.get(f"{DEFINITIONS}/widgets.example.com").body
@@ -112,7 +132,9 @@ def test_a_changed_definition_shows_in_objects_that_exist(api, widgets, widget, 
     assert api.get(f"{widgets}/a").body["spec"] == {"size": 1, "color": "red", "shape": "round"}
 
 
-async def test_a_changed_definition_ends_watches(api, widgets, crd):
+async def test_a_changed_definition_ends_watches(
+    api: Api, widgets: str, crd: Callable[..., Any]
+) -> None:
     live = api.get(f"{DEFINITIONS}/widgets.example.com").body
     changed = crd(shape={"type": "string"})
 
@@ -125,7 +147,9 @@ async def test_a_changed_definition_ends_watches(api, widgets, crd):
     assert watching.result() == []
 
 
-def test_deleting_a_definition_deletes_its_objects(api, widgets, widget):
+def test_deleting_a_definition_deletes_its_objects(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
 
     begun = api.delete(f"{DEFINITIONS}/widgets.example.com")
@@ -135,7 +159,9 @@ def test_deleting_a_definition_deletes_its_objects(api, widgets, widget):
     assert api.get(widgets).status == 404
 
 
-def test_a_definition_waits_for_its_last_object(api, widgets, widget):
+def test_a_definition_waits_for_its_last_object(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, {**widget("a"), "metadata": {"name": "a", "finalizers": ["x.io/slow"]}})
     api.delete(f"{DEFINITIONS}/widgets.example.com")
 
@@ -151,7 +177,9 @@ def test_a_definition_waits_for_its_last_object(api, widgets, widget):
     assert api.get(widgets).status == 404
 
 
-def test_a_definition_can_come_back(api, widgets, widget, crd):
+def test_a_definition_can_come_back(
+    api: Api, widgets: str, widget: Callable[..., Any], crd: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
     api.delete(f"{DEFINITIONS}/widgets.example.com")
 
@@ -161,7 +189,9 @@ def test_a_definition_can_come_back(api, widgets, widget, crd):
     assert api.create(widgets, widget("a")).status == 201
 
 
-def test_unqualified_finalizers_are_warned_about(api, widgets, widget):
+def test_unqualified_finalizers_are_warned_about(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     created = api.create(
         widgets, {**widget("a"), "metadata": {"name": "a", "finalizers": ["cleanup"]}}
     )
@@ -169,7 +199,9 @@ def test_unqualified_finalizers_are_warned_about(api, widgets, widget):
     assert "prefer a domain-qualified finalizer name" in created.headers["warning"]
 
 
-def test_names_taken_by_others_are_given_when_they_become_free(api, widgets, crd):
+def test_names_taken_by_others_are_given_when_they_become_free(
+    api: Api, widgets: str, crd: Callable[..., Any]
+) -> None:
     other = crd()
     other["metadata"]["name"] = "gizmos.example.com"
     other["spec"]["names"] = {"plural": "gizmos", "kind": "Widget", "singular": "gizmo"}

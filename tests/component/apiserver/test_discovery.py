@@ -1,23 +1,25 @@
 """What is served, told in the ways clients ask."""
 
+from tests.component.apiserver.conftest import Api
+
 AGGREGATED = (
     "Accept",
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
 )
 
 
-def test_the_version(api):
+def test_the_version(api: Api) -> None:
     body = api.get("/version").body
 
     assert (body["major"], body["minor"], body["gitVersion"]) == ("1", "36", "v1.36.3")
 
 
-def test_health(api):
+def test_health(api: Api) -> None:
     for path in ("/healthz", "/livez", "/readyz"):
         assert api.get(path).body == "ok"
 
 
-def test_groups(api, widgets):
+def test_groups(api: Api, widgets: str) -> None:
     assert api.get("/api").body["versions"] == ["v1"]
     groups = {group["name"]: group for group in api.get("/apis").body["groups"]}
 
@@ -28,7 +30,7 @@ def test_groups(api, widgets):
     assert api.get("/apis/example.com").body["name"] == "example.com"
 
 
-def test_resources_of_a_group(api):
+def test_resources_of_a_group(api: Api) -> None:
     resources = {each["name"]: each for each in api.get("/apis/apps/v1").body["resources"]}
 
     deployments = resources["deployments"]
@@ -49,7 +51,7 @@ def test_resources_of_a_group(api):
     assert list(resources) == sorted(resources)
 
 
-def test_aggregated_discovery(api, widgets):
+def test_aggregated_discovery(api: Api, widgets: str) -> None:
     core = api.get("/api", headers=[AGGREGATED])
     rest = api.get("/apis", headers=[AGGREGATED])
 
@@ -63,7 +65,7 @@ def test_aggregated_discovery(api, widgets):
     assert [each["subresource"] for each in resource["subresources"]] == ["scale", "status"]
 
 
-def test_discovery_follows_definitions(api, widgets):
+def test_discovery_follows_definitions(api: Api, widgets: str) -> None:
     assert api.get("/apis/example.com/v1").status == 200
 
     api.delete("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com")
@@ -72,7 +74,7 @@ def test_discovery_follows_definitions(api, widgets):
     assert api.get("/openapi/v3/apis/example.com/v1").status == 404
 
 
-def test_openapi(api, widgets):
+def test_openapi(api: Api, widgets: str) -> None:
     index = api.get("/openapi/v3").body
     assert "apis/example.com/v1" in index["paths"]
 

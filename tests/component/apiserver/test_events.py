@@ -1,5 +1,7 @@
 """Events are the same objects in two groups."""
 
+from tests.component.apiserver.conftest import Api
+
 CORE = "/api/v1/namespaces/default/events"
 GROUP = "/apis/events.k8s.io/v1/namespaces/default/events"
 
@@ -16,7 +18,7 @@ EVENT = {
 }
 
 
-def test_what_is_created_in_one_group_is_found_in_the_other(api):
+def test_what_is_created_in_one_group_is_found_in_the_other(api: Api) -> None:
     api.create(GROUP, EVENT)
 
     seen = api.get(f"{CORE}/e").body
@@ -30,7 +32,7 @@ def test_what_is_created_in_one_group_is_found_in_the_other(api):
     assert api.get(f"{GROUP}/e").body["note"] == "it works"
 
 
-async def test_both_groups_are_watched(api):
+async def test_both_groups_are_watched(api: Api) -> None:
     since = api.server.resource_version
     api.create(GROUP, EVENT)
 
@@ -42,7 +44,7 @@ async def test_both_groups_are_watched(api):
     assert group["object"]["note"] == core["object"]["message"]
 
 
-def test_what_was_created_in_core_can_be_patched_in_the_group(api):
+def test_what_was_created_in_core_can_be_patched_in_the_group(api: Api) -> None:
     api.create(CORE, {
         "metadata": {"name": "e", "namespace": "default"}, "message": "one", "reason": "R", "type": "Normal",
         "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},

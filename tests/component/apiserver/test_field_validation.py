@@ -1,7 +1,14 @@
 """Fields that a kind does not have."""
 
+from collections.abc import Callable
+from typing import Any
 
-def test_by_default_they_are_dropped_with_a_warning(api, maps, config_map):
+from tests.component.apiserver.conftest import Api
+
+
+def test_by_default_they_are_dropped_with_a_warning(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     created = api.create(maps, {**config_map("a"), "bogus": 1})
 
     assert created.status == 201
@@ -9,7 +16,7 @@ def test_by_default_they_are_dropped_with_a_warning(api, maps, config_map):
     assert created.headers["warning"] == '299 - "unknown field \\"bogus\\""'
 
 
-def test_strictly_they_are_refused(api, maps, config_map):
+def test_strictly_they_are_refused(api: Api, maps: str, config_map: Callable[..., Any]) -> None:
     refusal = api.create(maps, {**config_map("a"), "bogus": 1}, fieldValidation="Strict")
 
     assert refusal.status == 400
@@ -19,14 +26,14 @@ def test_strictly_they_are_refused(api, maps, config_map):
     )
 
 
-def test_they_can_be_ignored(api, maps, config_map):
+def test_they_can_be_ignored(api: Api, maps: str, config_map: Callable[..., Any]) -> None:
     created = api.create(maps, {**config_map("a"), "bogus": 1}, fieldValidation="Ignore")
 
     assert created.status == 201
     assert "warning" not in created.headers
 
 
-def test_fields_given_twice_are_noticed(api, maps):
+def test_fields_given_twice_are_noticed(api: Api, maps: str) -> None:
     body = b'{"metadata":{"name":"a"},"data":{"x":"1","x":"2"}}'
 
     assert api.create(maps, body, fieldValidation="Strict").status == 400
@@ -35,5 +42,7 @@ def test_fields_given_twice_are_noticed(api, maps):
     assert 'duplicate field \\"data.x\\"' in created.headers["warning"]
 
 
-def test_the_way_of_validation_must_be_known(api, maps, config_map):
+def test_the_way_of_validation_must_be_known(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     assert api.create(maps, config_map("a"), fieldValidation="Loose").status == 422

@@ -1,13 +1,19 @@
 """Objects go with their owners."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from tests.component.apiserver.conftest import Api
+
+from certwright.kube import JsonObject
 
 
 @pytest.fixture
-def owned(api, maps, config_map):
+def owned(api: Api, maps: str, config_map: Callable[..., Any]) -> Callable[..., Any]:
     """A way to create an object owned by others."""
 
-    def create(name, *owners, block=False, **metadata):
+    def create(name: str, *owners: str, block: bool = False, **metadata: Any) -> JsonObject:
         references = [
             {
                 "apiVersion": "v1",
@@ -23,7 +29,9 @@ def owned(api, maps, config_map):
     return create
 
 
-def test_dependents_follow_their_owner_at_every_depth(api, maps, config_map, owned):
+def test_dependents_follow_their_owner_at_every_depth(
+    api: Api, maps: str, config_map: Callable[..., Any], owned: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("owner"))
     owned("child", "owner")
     owned("grandchild", "child")
@@ -33,7 +41,9 @@ def test_dependents_follow_their_owner_at_every_depth(api, maps, config_map, own
     assert api.names(maps) == []
 
 
-def test_an_object_with_another_owner_stays_and_forgets_the_first(api, maps, config_map, owned):
+def test_an_object_with_another_owner_stays_and_forgets_the_first(
+    api: Api, maps: str, config_map: Callable[..., Any], owned: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("one"))
     api.create(maps, config_map("two"))
     owned("child", "one", "two")
@@ -44,7 +54,7 @@ def test_an_object_with_another_owner_stays_and_forgets_the_first(api, maps, con
     assert [owner["name"] for owner in owners] == ["two"]
 
 
-def test_an_owner_is_known_by_its_uid(api, maps, config_map):
+def test_an_owner_is_known_by_its_uid(api: Api, maps: str, config_map: Callable[..., Any]) -> None:
     api.create(maps, config_map("owner"))
     reference = {
         "apiVersion": "v1",
@@ -58,7 +68,9 @@ def test_an_owner_is_known_by_its_uid(api, maps, config_map):
     assert api.names(maps) == ["owner"]
 
 
-def test_owners_are_looked_for_in_the_same_namespace(api, maps, config_map):
+def test_owners_are_looked_for_in_the_same_namespace(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     uid = api.create(maps, config_map("owner")).body["metadata"]["uid"]
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}
     elsewhere = "/api/v1/namespaces/kube-system/configmaps"
@@ -68,7 +80,9 @@ def test_owners_are_looked_for_in_the_same_namespace(api, maps, config_map):
     assert api.names(elsewhere) == []
 
 
-def test_nothing_is_collected_for_owners_of_unknown_kinds(api, maps, config_map):
+def test_nothing_is_collected_for_owners_of_unknown_kinds(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "u"}
 
     api.create(maps, config_map("child", ownerReferences=[reference]))
@@ -76,7 +90,9 @@ def test_nothing_is_collected_for_owners_of_unknown_kinds(api, maps, config_map)
     assert api.names(maps) == ["child"]
 
 
-def test_orphans_lose_their_owner_and_stay(api, maps, config_map, owned):
+def test_orphans_lose_their_owner_and_stay(
+    api: Api, maps: str, config_map: Callable[..., Any], owned: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("owner"))
     owned("child", "owner")
 
@@ -86,7 +102,9 @@ def test_orphans_lose_their_owner_and_stay(api, maps, config_map, owned):
     assert "ownerReferences" not in api.get(f"{maps}/child").body["metadata"]
 
 
-def test_in_foreground_an_owner_waits_for_those_that_block_it(api, maps, config_map, owned):
+def test_in_foreground_an_owner_waits_for_those_that_block_it(
+    api: Api, maps: str, config_map: Callable[..., Any], owned: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("owner"))
     owned("child", "owner", block=True, finalizers=["x.io/slow"])
 
@@ -99,7 +117,9 @@ def test_in_foreground_an_owner_waits_for_those_that_block_it(api, maps, config_
     assert api.names(maps) == []
 
 
-def test_in_foreground_an_owner_does_not_wait_for_others(api, maps, config_map, owned):
+def test_in_foreground_an_owner_does_not_wait_for_others(
+    api: Api, maps: str, config_map: Callable[..., Any], owned: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("owner"))
     owned("child", "owner", finalizers=["x.io/slow"])
 
@@ -108,7 +128,9 @@ def test_in_foreground_an_owner_does_not_wait_for_others(api, maps, config_map, 
     assert api.names(maps) == ["child"]
 
 
-def test_the_time_in_between_can_be_shown(api, maps, config_map, owned):
+def test_the_time_in_between_can_be_shown(
+    api: Api, maps: str, config_map: Callable[..., Any], owned: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("owner"))
     owned("child", "owner")
     api.server.background.paused = True

@@ -1,20 +1,24 @@
 """Lists: order, selectors, pages, and moments in history."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from tests.component.apiserver.conftest import Api
 
 
 @pytest.fixture
-def filled(api, maps, config_map):
+def filled(api: Api, maps: str, config_map: Callable[..., Any]) -> Api:
     for name in ("c", "a", "b"):
         api.create(maps, config_map(name, {"v": "1"}, labels={"app": name}))
     return api
 
 
-def test_lists_are_ordered_by_key_not_by_age(filled, maps):
+def test_lists_are_ordered_by_key_not_by_age(filled: Api, maps: str) -> None:
     assert filled.names(maps) == ["a", "b", "c"]
 
 
-def test_items_of_built_in_lists_do_not_name_their_kind(filled, maps):
+def test_items_of_built_in_lists_do_not_name_their_kind(filled: Api, maps: str) -> None:
     body = filled.get(maps).body
 
     assert body["kind"] == "ConfigMapList"
@@ -22,7 +26,7 @@ def test_items_of_built_in_lists_do_not_name_their_kind(filled, maps):
     assert all("kind" not in item and "apiVersion" not in item for item in body["items"])
 
 
-def test_namespaces_are_ordered_as_in_etcd(filled, config_map):
+def test_namespaces_are_ordered_as_in_etcd(filled: Api, config_map: Callable[..., Any]) -> None:
     """A dash sorts before the slash that ends a namespace."""
     for namespace in ("n", "n-b"):
         filled.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
@@ -43,11 +47,11 @@ def test_namespaces_are_ordered_as_in_etcd(filled, config_map):
         ({"fieldSelector": "metadata.name=b", "labelSelector": "app=a"}, []),
     ],
 )
-def test_selectors(filled, maps, query, names):
+def test_selectors(filled: Api, maps: str, query: dict[str, str], names: list[str]) -> None:
     assert filled.names(maps, **query) == names
 
 
-def test_fields_that_cannot_be_selected_by_are_refused(filled, maps):
+def test_fields_that_cannot_be_selected_by_are_refused(filled: Api, maps: str) -> None:
     refusal = filled.get(maps, fieldSelector="data.v=1")
 
     assert refusal.status == 400
@@ -57,7 +61,7 @@ def test_fields_that_cannot_be_selected_by_are_refused(filled, maps):
     )
 
 
-def test_pages_show_one_moment(filled, maps, config_map):
+def test_pages_show_one_moment(filled: Api, maps: str, config_map: Callable[..., Any]) -> None:
     first = filled.get(maps, limit=2).body
     assert [item["metadata"]["name"] for item in first["items"]] == ["a", "b"]
     assert first["metadata"]["remainingItemCount"] == 1
@@ -71,7 +75,9 @@ def test_pages_show_one_moment(filled, maps, config_map):
     assert "continue" not in second["metadata"]
 
 
-def test_a_page_whose_history_is_gone_offers_to_go_on(filled, maps, config_map):
+def test_a_page_whose_history_is_gone_offers_to_go_on(
+    filled: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     first = filled.get(maps, limit=2).body["metadata"]
     filled.create(maps, config_map("bb"))
     filled.server.trim_history()
@@ -84,7 +90,7 @@ def test_a_page_whose_history_is_gone_offers_to_go_on(filled, maps, config_map):
     assert [item["metadata"]["name"] for item in rest["items"]] == ["bb", "c"]
 
 
-def test_an_exact_version_shows_the_past(filled, maps):
+def test_an_exact_version_shows_the_past(filled: Api, maps: str) -> None:
     then = filled.server.resource_version
     filled.merge(f"{maps}/a", {"data": {"v": "2"}})
     filled.delete(f"{maps}/b")
@@ -96,7 +102,9 @@ def test_an_exact_version_shows_the_past(filled, maps):
     assert body["metadata"]["resourceVersion"] == then
 
 
-def test_a_kind_without_objects_has_a_history_too(filled, maps, config_map):
+def test_a_kind_without_objects_has_a_history_too(
+    filled: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     then = filled.get(maps).body["metadata"]["resourceVersion"]
     filled.create(maps, config_map("later"))
 
@@ -106,7 +114,7 @@ def test_a_kind_without_objects_has_a_history_too(filled, maps, config_map):
     assert answer.body["items"] == []
 
 
-def test_an_exact_version_that_is_forgotten_is_gone(filled, maps):
+def test_an_exact_version_that_is_forgotten_is_gone(filled: Api, maps: str) -> None:
     then = filled.server.resource_version
     filled.delete(f"{maps}/b")
     filled.server.trim_history()
@@ -117,7 +125,7 @@ def test_an_exact_version_that_is_forgotten_is_gone(filled, maps):
     assert refusal.message == "The resourceVersion for the provided list is too old."
 
 
-def test_the_future_times_out(filled, maps):
+def test_the_future_times_out(filled: Api, maps: str) -> None:
     future = int(filled.server.resource_version) + 10
 
     refusal = filled.get(maps, resourceVersion=future)
@@ -128,13 +136,13 @@ def test_the_future_times_out(filled, maps):
     assert refusal.headers["retry-after"] == "1"
 
 
-def test_any_version_is_answered_in_one_piece(filled, maps):
+def test_any_version_is_answered_in_one_piece(filled: Api, maps: str) -> None:
     body = filled.get(maps, resourceVersion="0", limit=1).body
 
     assert len(body["items"]) == 3
 
 
-def test_metadata_alone(filled, maps):
+def test_metadata_alone(filled: Api, maps: str) -> None:
     accept = ("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 
     body = filled.get(maps, headers=[accept]).body
@@ -144,5 +152,5 @@ def test_metadata_alone(filled, maps):
     assert all("data" not in item for item in body["items"])
 
 
-def test_other_media_types_are_not_acceptable(filled, maps):
+def test_other_media_types_are_not_acceptable(filled: Api, maps: str) -> None:
     assert filled.get(maps, headers=[("Accept", "application/xml")]).status == 406

@@ -1,6 +1,12 @@
 """What metadata may hold, for every kind."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from tests.component.apiserver.conftest import Api
+
+from certwright.kube import JsonObject
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,9 @@ import pytest
         ),
     ],
 )
-def test_metadata_that_breaks_a_rule_is_refused(api, maps, config_map, metadata, message):
+def test_metadata_that_breaks_a_rule_is_refused(
+    api: Api, maps: str, config_map: Callable[..., Any], metadata: JsonObject, message: str
+) -> None:
     refusal = api.create(maps, config_map("a", **metadata))
 
     assert refusal.status == 422
@@ -46,7 +54,9 @@ def test_metadata_that_breaks_a_rule_is_refused(api, maps, config_map, metadata,
     assert refusal.body["details"]["kind"] == "ConfigMap"
 
 
-def test_only_one_owner_is_the_controller(api, maps, config_map):
+def test_only_one_owner_is_the_controller(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     owners = [
         {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": name, "controller": True}
         for name in ("p", "q")
@@ -61,7 +71,9 @@ def test_only_one_owner_is_the_controller(api, maps, config_map):
     )
 
 
-def test_repeated_owners_are_kept_once_and_warned_about(api, maps, config_map):
+def test_repeated_owners_are_kept_once_and_warned_about(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
     api.server.background.paused = True  # the owner does not exist
 
@@ -79,7 +91,9 @@ def test_repeated_owners_are_kept_once_and_warned_about(api, maps, config_map):
         {"selfLink": "/nonsense"},
     ],
 )
-def test_some_fields_are_silently_kept(api, maps, config_map, metadata):
+def test_some_fields_are_silently_kept(
+    api: Api, maps: str, config_map: Callable[..., Any], metadata: JsonObject
+) -> None:
     before = api.create(maps, config_map("a")).body["metadata"]
 
     after = api.merge(f"{maps}/a", {"metadata": metadata}).body["metadata"]
@@ -88,23 +102,23 @@ def test_some_fields_are_silently_kept(api, maps, config_map, metadata):
         assert after.get(field) == before.get(field)
 
 
-def test_the_size_of_a_body_is_bounded(api, maps):
+def test_the_size_of_a_body_is_bounded(api: Api, maps: str) -> None:
     refusal = api.create(maps, b'{"data":"' + b"x" * (3 * 1024 * 1024) + b'"}')
 
     assert refusal.status == 413
     assert refusal.body["reason"] == "RequestEntityTooLarge"
 
 
-def test_the_depth_of_a_body_is_bounded(api, maps):
+def test_the_depth_of_a_body_is_bounded(api: Api, maps: str) -> None:
     assert api.create(maps, b'{"a":' * 5000 + b"1" + b"}" * 5000).status == 400
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"text"'])
-def test_bodies_that_are_no_object_are_refused(api, maps, body):
+def test_bodies_that_are_no_object_are_refused(api: Api, maps: str, body: bytes) -> None:
     assert api.create(maps, body).status == 400
 
 
-def test_null_is_an_object_without_anything(api, maps):
+def test_null_is_an_object_without_anything(api: Api, maps: str) -> None:
     refusal = api.create(maps, b"null")
 
     assert refusal.status == 422

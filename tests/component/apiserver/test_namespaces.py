@@ -1,17 +1,21 @@
 """The life of namespaces."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from tests.component.apiserver.conftest import Api, SetClock
 
 from certwright.apiserver import ApiServer
 
 
 @pytest.fixture
-def space(api):
+def space(api: Api) -> str:
     api.create("/api/v1/namespaces", {"metadata": {"name": "n"}})
     return "/api/v1/namespaces/n"
 
 
-def test_four_exist_from_the_start(api):
+def test_four_exist_from_the_start(api: Api) -> None:
     assert api.names("/api/v1/namespaces") == [
         "default",
         "kube-node-lease",
@@ -20,7 +24,7 @@ def test_four_exist_from_the_start(api):
     ]
 
 
-def test_a_new_one_is_active(api, space):
+def test_a_new_one_is_active(api: Api, space: str) -> None:
     body = api.get(space).body
 
     assert body["status"] == {"phase": "Active"}
@@ -28,7 +32,9 @@ def test_a_new_one_is_active(api, space):
     assert body["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n"}
 
 
-def test_deleting_one_deletes_what_is_in_it(api, space, config_map):
+def test_deleting_one_deletes_what_is_in_it(
+    api: Api, space: str, config_map: Callable[..., Any]
+) -> None:
     api.create(f"{space}/configmaps", config_map("a"))
     api.create(f"{space}/secrets", {"metadata": {"name": "s"}})
 
@@ -41,7 +47,9 @@ def test_deleting_one_deletes_what_is_in_it(api, space, config_map):
     assert api.get(f"{space}/secrets/s").status == 404
 
 
-def test_one_lasts_as_long_as_something_in_it_does(api, space, config_map):
+def test_one_lasts_as_long_as_something_in_it_does(
+    api: Api, space: str, config_map: Callable[..., Any]
+) -> None:
     api.create(f"{space}/configmaps", config_map("a", finalizers=["x.io/slow"]))
 
     api.delete(space)
@@ -60,7 +68,9 @@ def test_one_lasts_as_long_as_something_in_it_does(api, space, config_map):
     assert api.get(space).status == 404
 
 
-def test_nothing_new_comes_into_one_that_is_going(api, space, config_map):
+def test_nothing_new_comes_into_one_that_is_going(
+    api: Api, space: str, config_map: Callable[..., Any]
+) -> None:
     api.create(f"{space}/configmaps", config_map("a", finalizers=["x.io/slow"]))
     api.delete(space)
 
@@ -81,14 +91,14 @@ def test_nothing_new_comes_into_one_that_is_going(api, space, config_map):
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-def test_some_may_not_be_deleted(api, name):
+def test_some_may_not_be_deleted(api: Api, name: str) -> None:
     refusal = api.delete(f"/api/v1/namespaces/{name}")
 
     assert refusal.status == 403
     assert refusal.message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
 
 
-def test_one_can_be_finalized_by_hand(api, space, config_map):
+def test_one_can_be_finalized_by_hand(api: Api, space: str, config_map: Callable[..., Any]) -> None:
     api.create(f"{space}/configmaps", config_map("a", finalizers=["x.io/slow"]))
     api.delete(space)
     body = api.get(space).body
@@ -98,7 +108,7 @@ def test_one_can_be_finalized_by_hand(api, space, config_map):
     assert api.get(space).status == 404
 
 
-def test_they_can_be_furnished(clock, api_of):
+def test_they_can_be_furnished(clock: SetClock, api_of: type[Api]) -> None:
     api = api_of(ApiServer(clock=clock, namespace_defaults=True))
     api.create("/api/v1/namespaces", {"metadata": {"name": "n"}})
 

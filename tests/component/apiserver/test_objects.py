@@ -1,9 +1,15 @@
 """Creating, reading and replacing single objects."""
 
 import re
+from collections.abc import Callable
+from typing import Any
+
+from tests.component.apiserver.conftest import Api, SetClock
 
 
-def test_a_created_object_gets_what_the_server_owns(api, maps, config_map):
+def test_a_created_object_gets_what_the_server_owns(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     created = api.create(maps, config_map("a", {"x": "1"}))
 
     assert created.status == 201
@@ -20,7 +26,9 @@ def test_a_created_object_gets_what_the_server_owns(api, maps, config_map):
     assert api.get(f"{maps}/a").body == created.body
 
 
-def test_what_only_the_server_sets_cannot_be_brought_along(api, maps, config_map):
+def test_what_only_the_server_sets_cannot_be_brought_along(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     sent = config_map(
         "a",
         uid="mine",
@@ -35,7 +43,7 @@ def test_what_only_the_server_sets_cannot_be_brought_along(api, maps, config_map
     assert "deletionTimestamp" not in metadata
 
 
-def test_a_taken_name_is_refused(api, maps, config_map):
+def test_a_taken_name_is_refused(api: Api, maps: str, config_map: Callable[..., Any]) -> None:
     api.create(maps, config_map("a"))
 
     refusal = api.create(maps, config_map("a"))
@@ -53,7 +61,7 @@ def test_a_taken_name_is_refused(api, maps, config_map):
     }
 
 
-def test_names_are_generated(api, maps):
+def test_names_are_generated(api: Api, maps: str) -> None:
     names = {
         api.create(maps, {"metadata": {"generateName": "job-"}}).body["metadata"]["name"]
         for _ in range(20)
@@ -63,7 +71,7 @@ def test_names_are_generated(api, maps):
     assert all(re.fullmatch(r"job-[bcdfghjklmnpqrstvwxz2456789]{5}", name) for name in names)
 
 
-def test_what_does_not_exist_is_not_found(api, maps):
+def test_what_does_not_exist_is_not_found(api: Api, maps: str) -> None:
     refusal = api.get(f"{maps}/nope")
 
     assert refusal.status == 404
@@ -71,21 +79,23 @@ def test_what_does_not_exist_is_not_found(api, maps):
     assert refusal.body["details"] == {"name": "nope", "kind": "configmaps"}
 
 
-def test_paths_that_are_not_served_have_no_status_object(api):
+def test_paths_that_are_not_served_have_no_status_object(api: Api) -> None:
     refusal = api.get("/apis/example.com/v1/widgets")
 
     assert refusal.status == 404
     assert refusal.body == "404 page not found\n"
 
 
-def test_a_namespace_must_exist(api, config_map):
+def test_a_namespace_must_exist(api: Api, config_map: Callable[..., Any]) -> None:
     refusal = api.create("/api/v1/namespaces/nowhere/configmaps", config_map("a"))
 
     assert refusal.status == 404
     assert refusal.message == 'namespaces "nowhere" not found'
 
 
-def test_the_namespace_in_the_body_must_be_that_of_the_path(api, maps, config_map):
+def test_the_namespace_in_the_body_must_be_that_of_the_path(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     refusal = api.create(maps, config_map("a", namespace="kube-system"))
 
     assert refusal.status == 400
@@ -95,7 +105,9 @@ def test_the_namespace_in_the_body_must_be_that_of_the_path(api, maps, config_ma
     )
 
 
-def test_replacing_rests_on_the_current_version(api, maps, config_map):
+def test_replacing_rests_on_the_current_version(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     old = api.create(maps, config_map("a", {"x": "1"})).body
     new = api.replace(f"{maps}/a", {**old, "data": {"x": "2"}})
     assert new.status == 200
@@ -111,7 +123,9 @@ def test_replacing_rests_on_the_current_version(api, maps, config_map):
     assert api.get(f"{maps}/a").body["data"] == {"x": "2"}
 
 
-def test_a_write_that_changes_nothing_is_no_write(api, maps, config_map, clock):
+def test_a_write_that_changes_nothing_is_no_write(
+    api: Api, maps: str, config_map: Callable[..., Any], clock: SetClock
+) -> None:
     old = api.create(maps, config_map("a", {"x": "1"})).body
     clock.advance(60)
 
@@ -120,7 +134,9 @@ def test_a_write_that_changes_nothing_is_no_write(api, maps, config_map, clock):
     assert again.body == old
 
 
-def test_a_recreated_object_is_another_one(api, maps, config_map):
+def test_a_recreated_object_is_another_one(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     old = api.create(maps, config_map("a")).body
     api.delete(f"{maps}/a")
     api.create(maps, config_map("a"))
@@ -131,17 +147,19 @@ def test_a_recreated_object_is_another_one(api, maps, config_map):
     assert "Precondition failed: UID in precondition" in refusal.message
 
 
-def test_replacing_does_not_create(api, maps, config_map):
+def test_replacing_does_not_create(api: Api, maps: str, config_map: Callable[..., Any]) -> None:
     assert api.replace(f"{maps}/a", config_map("a")).status == 404
 
 
-def test_leases_are_created_by_replacing(api):
+def test_leases_are_created_by_replacing(api: Api) -> None:
     path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/a"
 
     assert api.replace(path, {"metadata": {"name": "a"}, "spec": {}}).status == 201
 
 
-def test_the_name_in_the_body_must_be_that_of_the_path(api, maps, config_map):
+def test_the_name_in_the_body_must_be_that_of_the_path(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("a"))
 
     refusal = api.replace(f"{maps}/a", config_map("b"))
@@ -150,7 +168,9 @@ def test_the_name_in_the_body_must_be_that_of_the_path(api, maps, config_map):
     assert refusal.message == "the name of the object (b) does not match the name on the URL (a)"
 
 
-def test_a_dry_run_shows_and_does_not_do(api, maps, config_map):
+def test_a_dry_run_shows_and_does_not_do(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     before = api.server.resource_version
 
     shown = api.create(maps, config_map("a", {"x": "1"}), dryRun="All")
@@ -162,7 +182,9 @@ def test_a_dry_run_shows_and_does_not_do(api, maps, config_map):
     assert api.server.resource_version == before
 
 
-def test_answers_are_never_the_stored_object(api, maps, config_map):
+def test_answers_are_never_the_stored_object(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     """What a test does to an answer must not reach the server."""
     created = api.create(maps, config_map("a", {"x": "1"}))
     created.body["data"]["x"] = "changed"
@@ -170,7 +192,7 @@ def test_answers_are_never_the_stored_object(api, maps, config_map):
     assert api.get(f"{maps}/a").body["data"] == {"x": "1"}
 
 
-def test_generation_counts_changes_of_the_specification(api):
+def test_generation_counts_changes_of_the_specification(api: Api) -> None:
     path = "/apis/apps/v1/namespaces/default/deployments"
     template = {
         "metadata": {"labels": {"a": "b"}},

@@ -1,10 +1,18 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from tests.component.apiserver.conftest import Api
+
+from certwright.kube import JsonObject
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 SERVICES = "/api/v1/namespaces/default/services"
 
 
-def test_a_status_that_loses_all_it_had_by_apply_is_refused(api, widgets, widget):
+def test_a_status_that_loses_all_it_had_by_apply_is_refused(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
     applied = {**widget("a"), "status": {"size": 1}}
     del applied["spec"]
@@ -16,7 +24,9 @@ def test_a_status_that_loses_all_it_had_by_apply_is_refused(api, widgets, widget
     assert refusal.body["details"]["causes"][0]["field"] == "status"
 
 
-def test_a_status_of_the_wrong_type_is_described_from_within(api, widgets, widget):
+def test_a_status_of_the_wrong_type_is_described_from_within(
+    api: Api, widgets: str, widget: Callable[..., Any]
+) -> None:
     api.create(widgets, widget("a"))
 
     refusal = api.merge(f"{widgets}/a/status", {"status": {"size": "x"}})
@@ -26,7 +36,7 @@ def test_a_status_of_the_wrong_type_is_described_from_within(api, widgets, widge
     assert cause["message"].endswith(': size in body must be of type integer: "string"')
 
 
-def deployment():
+def deployment() -> JsonObject:
     labels = {"app": "a"}
     pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"selector": {"matchLabels": labels}, "template": pod}
@@ -42,7 +52,9 @@ def deployment():
         ({"observedGeneration": -1}, ["status.observedGeneration"]),
     ],
 )
-def test_a_deployment_counts_its_replicas_soberly(api, status, fields):
+def test_a_deployment_counts_its_replicas_soberly(
+    api: Api, status: JsonObject, fields: list[str]
+) -> None:
     api.create(DEPLOYMENTS, deployment())
 
     answer = api.merge(f"{DEPLOYMENTS}/a/status", {"status": status})
@@ -52,21 +64,21 @@ def test_a_deployment_counts_its_replicas_soberly(api, status, fields):
     assert answer.status == (422 if fields else 200)
 
 
-def service(**spec):
+def service(**spec: Any) -> JsonObject:
     metadata = {"name": "a"}
     spec = {"ports": [{"port": 80}], **spec}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
 @pytest.mark.parametrize(("type_", "status"), [("ClusterIP", 422), ("LoadBalancer", 200)])
-def test_only_load_balancers_have_an_entrance(api, type_, status):
+def test_only_load_balancers_have_an_entrance(api: Api, type_: str, status: int) -> None:
     api.create(SERVICES, service(type=type_))
     entrance = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
 
     assert api.merge(f"{SERVICES}/a/status", {"status": entrance}).status == status
 
 
-def test_wishes_of_headless_services_that_do_nothing_are_warned_about(api):
+def test_wishes_of_headless_services_that_do_nothing_are_warned_about(api: Api) -> None:
     wish = service(clusterIP="None", sessionAffinity="ClientIP", selector={"a": "b"})
 
     answer = api.create(SERVICES, wish)
@@ -75,7 +87,7 @@ def test_wishes_of_headless_services_that_do_nothing_are_warned_about(api):
     assert answer.headers["warning"] == warning
 
 
-def test_a_headless_service_that_finds_pods_has_one_family(api):
+def test_a_headless_service_that_finds_pods_has_one_family(api: Api) -> None:
     api.create(SERVICES, service(clusterIP="None"))
 
     refusal = api.merge(f"{SERVICES}/a", {"spec": {"selector": {"a": "b"}}})

@@ -1,19 +1,27 @@
 """Tables: what ``kubectl get`` prints."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from tests.component.apiserver.conftest import Api, SetClock
+
+from certwright.kube import JsonObject
 
 TABLE = ("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")
 
 
-def columns(table):
+def columns(table: JsonObject) -> list[str]:
     return [column["name"] for column in table["columnDefinitions"]]
 
 
-def cells(table):
+def cells(table: JsonObject) -> list[list[int | str]]:
     return [row["cells"] for row in table["rows"]]
 
 
-def test_columns_of_a_built_in_kind(api, maps, config_map, clock):
+def test_columns_of_a_built_in_kind(
+    api: Api, maps: str, config_map: Callable[..., Any], clock: SetClock
+) -> None:
     api.create(maps, config_map("a", {"x": "1", "y": "2"}))
     clock.advance(125)
 
@@ -25,7 +33,9 @@ def test_columns_of_a_built_in_kind(api, maps, config_map, clock):
     assert table["metadata"]["resourceVersion"] == api.server.resource_version
 
 
-def test_columns_of_a_custom_kind(api, widgets, widget, clock):
+def test_columns_of_a_custom_kind(
+    api: Api, widgets: str, widget: Callable[..., Any], clock: SetClock
+) -> None:
     api.create(widgets, widget("a", size=3))
     clock.advance(7200)
 
@@ -35,7 +45,9 @@ def test_columns_of_a_custom_kind(api, widgets, widget, clock):
     assert cells(table) == [["a", 3, "120m"]]
 
 
-def test_one_object_is_a_table_of_one_row(api, maps, config_map):
+def test_one_object_is_a_table_of_one_row(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("a"))
 
     assert cells(api.get(f"{maps}/a", headers=[TABLE]).body) == [["a", 0, "0s"]]
@@ -45,7 +57,9 @@ def test_one_object_is_a_table_of_one_row(api, maps, config_map):
     ("include", "shown"),
     [("None", None), ("Metadata", "PartialObjectMetadata"), ("Object", "ConfigMap")],
 )
-def test_rows_hold_as_much_of_the_object_as_asked_for(api, maps, config_map, include, shown):
+def test_rows_hold_as_much_of_the_object_as_asked_for(
+    api: Api, maps: str, config_map: Callable[..., Any], include: str, shown: str | None
+) -> None:
     api.create(maps, config_map("a"))
 
     (row,) = api.get(maps, headers=[TABLE], includeObject=include).body["rows"]
@@ -53,7 +67,9 @@ def test_rows_hold_as_much_of_the_object_as_asked_for(api, maps, config_map, inc
     assert (row["object"] or {}).get("kind") == shown
 
 
-async def test_a_watch_names_the_columns_once(api, maps, config_map):
+async def test_a_watch_names_the_columns_once(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
     api.create(maps, config_map("a"))
     api.create(maps, config_map("b"))
 
@@ -64,7 +80,7 @@ async def test_a_watch_names_the_columns_once(api, maps, config_map):
     assert cells(second["object"]) == [["b", 0, "0s"]]
 
 
-def test_pages_of_tables(api, maps, config_map):
+def test_pages_of_tables(api: Api, maps: str, config_map: Callable[..., Any]) -> None:
     for name in ("a", "b"):
         api.create(maps, config_map(name))
 

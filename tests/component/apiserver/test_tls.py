@@ -3,22 +3,25 @@
 import io
 import json
 import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import aiohttp
 import pytest
 
-from certwright.apiserver import ApiServer, UserInfo
+from certwright.apiserver import ApiServer, Endpoint, UserInfo
+from certwright.kube import JsonObject
 
 
 @pytest.fixture
-async def endpoint():
+async def endpoint() -> AsyncIterator[tuple[ApiServer, Endpoint]]:
     server = ApiServer(rbac=True, namespace_defaults=True)
     async with server.serve() as endpoint:
         yield server, endpoint
 
 
 @pytest.fixture
-async def session(endpoint):
+async def session(endpoint: tuple[ApiServer, Endpoint]) -> AsyncIterator[aiohttp.ClientSession]:
     context = ssl.create_default_context(cadata=endpoint[1].authority.decode())
     async with aiohttp.ClientSession(
         endpoint[1].url, connector=aiohttp.TCPConnector(ssl=context)
@@ -26,24 +29,28 @@ async def session(endpoint):
         yield session
 
 
-def bearer(token):
+def bearer(token: str) -> JsonObject:
     return {"Authorization": f"Bearer {token}"}
 
 
-async def test_nobody_gets_in_without_a_token(session):
+async def test_nobody_gets_in_without_a_token(session: aiohttp.ClientSession) -> None:
     for headers in ({}, bearer("guess"), bearer(""), {"Authorization": "Basic YTpi"}):
         async with session.get("/api/v1/namespaces", headers=headers) as answer:
             assert answer.status == 401
             assert (await answer.json())["reason"] == "Unauthorized"
 
 
-async def test_the_certificate_is_not_one_anybody_trusts(endpoint):
+async def test_the_certificate_is_not_one_anybody_trusts(
+    endpoint: tuple[ApiServer, Endpoint],
+) -> None:
     async with aiohttp.ClientSession() as stranger:
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await stranger.get(endpoint[1].url)
 
 
-async def test_a_token_stands_for_its_user(session, endpoint):
+async def test_a_token_stands_for_its_user(
+    session: aiohttp.ClientSession, endpoint: tuple[ApiServer, Endpoint]
+) -> None:
     server, _ = endpoint
     token = server.token(UserInfo("jane", ("system:authenticated",)))
 
@@ -52,14 +59,16 @@ async def test_a_token_stands_for_its_user(session, endpoint):
         assert 'User "jane"' in (await answer.json())["message"]
 
 
-async def test_a_service_account_uses_its_token(session, endpoint):
+async def test_a_service_account_uses_its_token(
+    session: aiohttp.ClientSession, endpoint: tuple[ApiServer, Endpoint]
+) -> None:
     admin = bearer(endpoint[1].token)
     path = "/api/v1/namespaces/default/serviceaccounts/default"
     async with session.post(f"{path}/token", headers=admin, json={"spec": {}}) as answer:
         assert answer.status == 201
         token = (await answer.json())["status"]["token"]
 
-    async def who():
+    async def who() -> tuple[int, JsonObject]:
         review = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
         async with session.post(review, headers=bearer(token), json={}) as answer:
             return answer.status, await answer.json()
@@ -71,13 +80,17 @@ async def test_a_service_account_uses_its_token(session, endpoint):
     assert (await who())[0] == 401, "the account is gone"
 
 
-async def test_the_certificate_is_published(session, endpoint):
+async def test_the_certificate_is_published(
+    session: aiohttp.ClientSession, endpoint: tuple[ApiServer, Endpoint]
+) -> None:
     path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"
     async with session.get(path, headers=bearer(endpoint[1].token)) as answer:
         assert (await answer.json())["data"]["ca.crt"] == endpoint[1].authority.decode()
 
 
-async def test_a_watch_streams(session, endpoint):
+async def test_a_watch_streams(
+    session: aiohttp.ClientSession, endpoint: tuple[ApiServer, Endpoint]
+) -> None:
     admin = bearer(endpoint[1].token)
     path = "/api/v1/namespaces/default/configmaps"
     query = {"watch": "true", "fieldSelector": "metadata.name=a"}
@@ -89,14 +102,18 @@ async def test_a_watch_streams(session, endpoint):
     assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
 
 
-async def test_refused_watches_have_a_status(session, endpoint):
+async def test_refused_watches_have_a_status(
+    session: aiohttp.ClientSession, endpoint: tuple[ApiServer, Endpoint]
+) -> None:
     admin = bearer(endpoint[1].token)
     query = {"watch": "true", "sendInitialEvents": "true"}
     async with session.get("/api/v1/configmaps", headers=admin, params=query) as answer:
         assert answer.status == 422
 
 
-async def test_bodies_are_bounded(session, endpoint):
+async def test_bodies_are_bounded(
+    session: aiohttp.ClientSession, endpoint: tuple[ApiServer, Endpoint]
+) -> None:
     body = b'{"a":"' + b"x" * (4 * 1024 * 1024) + b'"}'
     path = "/api/v1/namespaces/default/configmaps"
     async with session.post(
@@ -105,7 +122,9 @@ async def test_bodies_are_bounded(session, endpoint):
         assert answer.status == 413
 
 
-async def test_the_kubeconfig_is_for_its_owner_only(endpoint, tmp_path):
+async def test_the_kubeconfig_is_for_its_owner_only(
+    endpoint: tuple[ApiServer, Endpoint], tmp_path: Path
+) -> None:
     path = tmp_path / "kubeconfig"
     path.touch(mode=0o644)
 

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pytest
 
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
-from certwright.kube import Conflict, Key, NotFound, ObjectMeta
+from certwright.kube import Conflict, JsonObject, Key, NotFound, ObjectMeta
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.managed import (
     Declaration,
@@ -49,7 +50,7 @@ async def counted(cluster: Cluster) -> tuple[Client, Callable[[], Calls]]:
     return client, calls
 
 
-def web(cluster: Cluster, text: str = "hello", **changes) -> Declaration:
+def web(cluster: Cluster, text: str = "hello", **changes: Any) -> Declaration:
     given = {"key": Key(cluster.namespace, "web"), "objects": [config_map("c", {"text": text})]}
     return Declaration(**given | changes)
 
@@ -165,7 +166,7 @@ async def test_objects_are_kept_on_request(cluster: Cluster) -> None:
 # Unique objects
 
 
-def placed(cluster: Cluster, obj: dict) -> dict:
+def placed(cluster: Cluster, obj: JsonObject) -> JsonObject:
     return {**obj, "metadata": {**obj["metadata"], "namespace": cluster.namespace}}
 
 
@@ -207,7 +208,7 @@ async def test_names_taken_by_others_are_an_error(cluster: Cluster) -> None:
 # Waiting
 
 
-async def report(cluster: Cluster, *conditions: dict, generation: int | None = None) -> None:
+async def report(cluster: Cluster, *conditions: JsonObject, generation: int | None = None) -> None:
     """Write the status an operator would."""
     if generation is None:
         generation = (await cluster.get(ManagedResource, "web")).metadata.generation

@@ -1,7 +1,9 @@
 """Clusters that begin with the same definitions have them from each other, and share nothing."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -39,11 +41,11 @@ def toy(name: str) -> JsonObject:
 
 
 @pytest.fixture
-def embedded():
+def embedded() -> Callable[..., Any]:
     """Run a coroutine on a cluster, in virtual time of its own."""
 
-    def play(body, seed=0):
-        async def main():
+    def play(body: Callable[..., Awaitable[Any]], seed: int = 0) -> Any:
+        async def main() -> Any:
             async with EmbeddedCluster(seed=seed) as cluster:
                 return await body(cluster)
 
@@ -53,13 +55,13 @@ def embedded():
     return play
 
 
-def test_at_once_or_the_long_way_it_is_the_same(embedded):
-    async def at_once(cluster):
+def test_at_once_or_the_long_way_it_is_the_same(embedded: Callable[..., Any]) -> None:
+    async def at_once(cluster: EmbeddedCluster) -> list[JsonObject]:
         await cluster.install(definition())
         await cluster.create(toy("a"))
         return list(cluster.server.objects())
 
-    async def the_long_way(cluster):
+    async def the_long_way(cluster: EmbeddedCluster) -> list[JsonObject]:
         await Cluster.install(cluster, definition())
         await cluster.create(toy("a"))
         return list(cluster.server.objects())
@@ -75,8 +77,8 @@ def test_at_once_or_the_long_way_it_is_the_same(embedded):
     assert owners[0] == owners[1]
 
 
-def test_each_has_its_own_uids_and_times(embedded):
-    async def body(cluster):
+def test_each_has_its_own_uids_and_times(embedded: Callable[..., Any]) -> None:
+    async def body(cluster: EmbeddedCluster) -> str:
         await cluster.install(definition())
         now = cluster.clock.now()
         found = await cluster.get(CustomResourceDefinition, NAME)
@@ -89,14 +91,14 @@ def test_each_has_its_own_uids_and_times(embedded):
     assert embedded(body, seed=1) != embedded(body, seed=2)
 
 
-def test_what_one_changes_no_other_sees(embedded):
-    async def change(cluster):
+def test_what_one_changes_no_other_sees(embedded: Callable[..., Any]) -> None:
+    async def change(cluster: EmbeddedCluster) -> None:
         await cluster.install(definition())
         await cluster.patch(CustomResourceDefinition, NAME, {"metadata": {"labels": {"a": "b"}}})
         names = {"spec": {"names": {"shortNames": ["t"]}}}
         await cluster.patch(CustomResourceDefinition, NAME, names)
 
-    async def look(cluster):
+    async def look(cluster: EmbeddedCluster) -> JsonObject:
         await cluster.install(definition())
         return await cluster.get(CustomResourceDefinition, NAME)
 
@@ -105,8 +107,8 @@ def test_what_one_changes_no_other_sees(embedded):
     assert embedded(look) == before
 
 
-def test_names_that_are_taken_stay_with_who_has_them(embedded):
-    async def body(cluster):
+def test_names_that_are_taken_stay_with_who_has_them(embedded: Callable[..., Any]) -> None:
+    async def body(cluster: EmbeddedCluster) -> JsonObject:
         await cluster.install(definition())
         await cluster.client.apply(definition("games", "Toy", singular="game", listKind="Games"))
         found = await cluster.get(CustomResourceDefinition, "games.example.com")
@@ -115,8 +117,10 @@ def test_names_that_are_taken_stay_with_who_has_them(embedded):
     assert embedded(body) == {"NamesAccepted": "False", "Established": "False"}
 
 
-def test_a_definition_of_a_group_that_has_others_goes_the_long_way(embedded):
-    async def body(cluster):
+def test_a_definition_of_a_group_that_has_others_goes_the_long_way(
+    embedded: Callable[..., Any],
+) -> None:
+    async def body(cluster: EmbeddedCluster) -> set[str]:
         await cluster.install(definition())
         assert not cluster.server.define([definition("games", "Game")], "test")
         await cluster.install(definition("games", "Game"))
@@ -125,8 +129,8 @@ def test_a_definition_of_a_group_that_has_others_goes_the_long_way(embedded):
     assert embedded(body) == {NAME, "games.example.com"}
 
 
-def test_a_definition_that_is_wrong_is_refused(embedded):
-    async def body(cluster):
+def test_a_definition_that_is_wrong_is_refused(embedded: Callable[..., Any]) -> None:
+    async def body(cluster: EmbeddedCluster) -> set[Any]:
         wrong = definition()
         wrong["metadata"]["name"] = "other.example.com"
         with pytest.raises(Invalid, match=r"must be spec\.names\.plural"):

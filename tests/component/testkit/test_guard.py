@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from enum import IntEnum
 from importlib.util import find_spec
 
 import pytest
@@ -23,7 +24,7 @@ guard.wait()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_the_command_dies_with_its_parent(how):
+def test_the_command_dies_with_its_parent(how: IntEnum) -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT, GUARD], stdout=subprocess.PIPE)
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"started\n"
@@ -34,7 +35,7 @@ def test_the_command_dies_with_its_parent(how):
     parent.wait()
 
 
-def test_the_guard_reports_how_the_command_ended():
+def test_the_guard_reports_how_the_command_ended() -> None:
     with subprocess.Popen(
         [sys.executable, "-I", GUARD, sys.executable, "-c", "raise SystemExit(7)"],
         stdin=subprocess.PIPE,

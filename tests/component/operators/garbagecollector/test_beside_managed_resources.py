@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from certwright.api.managedresources import ManagedResource
-from certwright.kube import JsonObject, Key, ObjectMeta
+from certwright.kube import JsonObject, Key, ObjectMeta, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret
 from certwright.managed import (
     Declaration,
@@ -62,7 +62,7 @@ def quick(cluster: Cluster) -> CollectorSettings:
     )
 
 
-async def names(cluster: Cluster, kind) -> set[str]:
+async def names(cluster: Cluster, kind: Resource) -> set[str]:
     return await cluster.names(kind, labels=f"{COLLECTABLE}=true")
 
 

@@ -1,15 +1,17 @@
 """The garbage collector on a cluster: what goes, what stays, and what it takes to find out."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from hashlib import blake2b
+from typing import Any
 
 import orjson
 import pytest
 
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, Request, Response, Stream, Transport
-from certwright.kube import Forbidden, Key, ObjectMeta, Resource
+from certwright.kube import Forbidden, JsonObject, Key, ObjectMeta, Resource
 from certwright.kube.kinds import ConfigMap, Event, Lease, Pod, Secret
 from certwright.managed.references import annotations_for
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
@@ -62,7 +64,7 @@ PROMETHEUS = {
 }
 
 
-def quick(cluster: Cluster, **changes) -> CollectorSettings:
+def quick(cluster: Cluster, **changes: Any) -> CollectorSettings:
     """Everything of the test's namespace in one pass."""
     given = {
         "enabled": True,
@@ -73,7 +75,7 @@ def quick(cluster: Cluster, **changes) -> CollectorSettings:
     return CollectorSettings(**given | changes)
 
 
-def pod(name: str, **spec) -> dict:
+def pod(name: str, **spec: Any) -> JsonObject:
     container = {"name": "main", "image": "app"}
     spec = {"containers": [container], **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
@@ -148,7 +150,7 @@ async def test_a_use_in_between_starts_the_time_anew(embedded_cluster: EmbeddedC
     assert await left(cluster) == set()
 
 
-def referring(name: str, cluster: Cluster) -> list[dict]:
+def referring(name: str, cluster: Cluster) -> list[JsonObject]:
     """One object of each kind whose annotations count; each refers to one pair of objects."""
     cron_spec = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job("x")["spec"]}}
     cron_job = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {}, "spec": cron_spec}
@@ -325,7 +327,13 @@ async def test_what_is_annotated_to_be_kept_stays(cluster: Cluster) -> None:
 class Meddling:
     """A transport on which something happens before the first request that fits."""
 
-    def __init__(self, inner: Transport, verb: str, resource: Resource, meddle) -> None:
+    def __init__(
+        self,
+        inner: Transport,
+        verb: str,
+        resource: Resource,
+        meddle: Callable[..., Awaitable[Any]] | None,
+    ) -> None:
         self._inner = inner
         self._when = (verb, resource)
         self._meddle = meddle
@@ -353,7 +361,9 @@ class Blind(Meddling):
         return await super().send(request)
 
 
-def meddled(cluster: Cluster, verb: str, resource: Resource, meddle) -> Client:
+def meddled(
+    cluster: Cluster, verb: str, resource: Resource, meddle: Callable[..., Awaitable[Any]]
+) -> Client:
     transport = Meddling(cluster.client.transport, verb, resource, meddle)
     return Client(transport, clock=cluster.clock)
 

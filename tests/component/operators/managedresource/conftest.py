@@ -18,7 +18,9 @@ name of that namespace too, so tests on a shared server do not see each other.
 
 import asyncio
 import base64
+from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -26,7 +28,8 @@ from msgspec.structs import replace
 
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import pack_brotli
-from certwright.kube import Resource, crd_manifest, resource_of
+from certwright.client import Client
+from certwright.kube import JsonObject, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.operators.managedresource.configuration import (
@@ -36,6 +39,8 @@ from certwright.operators.managedresource.configuration import (
     HealthSettings,
     ManagedResourceSettings,
 )
+from certwright.runtime import Operator
+from certwright.testkit import Calls, Cluster, EmbeddedCluster
 
 CLUSTER_WIDE = {kind.kind for kind in BUILT_IN if not kind.namespaced}
 MR = ManagedResource.resource
@@ -44,7 +49,7 @@ MR = ManagedResource.resource
 class Keeping:
     """A cluster, an operator that keeps ManagedResources on it, and words for both."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: EmbeddedCluster) -> None:
         self.cluster = cluster
         self.kind = MR
         self.namespace = cluster.namespace
@@ -53,7 +58,14 @@ class Keeping:
 
     # Declaring
 
-    def secret_with(self, name, *documents, key="objects.yaml", brotli=False, **metadata):
+    def secret_with(
+        self,
+        name: str,
+        *documents: str | JsonObject,
+        key: str = "objects.yaml",
+        brotli: bool = False,
+        **metadata: Any,
+    ) -> JsonObject:
         """Return a Secret that holds objects, or texts as they are; all of it as YAML."""
         value = b"# YAML, as the first character says\n"
         value += b"---\n".join(self._document(document) for document in documents)
@@ -62,12 +74,14 @@ class Keeping:
         data = {key: base64.b64encode(value).decode()} if documents else {}
         return self.secret_of(name, data, **metadata)
 
-    def secret_of(self, name, data, **metadata):
+    def secret_of(self, name: str, data: dict[str, str], **metadata: Any) -> JsonObject:
         """Return a Secret with data as the API has it."""
         metadata = {"name": name, "namespace": self.namespace, **metadata}
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
-    def managed_resource(self, name, *secrets, annotations=None, **spec):
+    def managed_resource(
+        self, name: str, *secrets: str, annotations: dict[str, str] | None = None, **spec: Any
+    ) -> JsonObject:
         """Return a ManagedResource that refers to Secrets by name; *spec* is as in the API."""
         metadata = {"name": name, "namespace": self.namespace, "annotations": annotations or {}}
         references = [{"name": secret} for secret in secrets]
@@ -78,7 +92,13 @@ class Keeping:
             "spec": {"secretRefs": references, **spec},
         }
 
-    async def declare(self, name, *documents, annotations=None, **spec):
+    async def declare(
+        self,
+        name: str,
+        *documents: str | JsonObject,
+        annotations: dict[str, str] | None = None,
+        **spec: Any,
+    ) -> None:
         """Create a Secret with objects and a ManagedResource that refers to it, both *name*."""
         await self.install()
         await self.cluster.create(self.secret_with(name, *documents))
@@ -86,50 +106,50 @@ class Keeping:
             self.managed_resource(name, name, annotations=annotations, **spec)
         )
 
-    async def declare_data(self, name, data, **spec):
+    async def declare_data(self, name: str, data: JsonObject, **spec: Any) -> None:
         """Create a Secret whose keys hold texts or bytes as they are, and its ManagedResource."""
         await self.install()
         await self.cluster.create(self.secret_of(name, encoded(data)))
         await self.cluster.create(self.managed_resource(name, name, **spec))
 
-    async def rewrite_data(self, name, data):
+    async def rewrite_data(self, name: str, data: JsonObject) -> None:
         """Let a Secret have other keys with texts or bytes as they are."""
         current = (await self.cluster.get(Secret, name)).get("data") or {}
         gone = {key: None for key in current if key not in data}
         await self.cluster.patch(Secret, name, {"data": {**encoded(data), **gone}})
 
-    async def rewrite(self, name, *documents, **keywords):
+    async def rewrite(self, name: str, *documents: str | JsonObject, **keywords: bool) -> None:
         """Let a Secret hold other objects."""
         current = (await self.cluster.get(Secret, name)).get("data") or {}
         data = self.secret_with(name, *documents, **keywords)["data"]
         gone = {key: None for key in current if key not in data}
         await self.cluster.patch(Secret, name, {"data": {**data, **gone}})
 
-    async def annotate(self, name, annotation, value):
+    async def annotate(self, name: str, annotation: str, value: str | None) -> None:
         """Put an annotation on a ManagedResource, or take it off with None."""
         await self.cluster.patch(MR, name, {"metadata": {"annotations": {annotation: value}}})
 
-    async def change(self, name, **spec):
+    async def change(self, name: str, **spec: Any) -> None:
         """Change fields of the spec of a ManagedResource."""
         await self.cluster.patch(MR, name, {"spec": spec})
 
-    async def install(self):
+    async def install(self) -> None:
         """Install the definition of ManagedResource, once."""
         if await self.cluster.find(CustomResourceDefinition, f"{MR.plural}.{MR.group}") is None:
             await self.cluster.install(crd_manifest(ManagedResource))
 
-    def placed(self, obj):
+    def placed(self, obj: JsonObject) -> JsonObject:
         """Return an object in the namespace of the test, if its kind has one."""
         metadata = obj.get("metadata") or {}
         if obj.get("kind") in CLUSTER_WIDE or "namespace" in metadata:
             return obj
         return {**obj, "metadata": {**metadata, "namespace": self.namespace}}
 
-    def json(self, obj):
+    def json(self, obj: JsonObject) -> str:
         """Return an object in the namespace of the test, as JSON on one line."""
         return orjson.dumps(self.placed(obj)).decode()
 
-    def _document(self, document):
+    def _document(self, document: str | JsonObject) -> bytes:
         text = document if isinstance(document, str) else self.json(document)
         return text.encode() + b"\n"
 
@@ -138,15 +158,15 @@ class Keeping:
     def operator(
         self,
         *,
-        target=None,
-        identity="",
-        resource_class="resources",
-        garbage_collector=None,
-        health=True,
-        health_period=timedelta(minutes=1),
-        target_namespaces=(),
-        **settings,
-    ):
+        target: Client | None = None,
+        identity: str = "",
+        resource_class: str = "resources",
+        garbage_collector: GarbageCollectorSettings | None = None,
+        health: bool = True,
+        health_period: timedelta = timedelta(minutes=1),
+        target_namespaces: list[str] | tuple[Any, ...] = (),
+        **settings: Any,
+    ) -> Operator:
         """Return an operator confined to the test's namespace; *settings* are managedResource's."""
         managed = ManagedResourceSettings(managed_by_label_value=self.namespace)
         return resource_operator(
@@ -164,17 +184,17 @@ class Keeping:
             identity=identity,
         )
 
-    async def settle(self, operator=None):
+    async def settle(self, operator: Operator | None = None) -> Calls:
         """Run the operator until it rests; return what it asked of the server."""
         await self.install()
         self.running = operator or self.running or self.operator()
         return await self.cluster.settle(self.running)
 
-    async def restart(self):
+    async def restart(self) -> Calls:
         """Start the operator again with nothing in mind, and let it rest."""
         return await self.cluster.restart(self.running)
 
-    async def until_healthy(self, name, seconds=20.0):
+    async def until_healthy(self, name: str, seconds: float = 20.0) -> Calls:
         """Wait for what only time brings (a retry, another controller), and settle."""
         async with asyncio.timeout(seconds):
             while await self.conditions(name) != HEALTHY:
@@ -183,15 +203,15 @@ class Keeping:
 
     # Looking
 
-    async def get(self, name):
+    async def get(self, name: str) -> JsonObject:
         """Return a ManagedResource."""
         return await self.cluster.get(MR, name)
 
-    async def status(self, name):
+    async def status(self, name: str) -> JsonObject:
         """Return the status of a ManagedResource."""
         return (await self.get(name)).get("status") or {}
 
-    async def conditions(self, name):
+    async def conditions(self, name: str) -> JsonObject:
         """Return the conditions, by type without "Resources": ``{"Applied": "True/…", …}``."""
         return {
             condition["type"].removeprefix("Resources"): (
@@ -200,33 +220,33 @@ class Keeping:
             for condition in (await self.status(name)).get("conditions", ())
         }
 
-    async def message(self, name, type_="Applied"):
+    async def message(self, name: str, type_: str = "Applied") -> str:
         """Return the message of a condition."""
         for condition in (await self.status(name)).get("conditions", ()):
             if condition["type"].removeprefix("Resources") == type_:
                 return condition["message"]
         raise LookupError(f"{name} has no condition {type_}")
 
-    async def inventory(self, name):
+    async def inventory(self, name: str) -> list[str]:
         """Return the inventory as ``Kind/name``, in its order."""
         resources = (await self.status(name)).get("resources", ())
         return [f"{entry['kind']}/{entry['name']}" for entry in resources]
 
-    async def find(self, kind, name):
+    async def find(self, kind: Resource, name: str) -> JsonObject | None:
         """Return an object, or None."""
         return await self.cluster.find(kind, name)
 
-    async def exists(self, kind, *names):
+    async def exists(self, kind: Resource, *names: str) -> set[str]:
         """Return which of these objects exist."""
         return {name for name in names if await self.cluster.find(kind, name) is not None}
 
-    async def events(self, reason):
+    async def events(self, reason: str) -> list[str]:
         """Return the notes of the events with a reason."""
         found = await self.cluster.list(resource_of(Event))
         return [event["note"] for event in found if event["reason"] == reason]
 
 
-def encoded(data):
+def encoded(data: JsonObject) -> JsonObject:
     """Return texts or bytes as the data of a Secret."""
     stored = {key: v.encode() if isinstance(v, str) else v for key, v in data.items()}
     return {key: base64.b64encode(value).decode() for key, value in stored.items()}
@@ -235,12 +255,12 @@ def encoded(data):
 class Toys:
     """A custom kind whose group is the test's own: definitions are cluster-wide."""
 
-    def __init__(self, namespace):
+    def __init__(self, namespace: str) -> None:
         self.group = f"{namespace}.certwright.dev"
         self.resource = Resource(self.group, "v1", "Toy", "toys")
         self.name = f"toys.{self.group}"
 
-    def definition(self):
+    def definition(self) -> JsonObject:
         names = {"kind": "Toy", "plural": "toys", "singular": "toy", "listKind": "ToyList"}
         anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         version = {
@@ -262,7 +282,7 @@ class Toys:
             },
         }
 
-    def toy(self, name, **spec):
+    def toy(self, name: str, **spec: Any) -> JsonObject:
         return {
             "apiVersion": f"{self.group}/v1",
             "kind": "Toy",
@@ -280,29 +300,29 @@ HEALTHY = {
 
 
 @pytest.fixture
-def keeping(cluster):
+def keeping(cluster: AsyncIterator[Cluster]) -> Keeping:
     return Keeping(cluster)
 
 
 @pytest.fixture
-def embedded_keeping(embedded_cluster):
+def embedded_keeping(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> Keeping:
     return Keeping(embedded_cluster)
 
 
 @pytest.fixture
-def keeping_on():
+def keeping_on() -> type[Keeping]:
     """Make an operator for a cluster of the test's own."""
     return Keeping
 
 
 @pytest.fixture
-def toys(request):
+def toys(request: pytest.FixtureRequest) -> Toys:
     """A custom kind that is not served yet."""
     name = "embedded_keeping" if "embedded_keeping" in request.fixturenames else "keeping"
     return Toys(request.getfixturevalue(name).namespace)
 
 
 @pytest.fixture
-def healthy():
+def healthy() -> JsonObject:
     """What the conditions of a ManagedResource say when all is well."""
     return HEALTHY

@@ -1,6 +1,9 @@
 """Objects that were there before, and belong to nobody: adopted, or respected."""
 
+from typing import Any
+
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
@@ -8,12 +11,14 @@ from certwright.testkit.builders import config_map
 ADOPT = "resources.certwright.dev/adopt"
 
 
-async def foreign(keeping, **metadata):
+async def foreign(keeping: Keeping, **metadata: Any) -> None:
     await keeping.cluster.create(keeping.placed(config_map("a", {"of": "them"}, **metadata)))
 
 
 @pytest.mark.parametrize("policy", ["Never", "IfLabelled"])
-async def test_what_is_not_to_be_adopted_is_refused_and_survives(embedded_keeping, policy):
+async def test_what_is_not_to_be_adopted_is_refused_and_survives(
+    embedded_keeping: Keeping, policy: str
+) -> None:
     """Embedded, for the time: it is younger than the ManagedResource."""
     keeping = embedded_keeping
     await keeping.declare("web", config_map("b"))
@@ -31,7 +36,7 @@ async def test_what_is_not_to_be_adopted_is_refused_and_survives(embedded_keepin
     assert (await keeping.find(ConfigMap, "a"))["data"] == {"of": "them"}
 
 
-async def test_what_is_labelled_is_handed_over(keeping, healthy):
+async def test_what_is_labelled_is_handed_over(keeping: Keeping, healthy: dict[str, str]) -> None:
     name, _, value = keeping.label.partition("=")
     await foreign(keeping, labels={name: value})
     await keeping.declare("web", config_map("a", {"of": "us"}), annotations={ADOPT: "IfLabelled"})
@@ -40,7 +45,9 @@ async def test_what_is_labelled_is_handed_over(keeping, healthy):
     assert (await keeping.find(ConfigMap, "a"))["data"] == {"of": "us"}
 
 
-async def test_a_change_of_mind_is_a_reason_to_try_again(keeping, healthy):
+async def test_a_change_of_mind_is_a_reason_to_try_again(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await foreign(keeping)
     await keeping.declare("web", config_map("a", {"of": "us"}), annotations={ADOPT: "Never"})
     await keeping.settle()
@@ -50,7 +57,7 @@ async def test_a_change_of_mind_is_a_reason_to_try_again(keeping, healthy):
     assert await keeping.conditions("web") == healthy
 
 
-async def test_what_is_ours_stays_ours(keeping, healthy):
+async def test_what_is_ours_stays_ours(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("web", config_map("a", {"k": "1"}), annotations={ADOPT: "Never"})
     await keeping.settle()
     await keeping.rewrite("web", config_map("a", {"k": "2"}))

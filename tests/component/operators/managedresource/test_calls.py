@@ -1,23 +1,25 @@
 """How many calls a ManagedResource costs, counted where they leave the process."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
 
 
-def maps(count):
+def maps(count: int) -> list[JsonObject]:
     return [config_map(f"m{number}", {"n": str(number)}) for number in range(count)]
 
 
-async def test_a_new_one_costs_its_objects_and_two_writes(keeping):
+async def test_a_new_one_costs_its_objects_and_two_writes(keeping: Keeping) -> None:
     await keeping.declare("web", *maps(5))
     calls = await keeping.settle()
     assert (calls.writes, calls.reads) == (7, 0)
 
 
 @pytest.mark.scenario("MR-50")
-async def test_nothing_is_written_when_nothing_changed(embedded_keeping):
+async def test_nothing_is_written_when_nothing_changed(embedded_keeping: Keeping) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", *maps(3))
     await keeping.settle()
@@ -26,7 +28,7 @@ async def test_nothing_is_written_when_nothing_changed(embedded_keeping):
 
 
 @pytest.mark.scenario("MR-50")
-async def test_forced_passes_write_nothing_but_the_annotation(keeping):
+async def test_forced_passes_write_nothing_but_the_annotation(keeping: Keeping) -> None:
     await keeping.declare("web", *maps(3))
     await keeping.settle()
     for _ in range(10):
@@ -37,7 +39,7 @@ async def test_forced_passes_write_nothing_but_the_annotation(keeping):
 
 
 @pytest.mark.scenario("MR-50")
-async def test_everything_is_written_each_time_if_that_is_wanted(embedded_keeping):
+async def test_everything_is_written_each_time_if_that_is_wanted(embedded_keeping: Keeping) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", *maps(1))
     await keeping.settle(keeping.operator(always_update=True))
@@ -45,14 +47,16 @@ async def test_everything_is_written_each_time_if_that_is_wanted(embedded_keepin
     assert calls.of("ConfigMap").writes == 10
 
 
-async def test_a_restart_costs_nothing(keeping):
+async def test_a_restart_costs_nothing(keeping: Keeping) -> None:
     await keeping.declare("web", *maps(3))
     await keeping.settle()
     calls = await keeping.restart()
     assert (calls.writes, calls.reads) == (0, 0)
 
 
-async def test_a_change_costs_what_changed_and_one_write(keeping, healthy):
+async def test_a_change_costs_what_changed_and_one_write(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", *maps(4))
     await keeping.settle()
     await keeping.rewrite("web", *maps(3), config_map("m3", {"n": "other"}))
@@ -61,7 +65,7 @@ async def test_a_change_costs_what_changed_and_one_write(keeping, healthy):
     assert await keeping.conditions("web") == healthy
 
 
-async def test_an_addition_is_written_ahead(keeping):
+async def test_an_addition_is_written_ahead(keeping: Keeping) -> None:
     await keeping.declare("web", *maps(2))
     await keeping.settle()
     await keeping.rewrite("web", *maps(4))
@@ -74,7 +78,7 @@ async def test_an_addition_is_written_ahead(keeping):
     assert b"ResourcesHealthy" in final.body
 
 
-async def test_a_removal_costs_one_deletion_and_one_write(keeping):
+async def test_a_removal_costs_one_deletion_and_one_write(keeping: Keeping) -> None:
     await keeping.declare("web", *maps(3))
     await keeping.settle()
     await keeping.rewrite("web", *maps(2))
@@ -84,7 +88,7 @@ async def test_a_removal_costs_one_deletion_and_one_write(keeping):
     assert await keeping.inventory("web") == ["ConfigMap/m0", "ConfigMap/m1"]
 
 
-async def test_other_objects_cost_nothing(keeping):
+async def test_other_objects_cost_nothing(keeping: Keeping) -> None:
     await keeping.declare("web", *maps(1))
     await keeping.settle()
     await keeping.cluster.create(config_map("foreign"))

@@ -1,7 +1,9 @@
 """Input that changes, and people who change objects: what is followed, and what is reverted."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
+from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret
 from certwright.testkit.builders import config_map, deployment, secret
 
@@ -10,15 +12,17 @@ OPERATION = "gardener.cloud/operation"
 HELD = {"metadata": {"finalizers": ["example.com/hold"]}}
 
 
-async def uid(keeping, kind, name):
+async def uid(keeping: Keeping, kind: Resource, name: str) -> str:
     return (await keeping.find(kind, name))["metadata"]["uid"]
 
 
-async def checksum(keeping, name="web"):
+async def checksum(keeping: Keeping, name: str = "web") -> str:
     return (await keeping.status(name))["secretsDataChecksum"]
 
 
-async def test_what_replaces_an_object_that_lingers_is_there_and_health_is_not_known(keeping):
+async def test_what_replaces_an_object_that_lingers_is_there_and_health_is_not_known(
+    keeping: Keeping,
+) -> None:
     await keeping.declare("web", config_map("old"))
     await keeping.settle()
     await keeping.cluster.patch(ConfigMap, "old", HELD)
@@ -38,7 +42,7 @@ async def test_what_replaces_an_object_that_lingers_is_there_and_health_is_not_k
     await keeping.settle()
 
 
-async def test_new_data_are_applied_and_counted(keeping, healthy):
+async def test_new_data_are_applied_and_counted(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("web", config_map("a", {"n": "1"}))
     await keeping.settle()
     before = await checksum(keeping)
@@ -51,7 +55,7 @@ async def test_new_data_are_applied_and_counted(keeping, healthy):
     assert (await keeping.restart()).writes == 0
 
 
-async def test_another_key_brings_another_object(keeping, healthy):
+async def test_another_key_brings_another_object(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare_data("web", {"a": keeping.json(config_map("a"))})
     await keeping.settle()
     both = {"a": keeping.json(config_map("a")), "b": keeping.json(secret("s", {"k": "v"}))}
@@ -63,7 +67,7 @@ async def test_another_key_brings_another_object(keeping, healthy):
     assert await keeping.inventory("web") == ["ConfigMap/a", "Secret/s"]
 
 
-async def test_another_object_that_is_invalid_fails_alone(keeping):
+async def test_another_object_that_is_invalid_fails_alone(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     bad = {**config_map("Not-A-Name"), "data": {"new": "yes"}}
@@ -80,7 +84,7 @@ async def test_another_object_that_is_invalid_fails_alone(keeping):
     assert (await keeping.find(ConfigMap, "a"))["data"] == {"n": "2"}
 
 
-async def test_another_secret_brings_its_objects(keeping, healthy):
+async def test_another_secret_brings_its_objects(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     before = await checksum(keeping)
@@ -96,7 +100,9 @@ async def test_another_secret_brings_its_objects(keeping, healthy):
 
 
 @pytest.mark.parametrize(("changed", "same"), [({"n": "1"}, True), ({"n": "2"}, False)])
-async def test_only_an_invalid_change_deletes_and_creates_anew(keeping, healthy, changed, same):
+async def test_only_an_invalid_change_deletes_and_creates_anew(
+    keeping: Keeping, healthy: dict[str, str], changed: dict[str, str], *, same: bool
+) -> None:
     marks = {f"{PREFIX}/delete-on-invalid-update": "true"}
     frozen = {**config_map("a", {"n": "1"}, annotations=marks), "immutable": True}
     await keeping.declare("web", frozen)
@@ -112,7 +118,9 @@ async def test_only_an_invalid_change_deletes_and_creates_anew(keeping, healthy,
     assert await keeping.conditions("web") == healthy
 
 
-async def test_an_immutable_object_that_somebody_replaced_is_set_right(keeping, healthy):
+async def test_an_immutable_object_that_somebody_replaced_is_set_right(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", {**config_map("a", {"n": "1"}), "immutable": True})
     await keeping.settle()
     await keeping.cluster.stop()
@@ -128,13 +136,13 @@ async def test_an_immutable_object_that_somebody_replaced_is_set_right(keeping, 
     assert OPERATION not in (await keeping.get("web"))["metadata"].get("annotations", {})
 
 
-def with_cpu(obj, cpu):
+def with_cpu(obj: JsonObject, cpu: str) -> JsonObject:
     [container] = obj["spec"]["template"]["spec"]["containers"]
     container["resources"] = {"requests": {"cpu": cpu}}
     return obj
 
 
-async def replicas_and_cpu(keeping):
+async def replicas_and_cpu(keeping: Keeping) -> tuple[int, str]:
     spec = (await keeping.find(Deployment, "x"))["spec"]
     [container] = spec["template"]["spec"]["containers"]
     return spec["replicas"], container["resources"]["requests"]["cpu"]
@@ -149,7 +157,9 @@ async def replicas_and_cpu(keeping):
         (("replicas", "resources"), (5, "100m")),
     ],
 )
-async def test_edits_of_workloads_are_reverted_unless_they_are_preserved(keeping, preserved, left):
+async def test_edits_of_workloads_are_reverted_unless_they_are_preserved(
+    keeping: Keeping, preserved: tuple[str, ...], left: tuple[int, str]
+) -> None:
     marks = {f"{PREFIX}/preserve-{what}": "true" for what in preserved}
     await keeping.declare("web", with_cpu(deployment("x", annotations=marks), "50m"))
     await keeping.settle()

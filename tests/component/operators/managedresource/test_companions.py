@@ -1,11 +1,16 @@
 """Inventories that do not fit into a status, and hands laid on the rest of them."""
 
-import pytest
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
-from certwright.kube import Invalid
+import pytest
+from tests.component.operators.managedresource.conftest import Keeping
+
+from certwright.client import Request
+from certwright.kube import Invalid, JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import Metrics
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import Calls, EmbeddedCluster
 from certwright.testkit.builders import config_map
 
 NAMES = [f"cm-{number}" for number in range(8)]
@@ -13,7 +18,7 @@ SIZE = 200_000
 """Of an annotation, which is part of the inventory: three objects fill a status, or a companion."""
 
 
-async def declared(keeping, **spec):
+async def declared(keeping: Keeping, **spec: bool) -> list[str]:
     """Declare objects whose inventory needs two companions; return the names of these."""
     await keeping.install()
     for secret, names in (("one", NAMES[:4]), ("two", NAMES[4:])):
@@ -24,44 +29,44 @@ async def declared(keeping, **spec):
     return await companions(keeping)
 
 
-async def companions(keeping):
+async def companions(keeping: Keeping) -> list[str]:
     """Return the names of the companions that the status tells of."""
     return [ref["name"] for ref in (await keeping.status("web")).get("inventoryRefs", ())]
 
 
-async def delete(keeping, name):
+async def delete(keeping: Keeping, name: str) -> None:
     await keeping.cluster.delete(ConfigMap, name)
 
 
-async def replace(keeping, name):
+async def replace(keeping: Keeping, name: str) -> None:
     await keeping.cluster.delete(ConfigMap, name)
     label = {"resources.certwright.dev/inventory": keeping.namespace}
     await keeping.cluster.create(config_map(name, {"inventory": "[]"}, labels=label))
 
 
-async def replace_for_good(keeping, name):
+async def replace_for_good(keeping: Keeping, name: str) -> None:
     await keeping.cluster.delete(ConfigMap, name)
     label = {"resources.certwright.dev/inventory": keeping.namespace}
     other = config_map(name, {"inventory": "[]"}, labels=label)
     await keeping.cluster.create({**other, "immutable": True})
 
 
-async def disown(keeping, name):
+async def disown(keeping: Keeping, name: str) -> None:
     await keeping.cluster.patch(ConfigMap, name, {"metadata": {"ownerReferences": None}})
 
 
-async def unlabel(keeping, name):
+async def unlabel(keeping: Keeping, name: str) -> None:
     label = {"resources.certwright.dev/inventory": None}
     await keeping.cluster.patch(ConfigMap, name, {"metadata": {"labels": label}})
 
 
-def essence(companion):
+def essence(companion: JsonObject) -> tuple[dict[str, str], dict[str, str], list[JsonObject]]:
     """Return what matters about a companion."""
     metadata = companion["metadata"]
     return companion["data"], metadata["labels"], metadata["ownerReferences"]
 
 
-async def undone(keeping, meddle):
+async def undone(keeping: Keeping, meddle: Callable[..., Awaitable[Any]]) -> Calls:
     """Let somebody lay hands on a companion; return the calls it took to make it as it was."""
     first, second = await declared(keeping)
     before = essence(await keeping.find(ConfigMap, second))
@@ -76,19 +81,23 @@ async def undone(keeping, meddle):
 
 @pytest.mark.scenario("MR-22")
 @pytest.mark.parametrize("meddle", [delete, disown, unlabel])
-async def test_what_others_do_to_a_companion_is_undone_at_once(keeping, meddle):
+async def test_what_others_do_to_a_companion_is_undone_at_once(
+    keeping: Keeping, meddle: Callable[..., Awaitable[Any]]
+) -> None:
     calls = await undone(keeping, meddle)
     assert (calls.reads, calls.writes) == (0, 1)
 
 
 @pytest.mark.parametrize(("meddle", "writes"), [(replace, 1), (replace_for_good, 3)])
-async def test_somebody_elses_under_the_same_name_gives_way(embedded_keeping, meddle, writes):
+async def test_somebody_elses_under_the_same_name_gives_way(
+    embedded_keeping: Keeping, meddle: Callable[..., Awaitable[Any]], writes: int
+) -> None:
     """Embedded: a real server lets nobody take the name before we write the companion again."""
     calls = await undone(embedded_keeping, meddle)
     assert (calls.reads, calls.writes) == (0, writes)
 
 
-def watches_of_companions(keeping):
+def watches_of_companions(keeping: Keeping) -> list[Request]:
     """Return the lists and watches that were made of companions."""
     return [
         call
@@ -97,7 +106,9 @@ def watches_of_companions(keeping):
     ]
 
 
-async def test_companions_are_watched_once_there_is_one_and_without_contents(keeping):
+async def test_companions_are_watched_once_there_is_one_and_without_contents(
+    keeping: Keeping,
+) -> None:
     await keeping.declare("small", config_map("a"))
     await keeping.settle()
     assert watches_of_companions(keeping) == []
@@ -107,7 +118,7 @@ async def test_companions_are_watched_once_there_is_one_and_without_contents(kee
     assert all("PartialObjectMetadata" in dict(call.headers)["accept"] for call in watches)
 
 
-async def test_a_companion_that_nobody_touches_costs_nothing(embedded_keeping):
+async def test_a_companion_that_nobody_touches_costs_nothing(embedded_keeping: Keeping) -> None:
     keeping = embedded_keeping
     await declared(keeping)
     await keeping.cluster.create(config_map("foreign"))
@@ -119,13 +130,13 @@ async def test_a_companion_that_nobody_touches_costs_nothing(embedded_keeping):
     assert calls.of("ConfigMap").by_verb["get"] == 2
 
 
-async def test_contents_cannot_be_edited(keeping):
+async def test_contents_cannot_be_edited(keeping: Keeping) -> None:
     first, _ = await declared(keeping)
     with pytest.raises(Invalid, match="immutable"):
         await keeping.cluster.patch(ConfigMap, first, {"data": {"inventory": "[]"}})
 
 
-async def restore(keeping, saved):
+async def restore(keeping: Keeping, saved: JsonObject) -> None:
     """Write an object again as it was."""
     if await keeping.find(ConfigMap, saved["metadata"]["name"]) is not None:
         await keeping.cluster.delete(ConfigMap, saved["metadata"]["name"])
@@ -135,8 +146,8 @@ async def restore(keeping, saved):
 
 @pytest.mark.parametrize("meddle", [delete, replace])
 async def test_without_a_part_of_the_inventory_nothing_goes_until_it_is_back(
-    keeping, healthy, meddle
-):
+    keeping: Keeping, healthy: dict[str, str], meddle: Callable[..., Awaitable[Any]]
+) -> None:
     """Nobody notices how it gets lost, for the process is away."""
     _, second = await declared(keeping)
     saved = await keeping.find(ConfigMap, second)
@@ -156,7 +167,9 @@ async def test_without_a_part_of_the_inventory_nothing_goes_until_it_is_back(
 
 
 @pytest.mark.parametrize("meddle", [delete, replace])
-async def test_a_part_that_will_not_come_back_can_be_given_up(keeping, healthy, meddle):
+async def test_a_part_that_will_not_come_back_can_be_given_up(
+    keeping: Keeping, healthy: dict[str, str], meddle: Callable[..., Awaitable[Any]]
+) -> None:
     first, second = await declared(keeping)
     await keeping.cluster.stop()
     await meddle(keeping, second)
@@ -176,7 +189,7 @@ async def test_a_part_that_will_not_come_back_can_be_given_up(keeping, healthy, 
     assert await keeping.exists(ConfigMap, second) == set()
 
 
-async def test_a_part_that_is_given_up_holds_up_no_deletion(keeping):
+async def test_a_part_that_is_given_up_holds_up_no_deletion(keeping: Keeping) -> None:
     _, second = await declared(keeping)
     await keeping.cluster.stop()
     await delete(keeping, second)
@@ -191,7 +204,9 @@ async def test_a_part_that_is_given_up_holds_up_no_deletion(keeping):
 
 
 @pytest.mark.parametrize("suspend", [True, False])
-async def test_the_loss_is_told_and_no_defect_of_ours(embedded_cluster, keeping_on, suspend):
+async def test_the_loss_is_told_and_no_defect_of_ours(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping], *, suspend: bool
+) -> None:
     metrics = Metrics()
     async with EmbeddedCluster(metrics=metrics) as cluster:
         keeping = keeping_on(cluster)
@@ -210,7 +225,9 @@ async def test_the_loss_is_told_and_no_defect_of_ours(embedded_cluster, keeping_
 
 
 @pytest.mark.parametrize("meddle", [delete, unlabel])
-async def test_the_loss_of_a_companion_hinders_no_deletion(keeping, meddle):
+async def test_the_loss_of_a_companion_hinders_no_deletion(
+    keeping: Keeping, meddle: Callable[..., Awaitable[Any]]
+) -> None:
     names = await declared(keeping)
     await meddle(keeping, names[1])
     await keeping.cluster.delete(keeping.kind, "web")
@@ -221,7 +238,7 @@ async def test_the_loss_of_a_companion_hinders_no_deletion(keeping, meddle):
     await keeping.cluster.gone(ConfigMap, names[1])
 
 
-async def test_a_suspended_one_keeps_its_inventory(keeping):
+async def test_a_suspended_one_keeps_its_inventory(keeping: Keeping) -> None:
     _, second = await declared(keeping)
     await keeping.change("web", suspend=True)
     await keeping.settle()
@@ -230,7 +247,7 @@ async def test_a_suspended_one_keeps_its_inventory(keeping):
     assert await keeping.exists(ConfigMap, second) == {second}
 
 
-async def test_another_class_leaves_no_companion_behind(keeping):
+async def test_another_class_leaves_no_companion_behind(keeping: Keeping) -> None:
     """Also a process that has just started, and had no reason to read them."""
     names = await declared(keeping, keepObjects=True)
     await keeping.cluster.stop()

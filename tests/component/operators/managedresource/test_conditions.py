@@ -1,6 +1,7 @@
 """What conditions say, and when."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
@@ -10,7 +11,9 @@ OPERATION = "gardener.cloud/operation"
 
 
 @pytest.mark.scenario("MR-71")
-async def test_health_is_unknown_before_a_new_object_is_applied(keeping, healthy):
+async def test_health_is_unknown_before_a_new_object_is_applied(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.rewrite("web", config_map("a"), config_map("b"))
@@ -25,7 +28,9 @@ async def test_health_is_unknown_before_a_new_object_is_applied(keeping, healthy
 
 
 @pytest.mark.scenario("MR-81")
-async def test_an_ignored_one_says_so_and_is_left_alone(keeping, healthy):
+async def test_an_ignored_one_says_so_and_is_left_alone(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a", {"color": "blue"}))
     await keeping.settle()
     await keeping.annotate("web", IGNORE, "true")
@@ -46,7 +51,7 @@ async def test_an_ignored_one_says_so_and_is_left_alone(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-99")
-async def test_a_pass_can_be_asked_for(keeping, healthy):
+async def test_a_pass_can_be_asked_for(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.annotate("web", OPERATION, "reconcile")
@@ -57,7 +62,9 @@ async def test_a_pass_can_be_asked_for(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-99")
-async def test_nothing_happens_while_a_state_is_awaited(keeping, healthy):
+async def test_nothing_happens_while_a_state_is_awaited(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"), annotations={OPERATION: "wait-for-state"})
     calls = await keeping.settle()
     assert calls.writes == 0

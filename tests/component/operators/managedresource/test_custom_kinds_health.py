@@ -3,9 +3,12 @@
 Embedded: their definitions are cluster-wide, and a real server is shared by all tests.
 """
 
-import pytest
+from typing import Any
 
-from certwright.kube import Resource
+import pytest
+from tests.component.operators.managedresource.conftest import Keeping
+
+from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import CustomResourceDefinition
 
 SKIP = "resources.gardener.cloud/skip-health-check"
@@ -13,12 +16,12 @@ MONITORING = "monitoring.coreos.com/v1"
 CERTIFICATES = "cert.gardener.cloud/v1alpha1"
 
 
-def resource_of(api_version, kind):
+def resource_of(api_version: str, kind: str) -> Resource:
     group, version = api_version.split("/")
     return Resource(group, version, kind, f"{kind.lower()}s")
 
 
-def definition(api_version, kind):
+def definition(api_version: str, kind: str) -> JsonObject:
     resource = resource_of(api_version, kind)
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {
@@ -41,17 +44,19 @@ def definition(api_version, kind):
     }
 
 
-def obj(api_version, kind, annotations=None, **spec):
+def obj(api_version: str, kind: str, annotations: Any = None, **spec: int) -> JsonObject:
     metadata = {"name": "x", "annotations": annotations or {}}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def condition(type_, status, reason="Why", message="because", observed=1):
+def condition(
+    type_: str, status: str, reason: str = "Why", message: str = "because", observed: int = 1
+) -> JsonObject:
     said = {"type": type_, "status": status, "reason": reason, "message": message}
     return {**said, "observedGeneration": observed}
 
 
-def monitoring(available=2, updated=2, reconciled=1):
+def monitoring(available: int = 2, updated: int = 2, reconciled: int = 1) -> JsonObject:
     conditions = [
         condition("Available", "True"),
         condition("Reconciled", "True", observed=reconciled),
@@ -60,11 +65,11 @@ def monitoring(available=2, updated=2, reconciled=1):
     return {**counts, "conditions": conditions}
 
 
-def in_state(state="Ready", observed=1):
+def in_state(state: str = "Ready", observed: int = 1) -> JsonObject:
     return {"state": state, "observedGeneration": observed}
 
 
-async def settled_with(keeping, wanted, status):
+async def settled_with(keeping: Keeping, wanted: JsonObject, status: JsonObject) -> None:
     """Keep an object whose controller says something about it."""
     api_version, kind = wanted["apiVersion"], wanted["kind"]
     await keeping.cluster.install(definition(api_version, kind))
@@ -104,8 +109,12 @@ UNHEALTHY = [
     ("wanted", "status", "problem"), UNHEALTHY, ids=[case[0]["kind"] for case in UNHEALTHY]
 )
 async def test_each_kind_is_judged_by_its_own_rules(
-    embedded_keeping, healthy, wanted, status, problem
-):
+    embedded_keeping: Keeping,
+    healthy: dict[str, str],
+    wanted: JsonObject,
+    status: JsonObject,
+    problem: str,
+) -> None:
     keeping, kind = embedded_keeping, wanted["kind"]
     await settled_with(keeping, wanted, status)
     assert (await keeping.conditions("web"))["Healthy"] == f"False/{kind}Unhealthy"
@@ -141,7 +150,13 @@ PROGRESSING = [
 @pytest.mark.parametrize(
     ("wanted", "status", "what"), PROGRESSING, ids=[case[0]["kind"] for case in PROGRESSING]
 )
-async def test_each_kind_arrives_by_its_own_rules(embedded_keeping, healthy, wanted, status, what):
+async def test_each_kind_arrives_by_its_own_rules(
+    embedded_keeping: Keeping,
+    healthy: dict[str, str],
+    wanted: JsonObject,
+    status: JsonObject,
+    what: str,
+) -> None:
     keeping, kind = embedded_keeping, wanted["kind"]
     await settled_with(keeping, wanted, status)
     conditions = await keeping.conditions("web")
@@ -156,7 +171,7 @@ async def test_each_kind_arrives_by_its_own_rules(embedded_keeping, healthy, wan
 
 
 @pytest.mark.scenario("MR-73")
-async def test_a_definition_whose_names_are_taken_is_unhealthy(embedded_keeping):
+async def test_a_definition_whose_names_are_taken_is_unhealthy(embedded_keeping: Keeping) -> None:
     keeping = embedded_keeping
     first, second = (
         definition("toys.example.com/v1", "Toy"),

@@ -4,9 +4,12 @@ What a server contributes here is little; that the objects arrive as they were m
 """
 
 import hashlib
+from collections.abc import Callable
+from typing import Any
 
 import brotli
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.apply import pack_brotli
 from certwright.kube.kinds import ConfigMap
@@ -15,7 +18,7 @@ from certwright.testkit.builders import config_map
 MIB = 2**20
 
 
-def yaml(keeping, name, **fields):
+def yaml(keeping: Keeping, name: str, **fields: Any) -> str:
     """Return a ConfigMap as YAML in block style."""
     lines = [
         "apiVersion: v1",
@@ -28,7 +31,7 @@ def yaml(keeping, name, **fields):
     return "\n".join(lines) + "\n"
 
 
-def error_at(keeping, index, key="objects"):
+def error_at(keeping: Keeping, index: int, key: str = "objects") -> str:
     """Return how the message about a document begins."""
     return (
         f"Could not decode resource at index {index} in '{key}' in secret "
@@ -36,7 +39,7 @@ def error_at(keeping, index, key="objects"):
     )
 
 
-async def refused_documents(keeping, name="web"):
+async def refused_documents(keeping: Keeping, name: str = "web") -> int:
     """Return how many documents the condition says cannot be read."""
     assert (await keeping.conditions(name))["Applied"] == "False/DecodingFailed"
     message = await keeping.message(name)
@@ -45,7 +48,9 @@ async def refused_documents(keeping, name="web"):
 
 
 @pytest.mark.scenario("MR-2")
-async def test_the_order_of_keys_does_not_matter_and_that_of_references_does(keeping):
+async def test_the_order_of_keys_does_not_matter_and_that_of_references_does(
+    keeping: Keeping,
+) -> None:
     await keeping.install()
     first = {"b": keeping.json(config_map("b")), "a": keeping.json(config_map("a"))}
     second = {"d": keeping.json(config_map("d")), "c": keeping.json(config_map("c"))}
@@ -69,7 +74,9 @@ async def test_the_order_of_keys_does_not_matter_and_that_of_references_does(kee
 
 
 @pytest.mark.scenario("MR-3")
-async def test_json_objects_may_follow_each_other(keeping, healthy):
+async def test_json_objects_may_follow_each_other(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     text = keeping.json(config_map("a")) + keeping.json(config_map("b"))
     await keeping.declare_data("web", {"objects": text})
     await keeping.settle()
@@ -78,7 +85,7 @@ async def test_json_objects_may_follow_each_other(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-4")
-async def test_yaml_may_follow_json(keeping, healthy):
+async def test_yaml_may_follow_json(keeping: Keeping, healthy: dict[str, str]) -> None:
     text = f"{keeping.json(config_map('a'))}\n---\n{yaml(keeping, 'b')}"
     await keeping.declare_data("web", {"objects": text})
     await keeping.settle()
@@ -87,7 +94,9 @@ async def test_yaml_may_follow_json(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-5")
-async def test_documents_that_say_nothing_are_skipped_and_counted(keeping, healthy):
+async def test_documents_that_say_nothing_are_skipped_and_counted(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     text = f"---\n{yaml(keeping, 'a')}---\n\n---\n# nothing\n---\nnull\n---\n{yaml(keeping, 'b')}"
     await keeping.declare_data("web", {"objects": f"{text}---\n"})
     await keeping.settle()
@@ -101,7 +110,9 @@ async def test_documents_that_say_nothing_are_skipped_and_counted(keeping, healt
 
 
 @pytest.mark.scenario("MR-6")
-async def test_a_separator_may_bear_a_comment_and_nothing_else(keeping, healthy):
+async def test_a_separator_may_bear_a_comment_and_nothing_else(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     text = f"{yaml(keeping, 'a')}--- # note\n{yaml(keeping, 'b')}"
     await keeping.declare_data("web", {"objects": text})
     await keeping.settle()
@@ -118,7 +129,9 @@ async def test_a_separator_may_bear_a_comment_and_nothing_else(keeping, healthy)
 
 @pytest.mark.scenario("MR-7")
 @pytest.mark.parametrize("document", ["- a\n- b\n", "only text\n", "42\n", '["json"]\n'])
-async def test_a_document_that_is_no_mapping_keeps_nobody_else(keeping, document):
+async def test_a_document_that_is_no_mapping_keeps_nobody_else(
+    keeping: Keeping, document: str
+) -> None:
     text = f"{yaml(keeping, 'a')}---\n{document}---\n{yaml(keeping, 'b')}"
     await keeping.declare_data("web", {"objects": text})
     await keeping.settle()
@@ -127,7 +140,9 @@ async def test_a_document_that_is_no_mapping_keeps_nobody_else(keeping, document
     assert await keeping.exists(ConfigMap, "a", "b") == {"a", "b"}
 
 
-async def test_a_refused_object_does_not_hide_a_document_that_cannot_be_read(keeping):
+async def test_a_refused_object_does_not_hide_a_document_that_cannot_be_read(
+    keeping: Keeping,
+) -> None:
     await keeping.declare_data("web", {"objects": yaml(keeping, "a")})
     await keeping.settle()
     text = f"{yaml(keeping, 'In_Valid')}---\n- a\n---\n{yaml(keeping, 'b')}"
@@ -143,7 +158,9 @@ async def test_a_refused_object_does_not_hide_a_document_that_cannot_be_read(kee
 
 
 @pytest.mark.scenario("MR-8")
-async def test_compressed_is_the_same_but_for_the_checksum(keeping, healthy):
+async def test_compressed_is_the_same_but_for_the_checksum(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     text = keeping.json(config_map("a")) + keeping.json(config_map("b"))
     await keeping.declare_data("web", {"objects": text})
     await keeping.settle()
@@ -160,7 +177,9 @@ async def test_compressed_is_the_same_but_for_the_checksum(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-8")
-async def test_a_new_managed_resource_may_be_compressed(keeping, healthy):
+async def test_a_new_managed_resource_may_be_compressed(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     text = keeping.json(config_map("a"))
     await keeping.declare_data("web", {"objects.br": pack_brotli(text.encode())})
     await keeping.settle()
@@ -168,28 +187,30 @@ async def test_a_new_managed_resource_may_be_compressed(keeping, healthy):
     assert await keeping.exists(ConfigMap, "a") == {"a"}
 
 
-def truncated(text):
+def truncated(text: bytes) -> bytes:
     return pack_brotli(text)[:-3]
 
 
-def corrupt(text):
+def corrupt(text: bytes) -> bytes:
     packed = bytearray(pack_brotli(text))
     packed[len(packed) // 2] ^= 0xFF
     packed[1] ^= 0xFF
     return bytes(packed)
 
 
-def not_brotli(text):
+def not_brotli(text: bytes) -> bytes:
     return text
 
 
-def followed_by_more(text):
+def followed_by_more(text: bytes) -> bytes:
     return pack_brotli(text) + b"more"
 
 
 @pytest.mark.scenario("MR-9")
 @pytest.mark.parametrize("damage", [truncated, corrupt, not_brotli, followed_by_more])
-async def test_damaged_compression_is_one_error_and_deletes_nothing(keeping, damage):
+async def test_damaged_compression_is_one_error_and_deletes_nothing(
+    keeping: Keeping, damage: Callable[..., Any]
+) -> None:
     objects = [config_map(f"cm-{number}", {"n": str(number)}) for number in range(5)]
     good = "".join(keeping.json(obj) for obj in objects).encode()
     await keeping.declare_data("web", {"objects.br": pack_brotli(good)})
@@ -204,7 +225,7 @@ async def test_damaged_compression_is_one_error_and_deletes_nothing(keeping, dam
     assert await keeping.inventory("web") == [*before, "ConfigMap/other"]
 
 
-def bomb(gibibytes):
+def bomb(gibibytes: int) -> bytes:
     """Return Brotli data that unpacks to zeros: the second step of a stream, repeated."""
     compressor = brotli.Compressor(quality=2, lgwin=24)
     zeros = bytes(16 * MIB)
@@ -214,7 +235,7 @@ def bomb(gibibytes):
 
 
 @pytest.mark.scenario("MR-10")
-async def test_a_bomb_is_refused_at_the_cap(keeping):
+async def test_a_bomb_is_refused_at_the_cap(keeping: Keeping) -> None:
     other = keeping.json(config_map("other"))
     await keeping.declare_data("web", {"objects": keeping.json(config_map("a")), "other": other})
     await keeping.settle()
@@ -232,7 +253,7 @@ async def test_a_bomb_is_refused_at_the_cap(keeping):
 
 
 @pytest.mark.scenario("MR-10")
-async def test_aliases_that_unfold_to_too_much_are_refused(keeping):
+async def test_aliases_that_unfold_to_too_much_are_refused(keeping: Keeping) -> None:
     laughs = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     laughs += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     text = f"{yaml(keeping, 'a')}---\n" + "\n".join(laughs)
@@ -243,7 +264,7 @@ async def test_aliases_that_unfold_to_too_much_are_refused(keeping):
     assert await keeping.exists(ConfigMap, "a") == {"a"}
 
 
-async def test_what_contains_itself_is_refused(keeping):
+async def test_what_contains_itself_is_refused(keeping: Keeping) -> None:
     text = f"{yaml(keeping, 'a')}---\n&self\nkind: ConfigMap\nmetadata: *self\n"
     await keeping.declare_data("web", {"objects": text})
     await keeping.settle()
@@ -252,7 +273,7 @@ async def test_what_contains_itself_is_refused(keeping):
     assert await keeping.exists(ConfigMap, "a") == {"a"}
 
 
-async def test_what_is_nested_too_deeply_is_refused(keeping):
+async def test_what_is_nested_too_deeply_is_refused(keeping: Keeping) -> None:
     deep = '{"kind": ' + '{"a": ' * 5000 + "1" + "}" * 5001
     await keeping.declare_data("web", {"objects": f"{yaml(keeping, 'a')}---\n{deep}"})
     await keeping.settle()
@@ -262,7 +283,7 @@ async def test_what_is_nested_too_deeply_is_refused(keeping):
 
 
 @pytest.mark.scenario("MR-11")
-async def test_a_broken_stream_of_json_ends(keeping):
+async def test_a_broken_stream_of_json_ends(keeping: Keeping) -> None:
     good = keeping.json(config_map("a")) + keeping.json(config_map("b"))
     await keeping.declare_data("web", {"objects": good + '{"kind": "ConfigM'})
     await keeping.settle()

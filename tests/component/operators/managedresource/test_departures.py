@@ -1,8 +1,11 @@
 """What stays when it is no longer wanted, what takes its time, and whose business it is."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap, ServiceAccount
 from certwright.operators.managedresource import GarbageCollectorSettings
@@ -15,16 +18,18 @@ COLLECTABLE = {f"{PREFIX}/garbage-collectable-reference": "true"}
 HOLD = ["example.com/hold"]
 
 
-async def remove_from_input(keeping):
+async def remove_from_input(keeping: Keeping) -> None:
     await keeping.change("web", secretRefs=[])
 
 
-async def delete(keeping):
+async def delete(keeping: Keeping) -> None:
     await keeping.cluster.delete(keeping.kind, "web")
 
 
 @pytest.mark.parametrize("leave", [remove_from_input, delete])
-async def test_an_object_to_be_kept_stays(keeping, healthy, leave):
+async def test_an_object_to_be_kept_stays(
+    keeping: Keeping, healthy: dict[str, str], leave: Callable[..., Awaitable[Any]]
+) -> None:
     kept = config_map("kept", annotations={f"{PREFIX}/keep-object": "true"})
     await keeping.declare("web", kept, config_map("other"))
     await keeping.settle()
@@ -48,8 +53,12 @@ async def test_an_object_to_be_kept_stays(keeping, healthy, leave):
     ids=["enabled", "disabled", "never runs"],
 )
 async def test_what_the_garbage_collector_decides_about_is_left_to_it(
-    keeping, leave, collector, collected
-):
+    keeping: Keeping,
+    leave: Callable[..., Awaitable[Any]],
+    collector: GarbageCollectorSettings,
+    *,
+    collected: bool,
+) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
     account["metadata"] = {"name": "sa", "labels": COLLECTABLE}
     keeping.running = keeping.operator(garbage_collector=collector)
@@ -61,7 +70,9 @@ async def test_what_the_garbage_collector_decides_about_is_left_to_it(
     assert await keeping.exists(ServiceAccount, "sa") == set(), "only ConfigMaps and Secrets"
 
 
-async def test_finalizers_are_cleared_after_their_time_and_not_before(embedded_keeping):
+async def test_finalizers_are_cleared_after_their_time_and_not_before(
+    embedded_keeping: Keeping,
+) -> None:
     """Embedded, for the hour that has to pass."""
     keeping = embedded_keeping
     marks = {f"{PREFIX}/finalize-deletion-after": "1h"}
@@ -79,7 +90,7 @@ async def test_finalizers_are_cleared_after_their_time_and_not_before(embedded_k
     assert (await keeping.conditions("web"))["Applied"] == "True/ApplySucceeded"
 
 
-async def test_another_class_is_somebody_elses_business(keeping):
+async def test_another_class_is_somebody_elses_business(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"), **{"class": "theirs"})
     calls = await keeping.settle()
     assert calls.writes == 0
@@ -87,7 +98,9 @@ async def test_another_class_is_somebody_elses_business(keeping):
     assert await keeping.conditions("web") == {}
 
 
-async def test_what_another_class_has_not_let_go_of_is_waited_for(keeping, healthy):
+async def test_what_another_class_has_not_let_go_of_is_waited_for(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     theirs = f"{FINALIZER}-theirs"
     await keeping.install()
     await keeping.cluster.create(keeping.secret_with("web", config_map("a")))
@@ -107,7 +120,9 @@ async def test_what_another_class_has_not_let_go_of_is_waited_for(keeping, healt
 
 
 @pytest.mark.parametrize("when", ["before", "later"])
-async def test_what_holds_up_a_deletion_is_forced_on_request(embedded_keeping, when):
+async def test_what_holds_up_a_deletion_is_forced_on_request(
+    embedded_keeping: Keeping, when: str
+) -> None:
     """Embedded, for the time it is given. Objects of others are theirs to release."""
     keeping = embedded_keeping
     force = f"{OURS}/force-delete"

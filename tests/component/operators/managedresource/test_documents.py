@@ -3,13 +3,14 @@
 from random import Random
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping, Toys
 
-from certwright.kube import ApiError, Key
+from certwright.kube import ApiError, JsonObject, Key
 from certwright.kube.kinds import ClusterRole, ConfigMap, Secret
 from certwright.testkit.builders import config_map
 
 
-def cluster_role(name, **metadata):
+def cluster_role(name: str, **metadata: str) -> JsonObject:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
@@ -18,7 +19,7 @@ def cluster_role(name, **metadata):
     }
 
 
-async def applied_and_failed(keeping, name="web"):
+async def applied_and_failed(keeping: Keeping, name: str = "web") -> tuple[int, int]:
     """Return the numbers of the summary."""
     summary = (await keeping.status(name))["summary"]
     return summary.get("applied", 0), summary.get("failed", 0)
@@ -28,7 +29,9 @@ async def applied_and_failed(keeping, name="web"):
 @pytest.mark.parametrize(
     "head", [{"apiVersion": "v1", "kind": "List"}, {"apiVersion": "v1", "kind": "ConfigMapList"}]
 )
-async def test_a_list_is_its_items(keeping, healthy, head):
+async def test_a_list_is_its_items(
+    keeping: Keeping, healthy: dict[str, str], head: dict[str, str]
+) -> None:
     items = [keeping.placed(config_map(name)) for name in "abc"]
     await keeping.declare("web", {**head, "metadata": {}, "items": items})
     calls = await keeping.settle()
@@ -41,7 +44,9 @@ async def test_a_list_is_its_items(keeping, healthy, head):
 
 
 @pytest.mark.scenario("MR-15")
-async def test_objects_land_where_their_kind_belongs(keeping, healthy):
+async def test_objects_land_where_their_kind_belongs(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     # Names are the test's own: "default" and what is cluster-wide are shared on a real server.
     name = f"placed-{keeping.namespace}"
     homeless = f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}"
@@ -60,7 +65,9 @@ async def test_objects_land_where_their_kind_belongs(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-15")
-async def test_an_unknown_kind_is_looked_for_in_default_and_a_namespace_nowhere(keeping, toys):
+async def test_an_unknown_kind_is_looked_for_in_default_and_a_namespace_nowhere(
+    keeping: Keeping, toys: Toys
+) -> None:
     elsewhere = {"apiVersion": f"{toys.group}/v1", "kind": "Namespace", "metadata": {"name": "n"}}
     await keeping.declare("web", str(toys.toy("bear")), str(elsewhere), config_map("a"))
     await keeping.settle()
@@ -75,7 +82,9 @@ async def test_an_unknown_kind_is_looked_for_in_default_and_a_namespace_nowhere(
 
 @pytest.mark.scenario("MR-16")
 @pytest.mark.parametrize(("written", "meant"), [("yes", True), ("on", True), ("off", False)])
-async def test_scalars_are_those_of_yaml_1_1(keeping, healthy, written, meant):
+async def test_scalars_are_those_of_yaml_1_1(
+    keeping: Keeping, healthy: dict[str, str], written: str, *, meant: bool
+) -> None:
     text = (
         "apiVersion: v1\nkind: ConfigMap\n"
         f"metadata: {{name: a, namespace: {keeping.namespace}}}\n"
@@ -90,7 +99,9 @@ async def test_scalars_are_those_of_yaml_1_1(keeping, healthy, written, meant):
 
 
 @pytest.mark.scenario("MR-16")
-async def test_of_duplicate_keys_the_last_wins_and_somebody_is_told(keeping, healthy):
+async def test_of_duplicate_keys_the_last_wins_and_somebody_is_told(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     text = (
         "apiVersion: v1\nkind: ConfigMap\n"
         f"metadata: {{name: a, namespace: {keeping.namespace}}}\n"
@@ -106,7 +117,9 @@ async def test_of_duplicate_keys_the_last_wins_and_somebody_is_told(keeping, hea
 
 
 @pytest.mark.scenario("MR-17")
-async def test_data_that_is_not_base64_is_the_servers_to_refuse(keeping, healthy):
+async def test_data_that_is_not_base64_is_the_servers_to_refuse(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     with pytest.raises(ApiError, match="base64"):
@@ -117,7 +130,7 @@ async def test_data_that_is_not_base64_is_the_servers_to_refuse(keeping, healthy
 
 
 @pytest.mark.scenario("MR-17")
-async def test_no_data_means_no_objects(keeping, healthy):
+async def test_no_data_means_no_objects(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("web", config_map("a"), config_map("b"))
     await keeping.settle()
     await keeping.rewrite_data("web", {})
@@ -128,7 +141,7 @@ async def test_no_data_means_no_objects(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-18")
-async def test_no_secrets_mean_no_objects(keeping, healthy):
+async def test_no_secrets_mean_no_objects(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.install()
     await keeping.cluster.create(keeping.managed_resource("web"))
     calls = await keeping.settle()
@@ -139,7 +152,9 @@ async def test_no_secrets_mean_no_objects(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-20")
-async def test_a_secret_referred_to_twice_counts_once_and_is_told(keeping, healthy):
+async def test_a_secret_referred_to_twice_counts_once_and_is_told(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.install()
     await keeping.cluster.create(keeping.secret_with("web", config_map("a")))
     await keeping.cluster.create(keeping.managed_resource("web", "web", "web"))
@@ -153,7 +168,7 @@ async def test_a_secret_referred_to_twice_counts_once_and_is_told(keeping, healt
 
 
 @pytest.mark.scenario("MR-21")
-async def test_what_is_defined_in_two_ways_is_not_written_at_all(keeping):
+async def test_what_is_defined_in_two_ways_is_not_written_at_all(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a", {"n": "1"}), config_map("gone"))
     await keeping.settle()
     two = {
@@ -177,7 +192,9 @@ async def test_what_is_defined_in_two_ways_is_not_written_at_all(keeping):
 
 
 @pytest.mark.scenario("MR-22")
-async def test_an_inventory_that_does_not_fit_overflows(keeping, healthy):
+async def test_an_inventory_that_does_not_fit_overflows(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     # Annotations are part of the inventory: 300 objects are enough for more than 1.5 MiB of it.
     note = "x" * 5000
     names = [f"cm-{number:03}" for number in range(300)]
@@ -203,7 +220,7 @@ async def test_an_inventory_that_does_not_fit_overflows(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-22")
-async def test_five_thousand_documents(embedded_keeping, healthy):
+async def test_five_thousand_documents(embedded_keeping: Keeping, healthy: dict[str, str]) -> None:
     """Embedded: a real server takes half a minute for this, and says nothing new."""
     keeping = embedded_keeping
     await keeping.install()
@@ -232,7 +249,9 @@ async def test_five_thousand_documents(embedded_keeping, healthy):
         ("{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {n: 1}}}", "/x", "labels"),
     ],
 )
-async def test_an_object_that_is_none_fails_alone(keeping, document, object_id, problem):
+async def test_an_object_that_is_none_fails_alone(
+    keeping: Keeping, document: str, object_id: str, problem: str
+) -> None:
     await keeping.declare("web", config_map("a"), config_map("b"))
     await keeping.settle()
     await keeping.rewrite("web", document, config_map("b", {"new": "yes"}))
@@ -248,7 +267,9 @@ async def test_an_object_that_is_none_fails_alone(keeping, document, object_id, 
 
 
 @pytest.mark.parametrize("wrong", [{"data": {"n": 1}}, {"data": "text"}])
-async def test_a_field_of_the_wrong_type_is_the_servers_to_refuse(keeping, wrong):
+async def test_a_field_of_the_wrong_type_is_the_servers_to_refuse(
+    keeping: Keeping, wrong: JsonObject
+) -> None:
     await keeping.declare("web", {**config_map("bad"), **wrong}, config_map("good"))
     await keeping.settle()
     assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
@@ -257,7 +278,7 @@ async def test_a_field_of_the_wrong_type_is_the_servers_to_refuse(keeping, wrong
     assert await keeping.exists(ConfigMap, "bad", "good") == {"good"}
 
 
-async def test_an_object_that_is_too_large_fails_alone(keeping):
+async def test_an_object_that_is_too_large_fails_alone(keeping: Keeping) -> None:
     large = config_map("large", {"k": Random(7).randbytes(800_000).hex()})  # noqa: S311
     await keeping.declare("web", config_map("good"))
     await keeping.settle()

@@ -1,8 +1,14 @@
 """What cannot be done: tried again at growing distances, and told once."""
 
-import pytest
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
-from certwright.client import Client
+import pytest
+from tests.component.operators.managedresource.conftest import Keeping
+
+from certwright.apiserver.http.transport import MemoryTransport
+from certwright.client import Client, Request
 from certwright.client.transport import Response
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import EmbeddedCluster
@@ -12,31 +18,31 @@ INVALID = config_map("In_Valid")
 HOLD = {"metadata": {"finalizers": ["example.com/hold"]}}
 
 
-async def refused(keeping):
+async def refused(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"), INVALID)
 
 
-async def foreign(keeping):
+async def foreign(keeping: Keeping) -> None:
     await keeping.declare("other", config_map("a"))
     await keeping.settle()
     await keeping.declare("web", config_map("a"))
 
 
-async def unknown_kind(keeping):
+async def unknown_kind(keeping: Keeping) -> None:
     obj = {"apiVersion": "example.com/v1", "kind": "Nothing", "metadata": {"name": "x"}}
     await keeping.declare("web", config_map("a"), obj)
 
 
-async def unreadable(keeping):
+async def unreadable(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"), "{")
 
 
-async def without_secret(keeping):
+async def without_secret(keeping: Keeping) -> None:
     await keeping.install()
     await keeping.cluster.create(keeping.managed_resource("web", "nothing"))
 
 
-async def unconfirmed(keeping):
+async def unconfirmed(keeping: Keeping) -> None:
     await keeping.declare("web", *[config_map(f"cm-{number}") for number in range(12)])
     await keeping.settle()
     await keeping.rewrite("web", config_map("cm-0"))
@@ -45,7 +51,9 @@ async def unconfirmed(keeping):
 @pytest.mark.parametrize(
     "mistake", [refused, foreign, unknown_kind, unreadable, without_secret, unconfirmed]
 )
-async def test_what_fails_is_tried_seldom_and_told_once(embedded_keeping, mistake):
+async def test_what_fails_is_tried_seldom_and_told_once(
+    embedded_keeping: Keeping, mistake: Callable[..., Awaitable[Any]]
+) -> None:
     keeping = embedded_keeping
     await mistake(keeping)
     await keeping.settle()
@@ -60,32 +68,34 @@ async def test_what_fails_is_tried_seldom_and_told_once(embedded_keeping, mistak
 class NoPatches:
     """A server that fails to patch ``held``."""
 
-    def __init__(self, inner):
+    def __init__(self, inner: MemoryTransport) -> None:
         self._inner = inner
         self.fails = False
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         if self.fails and request.method == "PATCH" and request.path.endswith("/held"):
             return Response(500, {}, b'{"kind": "Status", "message": "out of order"}')
         return await self._inner.send(request)
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         return self._inner.stream(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self._inner.close()
 
 
-async def give_up(keeping):
+async def give_up(keeping: Keeping) -> None:
     await keeping.cluster.delete(keeping.kind, "web")
 
 
-async def remove_from_input(keeping):
+async def remove_from_input(keeping: Keeping) -> None:
     await keeping.rewrite("web", config_map("a"))
 
 
 @pytest.mark.parametrize("leave", [give_up, remove_from_input])
-async def test_what_waited_and_now_fails_is_told_at_once(embedded_keeping, leave):
+async def test_what_waited_and_now_fails_is_told_at_once(
+    embedded_keeping: Keeping, leave: Callable[..., Awaitable[Any]]
+) -> None:
     keeping = embedded_keeping
     async with EmbeddedCluster(seed=7) as target:
         transport = NoPatches(target.server.transport())

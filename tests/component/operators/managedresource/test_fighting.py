@@ -1,13 +1,14 @@
 """Somebody else who keeps changing what we keep."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
 
 
-async def attack(keeping, rival, seconds):
+async def attack(keeping: Keeping, rival: str, seconds: int) -> int:
     """Let somebody change an object every second; return how often it was repaired."""
     repairs = 0
     for _ in range(seconds):
@@ -20,7 +21,9 @@ async def attack(keeping, rival, seconds):
 
 
 @pytest.mark.scenario("MR-103")
-async def test_a_fight_is_noticed_and_damped(embedded_keeping, healthy):
+async def test_a_fight_is_noticed_and_damped(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("a", {"color": "blue"}))
     await keeping.settle()
@@ -37,7 +40,9 @@ async def test_a_fight_is_noticed_and_damped(embedded_keeping, healthy):
 
 
 @pytest.mark.scenario("MR-103")
-async def test_another_fight_about_the_same_object_is_told_as_well(embedded_keeping):
+async def test_another_fight_about_the_same_object_is_told_as_well(
+    embedded_keeping: Keeping,
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("a", {"color": "blue"}))
     await keeping.settle()
@@ -51,7 +56,9 @@ async def test_another_fight_about_the_same_object_is_told_as_well(embedded_keep
     assert told["lastWriter"] == "second-rival"
 
 
-async def test_an_object_that_others_keep_deleting_is_awaited_in_peace(embedded_keeping, healthy):
+async def test_an_object_that_others_keep_deleting_is_awaited_in_peace(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("a", {"color": "blue"}))
     await keeping.settle()

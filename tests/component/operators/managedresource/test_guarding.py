@@ -1,7 +1,9 @@
 """Deletions that somebody has to agree to, or that do not get on."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, PersistentVolumeClaim, StatefulSet
 from certwright.testkit.builders import config_map, stateful_set
 
@@ -14,7 +16,9 @@ NAMES = [f"cm-{number:02}" for number in range(12)]
 
 @pytest.mark.scenario("MR-70")
 @pytest.mark.parametrize("answer", ["true", "7"])
-async def test_a_sudden_loss_of_most_objects_has_to_be_confirmed(keeping, healthy, answer):
+async def test_a_sudden_loss_of_most_objects_has_to_be_confirmed(
+    keeping: Keeping, healthy: dict[str, str], answer: str
+) -> None:
     await keeping.declare("web", *map(config_map, NAMES))
     await keeping.settle()
     await keeping.rewrite("web", *map(config_map, NAMES[:5]), config_map("new"))
@@ -32,7 +36,9 @@ async def test_a_sudden_loss_of_most_objects_has_to_be_confirmed(keeping, health
 
 
 @pytest.mark.scenario("MR-70")
-async def test_what_has_to_be_confirmed_still_has_to_be_after_another_pass(keeping):
+async def test_what_has_to_be_confirmed_still_has_to_be_after_another_pass(
+    keeping: Keeping,
+) -> None:
     await keeping.declare("web", *map(config_map, NAMES))
     await keeping.settle()
     await keeping.rewrite("web", *[config_map(f"other-{name}") for name in NAMES])
@@ -46,7 +52,9 @@ async def test_what_has_to_be_confirmed_still_has_to_be_after_another_pass(keepi
 
 @pytest.mark.scenario("MR-70")
 @pytest.mark.parametrize(("before", "after"), [(12, 6), (9, 0)])
-async def test_half_of_many_or_all_of_a_few_may_go(keeping, healthy, before, after):
+async def test_half_of_many_or_all_of_a_few_may_go(
+    keeping: Keeping, healthy: dict[str, str], before: int, after: int
+) -> None:
     await keeping.declare("web", *map(config_map, NAMES[:before]))
     await keeping.settle()
     await keeping.rewrite("web", *map(config_map, NAMES[:after]))
@@ -56,7 +64,7 @@ async def test_half_of_many_or_all_of_a_few_may_go(keeping, healthy, before, aft
 
 
 @pytest.mark.scenario("MR-59")
-async def test_what_holds_an_object_is_named_with_its_age(embedded_keeping):
+async def test_what_holds_an_object_is_named_with_its_age(embedded_keeping: Keeping) -> None:
     """Embedded, for the time."""
     keeping = embedded_keeping
     await keeping.declare("web", config_map("held"), config_map("stays"))
@@ -74,7 +82,7 @@ async def test_what_holds_an_object_is_named_with_its_age(embedded_keeping):
     assert "5m" in message or "4m" in message
 
 
-def with_claims(obj):
+def with_claims(obj: JsonObject) -> JsonObject:
     claim = {
         "metadata": {"name": "data"},
         "spec": {
@@ -85,7 +93,7 @@ def with_claims(obj):
     return {**obj, "spec": {**obj["spec"], "volumeClaimTemplates": [claim]}}
 
 
-def claim_of(name, app):
+def claim_of(name: str, app: str) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -99,7 +107,9 @@ def claim_of(name, app):
 
 @pytest.mark.scenario("MR-62")
 @pytest.mark.parametrize(("along", "left"), [(True, {"other"}), (False, {"data-db-0", "other"})])
-async def test_volumes_go_with_their_stateful_set_if_the_spec_says_so(keeping, along, left):
+async def test_volumes_go_with_their_stateful_set_if_the_spec_says_so(
+    keeping: Keeping, *, along: bool, left: set[str]
+) -> None:
     database = with_claims(stateful_set("db"))
     await keeping.declare("web", database, deletePersistentVolumeClaims=along)
     await keeping.settle()
@@ -117,7 +127,9 @@ async def test_volumes_go_with_their_stateful_set_if_the_spec_says_so(keeping, a
 
 @pytest.mark.scenario("MR-70")
 @pytest.mark.parametrize("answer", ["true", "12"])
-async def test_a_confirmation_holds_for_one_deletion(keeping, healthy, answer):
+async def test_a_confirmation_holds_for_one_deletion(
+    keeping: Keeping, healthy: dict[str, str], answer: str
+) -> None:
     await keeping.declare("web", *map(config_map, NAMES))
     await keeping.settle()
     await keeping.annotate("web", CONFIRM, answer)
@@ -138,7 +150,9 @@ async def test_a_confirmation_holds_for_one_deletion(keeping, healthy, answer):
 
 
 @pytest.mark.scenario("MR-70")
-async def test_what_lingers_was_confirmed_and_what_goes_later_was_not(keeping, healthy):
+async def test_what_lingers_was_confirmed_and_what_goes_later_was_not(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", *map(config_map, NAMES))
     await keeping.settle()
     for name in NAMES[5:]:

@@ -4,16 +4,17 @@ import gc
 from datetime import timedelta
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping, Toys
 
 from certwright.apply import Memory
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import (
     ConfigMap,
     CustomResourceDefinition,
     Deployment,
     HorizontalPodAutoscaler,
 )
-from certwright.runtime import DONE, Controller, select
+from certwright.runtime import DONE, Context, Controller, Outcome, select
 from certwright.testkit.builders import config_map
 
 GROUP = "resources.gardener.cloud"
@@ -28,7 +29,7 @@ ORIGIN = f"{GROUP}/origin"
 
 
 @pytest.mark.parametrize("way", ["removed", "deleted"])
-async def test_what_somebody_else_provides_is_theirs_to_delete(keeping, way):
+async def test_what_somebody_else_provides_is_theirs_to_delete(keeping: Keeping, way: str) -> None:
     await keeping.cluster.create(keeping.placed(config_map("theirs", {"by": "them"})))
     await keeping.declare("web", config_map("theirs", {"by": "us"}, annotations=FALL_BACK))
     await keeping.settle()
@@ -40,7 +41,9 @@ async def test_what_somebody_else_provides_is_theirs_to_delete(keeping, way):
     assert (await keeping.find(ConfigMap, "theirs"))["data"] == {"by": "them"}
 
 
-async def test_what_somebody_else_provides_later_is_theirs_to_delete(embedded_keeping):
+async def test_what_somebody_else_provides_later_is_theirs_to_delete(
+    embedded_keeping: Keeping,
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("theirs", {"by": "us"}, annotations=FALL_BACK))
     await keeping.settle()
@@ -54,7 +57,7 @@ async def test_what_somebody_else_provides_later_is_theirs_to_delete(embedded_ke
     assert (await keeping.find(ConfigMap, "theirs"))["data"] == {"by": "them"}
 
 
-async def test_what_never_let_itself_be_changed_is_not_deleted(keeping):
+async def test_what_never_let_itself_be_changed_is_not_deleted(keeping: Keeping) -> None:
     await keeping.cluster.create(keeping.placed(config_map("theirs", {"by": "them"})))
     await keeping.declare("web", config_map("theirs", {"not/a/key": "x"}))
     await keeping.settle()
@@ -66,7 +69,7 @@ async def test_what_never_let_itself_be_changed_is_not_deleted(keeping):
 
 
 @pytest.mark.scenario("MR-67")
-async def test_what_carries_the_name_of_another_is_not_deleted(keeping):
+async def test_what_carries_the_name_of_another_is_not_deleted(keeping: Keeping) -> None:
     """Also if that one does not exist (any more): it may have left the object on purpose."""
     once = config_map("once", annotations=IGNORE)
     await keeping.declare("web", config_map("a"), once)
@@ -78,7 +81,9 @@ async def test_what_carries_the_name_of_another_is_not_deleted(keeping):
     assert await keeping.exists(ConfigMap, "once") == {"once"}
 
 
-async def test_the_intent_of_a_copied_managed_resource_is_that_of_the_original(keeping):
+async def test_the_intent_of_a_copied_managed_resource_is_that_of_the_original(
+    keeping: Keeping,
+) -> None:
     """Who copies a ManagedResource copies its annotations and finalizers, but not its status."""
     await keeping.declare("web", config_map("a"), config_map("once", annotations=IGNORE))
     await keeping.settle()
@@ -95,7 +100,7 @@ async def test_the_intent_of_a_copied_managed_resource_is_that_of_the_original(k
 # What must not be left behind
 
 
-async def test_what_went_and_came_back_goes_with_its_managed_resource(keeping):
+async def test_what_went_and_came_back_goes_with_its_managed_resource(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("held"), config_map("free"))
     await keeping.settle()
     await keeping.cluster.patch(ConfigMap, "held", HOLD)
@@ -112,7 +117,9 @@ async def test_what_went_and_came_back_goes_with_its_managed_resource(keeping):
 
 
 @pytest.mark.scenario("MR-22")
-async def test_a_part_of_an_inventory_stays_as_it_is_while_a_status_names_it(embedded_keeping):
+async def test_a_part_of_an_inventory_stays_as_it_is_while_a_status_names_it(
+    embedded_keeping: Keeping,
+) -> None:
     """Else a crash before the next status would lose the objects that moved between parts.
 
     And a status names it until it is gone: else a crash before that would leave it behind.
@@ -139,7 +146,9 @@ async def test_a_part_of_an_inventory_stays_as_it_is_while_a_status_names_it(emb
     assert calls.reads == 0
 
 
-async def test_objects_outlive_the_version_they_were_written_in(keeping, toys):
+async def test_objects_outlive_the_version_they_were_written_in(
+    keeping: Keeping, toys: Toys
+) -> None:
     definition = toys.definition()
     (version,) = definition["spec"]["versions"]
     old = {**version, "name": "v1beta1", "storage": False}
@@ -158,7 +167,9 @@ async def test_objects_outlive_the_version_they_were_written_in(keeping, toys):
 
 
 @pytest.mark.scenario("MR-53")
-async def test_releasing_what_is_gone_with_its_kind_is_no_failure(keeping, healthy, toys):
+async def test_releasing_what_is_gone_with_its_kind_is_no_failure(
+    keeping: Keeping, healthy: dict[str, str], toys: Toys
+) -> None:
     await keeping.cluster.install(toys.definition())
     await keeping.declare("web", config_map("a"), toys.toy("w"))
     await keeping.settle()
@@ -177,7 +188,9 @@ async def test_releasing_what_is_gone_with_its_kind_is_no_failure(keeping, healt
 
 
 @pytest.mark.scenario("MR-97")
-async def test_an_unknown_object_on_its_way_out_is_followed(embedded_keeping, healthy):
+async def test_an_unknown_object_on_its_way_out_is_followed(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     theirs = keeping.placed(config_map("theirs", {"by": "them"}))
     await keeping.cluster.create(theirs)
@@ -193,7 +206,9 @@ async def test_an_unknown_object_on_its_way_out_is_followed(embedded_keeping, he
     assert await keeping.conditions("web") == healthy
 
 
-async def test_without_a_period_unwatched_objects_are_judged_with_each_pass_only(embedded_keeping):
+async def test_without_a_period_unwatched_objects_are_judged_with_each_pass_only(
+    embedded_keeping: Keeping,
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("once", annotations=IGNORE))
     await keeping.settle(keeping.operator(health_period=timedelta(0)))
@@ -202,14 +217,14 @@ async def test_without_a_period_unwatched_objects_are_judged_with_each_pass_only
 
 
 @pytest.mark.scenario("MR-50")
-async def test_a_restart_writes_nothing_for_what_is_only_ever_created(keeping):
+async def test_a_restart_writes_nothing_for_what_is_only_ever_created(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("once", annotations=IGNORE), config_map("a"))
     await keeping.settle()
     calls = await keeping.restart()
     assert calls.writes == 0
 
 
-def deployment(name, replicas):
+def deployment(name: str, replicas: int) -> JsonObject:
     container = {"name": "main", "image": "example.com/main"}
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
     selector = {"matchLabels": {"app": name}}
@@ -217,7 +232,7 @@ def deployment(name, replicas):
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
 
 
-def autoscaler(keeping, name):
+def autoscaler(keeping: Keeping, name: str) -> JsonObject:
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
     return {
         "apiVersion": "autoscaling/v2",
@@ -227,14 +242,16 @@ def autoscaler(keeping, name):
     }
 
 
-async def test_an_autoscaler_that_goes_during_a_pass_is_not_overlooked(embedded_keeping):
+async def test_an_autoscaler_that_goes_during_a_pass_is_not_overlooked(
+    embedded_keeping: Keeping,
+) -> None:
     keeping = embedded_keeping
     await keeping.cluster.create(autoscaler(keeping, "web"))
     await keeping.declare("web", deployment("web", 2))
     await keeping.settle()
     await keeping.cluster.patch(Deployment, "web", {"spec": {"replicas": 5}})
 
-    async def remove_autoscaler(ctx, key):
+    async def remove_autoscaler(ctx: Context, key: Key) -> Outcome:
         if key.name == "signal" and ctx.get(ConfigMap, key) is not None:
             await ctx.client.delete(HorizontalPodAutoscaler, Key(key.namespace, "web"))
         return DONE
@@ -258,7 +275,9 @@ async def test_an_autoscaler_that_goes_during_a_pass_is_not_overlooked(embedded_
         ({}, {"keepObjects": True}),
     ],
 )
-async def test_objects_that_stay_are_forgotten(embedded_keeping, annotations, spec):
+async def test_objects_that_stay_are_forgotten(
+    embedded_keeping: Keeping, annotations: dict[str, str], spec: JsonObject
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("stays", annotations=annotations), **spec)
     await keeping.settle()
@@ -286,7 +305,9 @@ async def test_objects_that_stay_are_forgotten(embedded_keeping, annotations, sp
         "data: {password: hunter2!}",
     ],
 )
-async def test_values_of_secrets_are_not_part_of_complaints(embedded_keeping, values):
+async def test_values_of_secrets_are_not_part_of_complaints(
+    embedded_keeping: Keeping, values: str
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", f"apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\n{values}\n")
     await keeping.settle()

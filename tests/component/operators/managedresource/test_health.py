@@ -3,9 +3,12 @@
 Statuses are written by the tests: no cluster here runs pods.
 """
 
-import pytest
+from typing import Any
 
-from certwright.kube import GroupVersionKind
+import pytest
+from tests.component.operators.managedresource.conftest import Keeping
+
+from certwright.kube import GroupVersionKind, JsonObject
 from certwright.kube.kinds import Deployment
 from certwright.testkit.builders import (
     config_map,
@@ -19,13 +22,15 @@ SKIP = "resources.gardener.cloud/skip-health-check"
 MANAGED_BY = "resources.gardener.cloud/managed-by"
 
 
-def condition(type_, status, reason="Why", message="because", **more):
+def condition(
+    type_: str, status: str, reason: str = "Why", message: str = "because", **more: Any
+) -> JsonObject:
     then = "2026-01-01T00:00:00Z"
     times = {"lastTransitionTime": then}
     return {"type": type_, "status": status, "reason": reason, "message": message, **times, **more}
 
 
-def pod(name, labels=None, **metadata):
+def pod(name: str, labels: dict[str, str] | None = None, **metadata: Any) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -34,14 +39,14 @@ def pod(name, labels=None, **metadata):
     }
 
 
-def replicas_of(kind, api_version):
+def replicas_of(kind: str, api_version: str) -> JsonObject:
     made = deployment("x", replicas=2)
     if kind == "ReplicationController":
         made["spec"]["selector"] = {"app": "x"}
     return {**made, "apiVersion": api_version, "kind": kind}
 
 
-def load_balancer(name):
+def load_balancer(name: str) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -129,7 +134,7 @@ CASES = [
 ]
 
 
-async def say(keeping, obj, status):
+async def say(keeping: Keeping, obj: JsonObject, status: JsonObject) -> None:
     """Write the status of an object, as its controller would after having seen its spec."""
     gvk = GroupVersionKind.parse(obj["apiVersion"], obj["kind"])
     resource = await keeping.cluster.client.discovery.resource_for(gvk)
@@ -140,7 +145,7 @@ async def say(keeping, obj, status):
     await keeping.cluster.patch(resource, name, {"status": status}, subresource="status")
 
 
-async def health(keeping, name="web"):
+async def health(keeping: Keeping, name: str = "web") -> str:
     """Return the condition as one text, with its message if it is not as it should be."""
     said = (await keeping.conditions(name))["Healthy"]
     return said if said.startswith("True") else f"{said}: {await keeping.message(name, 'Healthy')}"
@@ -150,7 +155,9 @@ async def health(keeping, name="web"):
 @pytest.mark.parametrize(
     ("obj", "bad", "problem", "good"), CASES, ids=[case[0]["kind"] for case in CASES]
 )
-async def test_each_kind_is_judged_by_its_own_rules(keeping, obj, bad, problem, good):
+async def test_each_kind_is_judged_by_its_own_rules(
+    keeping: Keeping, obj: JsonObject, bad: JsonObject, problem: str, good: JsonObject | None
+) -> None:
     kind = obj["kind"]
     await keeping.declare("web", obj)
     await keeping.settle()
@@ -166,7 +173,7 @@ async def test_each_kind_is_judged_by_its_own_rules(keeping, obj, bad, problem, 
 
 
 @pytest.mark.scenario("MR-73")
-async def test_a_controller_that_lags_behind_makes_its_object_unhealthy(keeping):
+async def test_a_controller_that_lags_behind_makes_its_object_unhealthy(keeping: Keeping) -> None:
     await keeping.declare("web", stateful_set("x", replicas=1))
     await keeping.settle()
     text = f'StatefulSet "{keeping.namespace}/x" is unhealthy: observed generation outdated (0/1)'
@@ -175,7 +182,9 @@ async def test_a_controller_that_lags_behind_makes_its_object_unhealthy(keeping)
 
 
 @pytest.mark.scenario("MR-73")
-async def test_what_has_no_rules_is_healthy_because_it_exists(keeping, healthy):
+async def test_what_has_no_rules_is_healthy_because_it_exists(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "x"}}
     claim = {
         "apiVersion": "v1",
@@ -192,7 +201,9 @@ async def test_what_has_no_rules_is_healthy_because_it_exists(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-74")
-async def test_nothing_is_said_about_what_is_to_be_skipped(keeping, healthy):
+async def test_nothing_is_said_about_what_is_to_be_skipped(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     skipped = deployment("x", annotations={SKIP: "true"})
     await keeping.declare("web", skipped)
     await keeping.settle()
@@ -211,7 +222,7 @@ async def test_nothing_is_said_about_what_is_to_be_skipped(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-76")
-async def test_the_first_of_several_is_the_reason_and_all_are_listed(keeping):
+async def test_the_first_of_several_is_the_reason_and_all_are_listed(keeping: Keeping) -> None:
     await keeping.declare(
         "web", stateful_set("z"), deployment("c"), config_map("a"), deployment("b")
     )
@@ -233,7 +244,7 @@ async def test_the_first_of_several_is_the_reason_and_all_are_listed(keeping):
 
 
 @pytest.mark.scenario("MR-76")
-async def test_the_list_is_bounded(keeping):
+async def test_the_list_is_bounded(keeping: Keeping) -> None:
     await keeping.declare("web", *[deployment(f"d-{number:02}") for number in range(30)])
     await keeping.settle()
     status = await keeping.status("web")
@@ -255,7 +266,9 @@ async def test_the_list_is_bounded(keeping):
         {"phase": "Running", "conditions": [condition("DisruptionTarget", "True")]},
     ],
 )
-async def test_pods_that_are_done_do_not_count_as_progress(keeping, healthy, status):
+async def test_pods_that_are_done_do_not_count_as_progress(
+    keeping: Keeping, healthy: dict[str, str], status: JsonObject
+) -> None:
     labels = {"app": "x", MANAGED_BY: keeping.namespace}
     await keeping.declare("web", deployment("x"))
     await keeping.settle()
@@ -274,7 +287,9 @@ async def test_pods_that_are_done_do_not_count_as_progress(keeping, healthy, sta
 
 
 @pytest.mark.scenario("MR-78")
-async def test_a_deployment_of_no_pods_has_arrived(keeping, healthy):
+async def test_a_deployment_of_no_pods_has_arrived(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", deployment("x", replicas=0))
     await keeping.settle()
     await say(keeping, deployment("x"), {"conditions": AVAILABLE})
@@ -282,7 +297,7 @@ async def test_a_deployment_of_no_pods_has_arrived(keeping, healthy):
     assert await keeping.conditions("web") == healthy
 
 
-async def test_a_rollout_past_its_deadline_is_told(keeping):
+async def test_a_rollout_past_its_deadline_is_told(keeping: Keeping) -> None:
     await keeping.declare("web", deployment("x", replicas=0))
     await keeping.settle()
     late = condition("Progressing", "False", "ProgressDeadlineExceeded", "took too long")
@@ -315,7 +330,9 @@ async def test_a_rollout_past_its_deadline_is_told(keeping):
     ],
     ids=["StatefulSet", "DaemonSet"],
 )
-async def test_a_rollout_under_way_is_told(keeping, healthy, obj, status, problem):
+async def test_a_rollout_under_way_is_told(
+    keeping: Keeping, healthy: dict[str, str], obj: JsonObject, status: JsonObject, problem: str
+) -> None:
     await keeping.declare("web", obj)
     await keeping.settle()
     await say(keeping, obj, status)

@@ -1,13 +1,14 @@
 """Input that is missing, late or broken: nothing is lost, and somebody is told."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.testkit.builders import config_map
 
 
 @pytest.mark.scenario("MR-12")
-async def test_what_can_no_longer_be_read_is_not_deleted(keeping):
+async def test_what_can_no_longer_be_read_is_not_deleted(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a", {"n": "1"}), config_map("b"))
     await keeping.settle()
     await keeping.rewrite("web", "{broken: [", config_map("b", {"new": "yes"}))
@@ -21,7 +22,9 @@ async def test_what_can_no_longer_be_read_is_not_deleted(keeping):
 
 
 @pytest.mark.scenario("MR-12")
-async def test_what_can_be_read_again_is_kept_as_before(keeping, healthy):
+async def test_what_can_be_read_again_is_kept_as_before(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"), config_map("b"))
     await keeping.settle()
     await keeping.rewrite("web", "{broken: [")
@@ -33,7 +36,9 @@ async def test_what_can_be_read_again_is_kept_as_before(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-19")
-async def test_a_secret_that_comes_late_is_picked_up(keeping, healthy):
+async def test_a_secret_that_comes_late_is_picked_up(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.install()
     await keeping.cluster.create(keeping.managed_resource("web", "late"))
     calls = await keeping.settle()
@@ -46,7 +51,7 @@ async def test_a_secret_that_comes_late_is_picked_up(keeping, healthy):
     assert await keeping.exists(ConfigMap, "a") == {"a"}
 
 
-async def test_a_failure_is_an_event_and_only_when_it_is_new(keeping):
+async def test_a_failure_is_an_event_and_only_when_it_is_new(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.rewrite("web", "{broken: [")
@@ -58,7 +63,7 @@ async def test_a_failure_is_an_event_and_only_when_it_is_new(keeping):
 
 
 @pytest.mark.scenario("MR-19")
-async def test_a_secret_that_disappears_deletes_nothing(keeping):
+async def test_a_secret_that_disappears_deletes_nothing(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.cluster.delete(Secret, "web")
@@ -68,7 +73,9 @@ async def test_a_secret_that_disappears_deletes_nothing(keeping):
     assert (calls.writes, calls.reads) == (2, 0)  # the status and an event
 
 
-async def test_a_secret_is_found_without_a_read_whether_it_came_first_or_not(keeping):
+async def test_a_secret_is_found_without_a_read_whether_it_came_first_or_not(
+    keeping: Keeping,
+) -> None:
     await keeping.settle()
     await keeping.cluster.create(keeping.secret_with("web", config_map("a")))
     await keeping.settle()
@@ -77,7 +84,9 @@ async def test_a_secret_is_found_without_a_read_whether_it_came_first_or_not(kee
     assert (calls.writes, calls.reads) == (3, 0)
 
 
-async def test_a_secret_deleted_before_its_managed_resource_came_is_missing(keeping):
+async def test_a_secret_deleted_before_its_managed_resource_came_is_missing(
+    keeping: Keeping,
+) -> None:
     await keeping.settle()
     await keeping.cluster.create(keeping.secret_with("web", config_map("a")))
     await keeping.settle()

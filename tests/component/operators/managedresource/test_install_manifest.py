@@ -1,8 +1,11 @@
 """The manifest that the documentation installs: its roles suffice, and its process starts."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,14 +13,15 @@ import yaml
 from certwright.api.managedresources import ManagedResource
 from certwright.cli.resourcemanager.flags import parse
 from certwright.cli.resourcemanager.process import addresses_of, load
-from certwright.client import Client
-from certwright.kube import crd_manifest
+from certwright.client import Client, Request, Response
+from certwright.kube import JsonObject, crd_manifest
 from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.operators.garbagecollector import CollectorSettings, garbage_collector
-from certwright.operators.managedresource import load_with_flags, resource_operator
+from certwright.operators.managedresource import Configuration, load_with_flags, resource_operator
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import deployment
+from certwright.testkit.embedded import AfterSend
 
 ACCOUNT = "system:serviceaccount:certwright:resource-manager"
 GARBAGE = {"resources.gardener.cloud/garbage-collectable-reference": "true"}
@@ -36,7 +40,7 @@ TARGET = {
 
 
 @pytest.fixture
-def manifests(pytestconfig):
+def manifests(pytestconfig: pytest.Config) -> list[JsonObject]:
     text = (pytestconfig.rootpath / "examples/resource-manager.yaml").read_text("utf-8")
     return list(yaml.safe_load_all(text))
 
@@ -44,23 +48,23 @@ def manifests(pytestconfig):
 class Acting:
     """A transport that says it is the ServiceAccount of the manifest."""
 
-    def __init__(self, inner):
+    def __init__(self, inner: AfterSend) -> None:
         self._inner = inner
 
-    def _as(self, request):
+    def _as(self, request: Request) -> Request:
         return replace(request, headers=(*request.headers, ("impersonate-user", ACCOUNT)))
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         return await self._inner.send(self._as(request))
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         return self._inner.stream(self._as(request))
 
-    async def close(self):
+    async def close(self) -> None:
         """Do nothing: the connection belongs to the cluster."""
 
 
-async def install(cluster, manifests):
+async def install(cluster: EmbeddedCluster, manifests: list[JsonObject]) -> None:
     """Apply it, with a role for Deployments in the place of cluster-admin."""
     await cluster.install(crd_manifest(ManagedResource))
     await cluster.apply(TARGET)
@@ -70,7 +74,7 @@ async def install(cluster, manifests):
         await cluster.apply(manifest)
 
 
-async def declare(cluster):
+async def declare(cluster: EmbeddedCluster) -> None:
     """A ManagedResource that keeps a Deployment, and a ConfigMap that nothing uses."""
     text = yaml.safe_dump(deployment("web", namespace=cluster.namespace))
     head = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web"}}
@@ -82,7 +86,9 @@ async def declare(cluster):
     await cluster.create({**loose, "metadata": {"name": "loose", "labels": GARBAGE}})
 
 
-async def test_its_roles_are_enough_and_no_watch_is_refused(embedded_cluster, manifests):
+async def test_its_roles_are_enough_and_no_watch_is_refused(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], manifests: list[JsonObject]
+) -> None:
     assert embedded_cluster is not None  # for its virtual time
     async with EmbeddedCluster(rbac=True) as cluster:
         await install(cluster, manifests)
@@ -109,14 +115,16 @@ async def test_its_roles_are_enough_and_no_watch_is_refused(embedded_cluster, ma
         assert refused == []
 
 
-def configured(manifests):
+def configured(manifests: list[JsonObject]) -> Configuration:
     """Return the configuration in the ConfigMap."""
     found = [m["data"] for m in manifests if m["kind"] == "ConfigMap"]
     document = yaml.safe_load(found[0]["config.yaml"])
     return load_with_flags(document, {}, {}).configuration
 
 
-def test_its_arguments_and_ports_are_those_of_the_process(manifests, tmp_path):
+def test_its_arguments_and_ports_are_those_of_the_process(
+    manifests: list[JsonObject], tmp_path: Path
+) -> None:
     [pod] = [m["spec"]["template"]["spec"] for m in manifests if m["kind"] == "Deployment"]
     [container], [volume] = pod["containers"], pod["volumes"]
     command, *words = container["args"]

@@ -1,14 +1,16 @@
 """Several installations with one target: none sees the objects of another by its watches."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
+from certwright.runtime import Operator
 from certwright.testkit.builders import config_map
 
 TAKE_OVER = {"resources.certwright.dev/take-over": "true"}
 
 
-def second(keeping):
+def second(keeping: Keeping) -> Operator:
     """Return an operator with a class and a label of its own."""
     label = f"{keeping.namespace}-two"
     return keeping.operator(resource_class="two", managed_by_label_value=label)
@@ -16,7 +18,9 @@ def second(keeping):
 
 @pytest.mark.scenario("MR-91")
 @pytest.mark.parametrize("data", [{"by": "second"}, {"by": "first"}])
-async def test_an_object_of_another_installation_is_refused(keeping, healthy, data):
+async def test_an_object_of_another_installation_is_refused(
+    keeping: Keeping, healthy: dict[str, str], data: dict[str, str]
+) -> None:
     await keeping.declare("first", config_map("shared", {"by": "first"}))
     await keeping.settle()
     before = await keeping.find(ConfigMap, "shared")
@@ -36,7 +40,9 @@ async def test_an_object_of_another_installation_is_refused(keeping, healthy, da
 
 
 @pytest.mark.scenario("MR-91")
-async def test_what_is_taken_over_loses_what_the_other_installation_wanted(keeping, healthy):
+async def test_what_is_taken_over_loses_what_the_other_installation_wanted(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("first", config_map("shared", {"by": "first", "old": "yes"}))
     await keeping.settle()
     await keeping.declare(
@@ -47,7 +53,9 @@ async def test_what_is_taken_over_loses_what_the_other_installation_wanted(keepi
     assert await keeping.conditions("second") == healthy
 
 
-async def test_an_installation_may_change_its_label(keeping, healthy):
+async def test_an_installation_may_change_its_label(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a", {"kept": "yes", "old": "yes"}), config_map("b"))
     await keeping.settle()
     await keeping.cluster.stop()

@@ -3,27 +3,31 @@
 import asyncio
 import base64
 import hashlib
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import orjson
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.client import Client, ConnectionLost
+from certwright.client import Client, ConnectionLost, Request, Response
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit.builders import config_map
 from certwright.testkit.calls import is_write
+from certwright.testkit.embedded import AfterSend
 
 
 class Interjecting:
     """A transport that does something before an object of a kind is written, once."""
 
-    def __init__(self, inner, kind):
+    def __init__(self, inner: AfterSend, kind: str) -> None:
         self._inner = inner
         self._kind = kind
         self.interjection = None
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         resource = request.resource
         if request.verb == "patch" and resource is not None and resource.kind == self._kind:
             interjection, self.interjection = self.interjection, None
@@ -31,24 +35,26 @@ class Interjecting:
                 await interjection()
         return await self._inner.send(request)
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         return self._inner.stream(request)
 
-    async def close(self):
+    async def close(self) -> None:
         """Do nothing: the connection belongs to the cluster."""
 
 
-def checksum_of(keeping, obj):
+def checksum_of(keeping: Keeping, obj: JsonObject) -> str:
     """Return the checksum of a Secret that holds one object."""
     [value] = keeping.secret_with("x", obj)["data"].values()
     return hashlib.sha256(base64.b64decode(value)).hexdigest()
 
 
 @pytest.mark.scenario("MR-94")
-async def test_a_secret_that_changes_during_a_pass_is_followed_by_another(keeping, healthy):
+async def test_a_secret_that_changes_during_a_pass_is_followed_by_another(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     older, newer = config_map("a", {"n": "1"}), config_map("a", {"n": "2"})
 
-    async def rewrite():
+    async def rewrite() -> None:
         await keeping.rewrite("web", newer)
 
     transport = Interjecting(keeping.cluster.client.transport, "ConfigMap")
@@ -72,14 +78,14 @@ async def test_a_secret_that_changes_during_a_pass_is_followed_by_another(keepin
 class Connection:
     """A connection on which ConfigMaps take three seconds, and the Lease may be out of reach."""
 
-    def __init__(self, keeping):
+    def __init__(self, keeping: Keeping) -> None:
         self._inner = keeping.cluster.client.transport
         self._clock = keeping.cluster.clock
         self.lease_lost = False
         self.renewed_at = 0.0
         self.written_at = []
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         kind = request.resource.kind if request.resource is not None else ""
         if kind == "Lease":
             return await self._lease(request)
@@ -89,7 +95,7 @@ class Connection:
             self.written_at.append(self._clock.monotonic())
         return await self._inner.send(request)
 
-    async def _lease(self, request):
+    async def _lease(self, request: Request) -> Response:
         if self.lease_lost:
             raise ConnectionLost("no route to the lease")
         began = self._clock.monotonic()
@@ -98,15 +104,15 @@ class Connection:
             self.renewed_at = began
         return answer
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         return self._inner.stream(request)
 
-    async def close(self):
+    async def close(self) -> None:
         """Do nothing: the connection belongs to the cluster."""
 
 
 @asynccontextmanager
-async def leading(keeping, connection):
+async def leading(keeping: Keeping, connection: Connection) -> AsyncIterator[None]:
     """Run the operator where one at a time may."""
     clock = keeping.cluster.clock
     election = LeaderElection(name="keep", namespace=keeping.namespace, identity="one")
@@ -119,7 +125,9 @@ async def leading(keeping, connection):
 
 
 @pytest.mark.scenario("MR-96")
-async def test_who_loses_the_lease_stops_in_the_middle_of_a_pass(embedded_keeping, healthy):
+async def test_who_loses_the_lease_stops_in_the_middle_of_a_pass(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     """Embedded, for the time: a lease takes ten seconds to be lost."""
     keeping = embedded_keeping
     names = [f"cm-{number:02}" for number in range(40)]

@@ -4,9 +4,12 @@ Some tests run the controller ``health`` alone, on statuses that another process
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping, Toys
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Deployment
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
@@ -19,24 +22,30 @@ ORIGIN = "resources.gardener.cloud/origin"
 THEN = "2026-01-01T00:00:00Z"
 
 
-def condition(type_, status, reason="Why", message="because"):
+def condition(type_: str, status: str, reason: str = "Why", message: str = "because") -> JsonObject:
     times = {"lastTransitionTime": THEN, "lastUpdateTime": THEN}
     return {"type": type_, "status": status, "reason": reason, "message": message, **times}
 
 
-def reference(keeping, kind, name, api_version="v1"):
+def reference(keeping: Keeping, kind: str, name: str, api_version: str = "v1") -> JsonObject:
     place = {"namespace": keeping.namespace, "name": name}
     return {"apiVersion": api_version, "kind": kind, **place}
 
 
 @pytest.fixture
-def judging(keeping):
+def judging(keeping: Keeping) -> Keeping:
     """The controller that judges, without the one that applies."""
     keeping.running = keeping.operator(enabled=False)
     return keeping
 
 
-async def left_behind(keeping, *resources, applied="True", annotations=None, **spec):
+async def left_behind(
+    keeping: Keeping,
+    *resources: JsonObject,
+    applied: str | None = "True",
+    annotations: dict[str, str] | None = None,
+    **spec: str,
+) -> None:
     """Create a ManagedResource as another process left it: applied, or not, or not yet."""
     await keeping.install()
     await keeping.cluster.create(keeping.managed_resource("web", annotations=annotations, **spec))
@@ -45,7 +54,7 @@ async def left_behind(keeping, *resources, applied="True", annotations=None, **s
     await keeping.cluster.patch(keeping.kind, "web", {"status": status}, subresource="status")
 
 
-async def said(keeping):
+async def said(keeping: Keeping) -> tuple[str | None, str | None]:
     """Return what the two conditions of the controller say."""
     conditions = await keeping.conditions("web")
     return conditions.get("Healthy"), conditions.get("Progressing")
@@ -54,21 +63,21 @@ async def said(keeping):
 ALL_WELL = ("True/ResourcesHealthy", "False/ResourcesRolledOut")
 
 
-async def test_nothing_at_all_is_healthy(judging):
+async def test_nothing_at_all_is_healthy(judging: Keeping) -> None:
     await left_behind(judging)
     await judging.settle()
     assert await said(judging) == ALL_WELL
 
 
 @pytest.mark.parametrize("applied", ["False", "Progressing", "Unknown", None])
-async def test_what_is_not_applied_is_not_judged(judging, applied):
+async def test_what_is_not_applied_is_not_judged(judging: Keeping, applied: str | None) -> None:
     await left_behind(judging, reference(judging, "ConfigMap", "a"), applied=applied)
     calls = await judging.settle()
     assert await said(judging) == (None, None)
     assert calls.writes == 0
 
 
-async def test_what_is_another_class_is_not_judged_until_it_is_ours(judging):
+async def test_what_is_another_class_is_not_judged_until_it_is_ours(judging: Keeping) -> None:
     await left_behind(judging, **{"class": "theirs"})
     assert (await judging.settle()).writes == 0
     assert await said(judging) == (None, None)
@@ -77,7 +86,7 @@ async def test_what_is_another_class_is_not_judged_until_it_is_ours(judging):
     assert await said(judging) == ALL_WELL
 
 
-async def test_what_is_ignored_is_not_judged_until_it_no_longer_is(judging):
+async def test_what_is_ignored_is_not_judged_until_it_no_longer_is(judging: Keeping) -> None:
     await left_behind(judging, annotations={IGNORE: "true"})
     assert (await judging.settle()).writes == 0
     assert await said(judging) == (None, None)
@@ -91,7 +100,7 @@ async def test_what_is_ignored_is_not_judged_until_it_no_longer_is(judging):
     ("kind", "api_version"),
     [("ConfigMap", "v1"), ("ManagedResource", "resources.gardener.cloud/v1alpha1")],
 )
-async def test_what_is_missing_is_named(judging, kind, api_version):
+async def test_what_is_missing_is_named(judging: Keeping, kind: str, api_version: str) -> None:
     await left_behind(judging, reference(judging, kind, "a", api_version))
     await judging.settle()
     assert await said(judging) == (f"False/{kind}Missing", "False/ResourcesRolledOut")
@@ -101,7 +110,9 @@ async def test_what_is_missing_is_named(judging, kind, api_version):
 
 
 @pytest.mark.scenario("MR-75")
-async def test_what_is_missing_with_its_whole_kind_is_named_with_the_error(judging):
+async def test_what_is_missing_with_its_whole_kind_is_named_with_the_error(
+    judging: Keeping,
+) -> None:
     await left_behind(judging, reference(judging, "ConfigMap", "a", "nobody.example.com/v1"))
     await judging.settle()
     assert (await said(judging))[0] == "False/ConfigMapMissing"
@@ -112,7 +123,9 @@ async def test_what_is_missing_with_its_whole_kind_is_named_with_the_error(judgi
 
 
 @pytest.mark.scenario("MR-75")
-async def test_a_kind_that_goes_away_takes_health_with_it(keeping, toys, healthy):
+async def test_a_kind_that_goes_away_takes_health_with_it(
+    keeping: Keeping, toys: Toys, healthy: dict[str, str]
+) -> None:
     await keeping.cluster.install(toys.definition())
     await keeping.declare("web", toys.toy("bear"))
     await keeping.settle()
@@ -129,7 +142,7 @@ async def test_a_kind_that_goes_away_takes_health_with_it(keeping, toys, healthy
     assert f"{toys.group}/v1/Toy/{keeping.namespace}/bear" in await keeping.message("web")
 
 
-async def test_a_kind_that_goes_away_is_missed_at_once(keeping, toys):
+async def test_a_kind_that_goes_away_is_missed_at_once(keeping: Keeping, toys: Toys) -> None:
     await keeping.cluster.install(toys.definition())
     await keeping.declare("web", toys.toy("bear"))
     await keeping.settle()
@@ -142,14 +155,16 @@ async def test_a_kind_that_goes_away_is_missed_at_once(keeping, toys):
     assert await keeping.exists(toys.resource, "bear") == {"bear"}
 
 
-async def test_a_deployment_that_is_missing_does_not_progress(judging):
+async def test_a_deployment_that_is_missing_does_not_progress(judging: Keeping) -> None:
     await left_behind(judging, reference(judging, "Deployment", "x", "apps/v1"))
     await judging.settle()
     assert await said(judging) == ("False/DeploymentMissing", "False/ResourcesRolledOut")
 
 
 @pytest.mark.scenario("MR-82")
-async def test_a_custom_resource_may_say_how_it_is(keeping, toys, healthy):
+async def test_a_custom_resource_may_say_how_it_is(
+    keeping: Keeping, toys: Toys, healthy: dict[str, str]
+) -> None:
     await keeping.cluster.install(toys.definition())
     await keeping.declare("web", toys.toy("bear"))
     await keeping.settle()
@@ -170,7 +185,9 @@ async def test_a_custom_resource_may_say_how_it_is(keeping, toys, healthy):
 
 
 @pytest.mark.scenario("MR-82")
-async def test_a_controller_that_lags_behind_makes_a_custom_resource_progress(keeping, toys):
+async def test_a_controller_that_lags_behind_makes_a_custom_resource_progress(
+    keeping: Keeping, toys: Toys
+) -> None:
     await keeping.cluster.install(toys.definition())
     await keeping.declare("web", toys.toy("bear"))
     await keeping.settle()
@@ -181,7 +198,7 @@ async def test_a_controller_that_lags_behind_makes_a_custom_resource_progress(ke
 
 
 @pytest.mark.scenario("MR-72")
-async def test_a_failing_apply_is_told_and_health_is_not_judged(keeping):
+async def test_a_failing_apply_is_told_and_health_is_not_judged(keeping: Keeping) -> None:
     bad = {**config_map("bad"), "data": {"n": 1}}
     await keeping.declare("web", bad, deployment("x"))
     await keeping.settle()
@@ -201,7 +218,9 @@ async def test_a_failing_apply_is_told_and_health_is_not_judged(keeping):
 
 
 @pytest.mark.scenario("MR-72")
-async def test_a_later_failure_leaves_what_was_known_about_the_same_objects(keeping, healthy):
+async def test_a_later_failure_leaves_what_was_known_about_the_same_objects(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.change("web", secretRefs=[{"name": "web"}, {"name": "nobody"}])
@@ -227,7 +246,9 @@ async def test_a_later_failure_leaves_what_was_known_about_the_same_objects(keep
         ("ours:theirs:{}/web", False),
     ],
 )
-async def test_only_objects_of_this_source_cluster_wake_anybody(keeping, origin, wakes):
+async def test_only_objects_of_this_source_cluster_wake_anybody(
+    keeping: Keeping, origin: str, *, wakes: bool
+) -> None:
     # With alwaysUpdate, every pass shows at the transport.
     await keeping.declare("web", config_map("a"))
     await keeping.settle(keeping.operator(identity="ours", always_update=True))
@@ -242,11 +263,13 @@ async def test_only_objects_of_this_source_cluster_wake_anybody(keeping, origin,
 
 
 @pytest.mark.scenario("MR-80")
-async def test_words_and_status_of_a_condition_change_at_times_of_their_own(embedded_keeping):
+async def test_words_and_status_of_a_condition_change_at_times_of_their_own(
+    embedded_keeping: Keeping,
+) -> None:
     """Embedded, for the time: conditions count in seconds."""
     keeping = embedded_keeping
 
-    async def applied():
+    async def applied() -> tuple[str, str, str, str]:
         [found] = [
             (c["status"], c["reason"], c["lastTransitionTime"], c["lastUpdateTime"])
             for c in (await keeping.status("web"))["conditions"]
@@ -276,7 +299,9 @@ async def test_words_and_status_of_a_condition_change_at_times_of_their_own(embe
 
 
 @pytest.mark.parametrize("spec", [{}, {"suspend": True}])
-async def test_who_does_not_judge_health_says_nothing_about_it(keeping, spec):
+async def test_who_does_not_judge_health_says_nothing_about_it(
+    keeping: Keeping, spec: JsonObject
+) -> None:
     pending = "Unknown/ChecksPending"
     await keeping.declare("web", config_map("a"))
     await keeping.settle(keeping.operator(health=False))
@@ -289,7 +314,9 @@ async def test_who_does_not_judge_health_says_nothing_about_it(keeping, spec):
     assert {name: said[name] for name in unknown} == unknown
 
 
-async def test_who_does_not_judge_health_leaves_the_word_to_who_does(keeping, healthy):
+async def test_who_does_not_judge_health_leaves_the_word_to_who_does(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.cluster.stop()
@@ -298,7 +325,9 @@ async def test_who_does_not_judge_health_leaves_the_word_to_who_does(keeping, he
     assert await keeping.conditions("web") == healthy
 
 
-async def test_what_could_not_be_told_is_told_later(embedded_cluster, keeping_on):
+async def test_what_could_not_be_told_is_told_later(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping]
+) -> None:
     planned = {}
     loop = asyncio.get_running_loop()
     interference = Interference(At(writes=planned), loop.trace, loop.clock.jump)

@@ -1,13 +1,16 @@
 """Kinds that come along, come late, or go."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping, Toys
 
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition
 from certwright.testkit.builders import config_map
 
 
 @pytest.mark.scenario("MR-46")
-async def test_a_definition_and_its_objects_come_together(keeping, toys, healthy):
+async def test_a_definition_and_its_objects_come_together(
+    keeping: Keeping, toys: Toys, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", toys.toy("bear"), toys.definition(), config_map("a"))
     calls = await keeping.settle()
     assert await keeping.conditions("web") == healthy
@@ -16,7 +19,9 @@ async def test_a_definition_and_its_objects_come_together(keeping, toys, healthy
 
 
 @pytest.mark.scenario("MR-47")
-async def test_an_unknown_kind_is_named_and_awaited(keeping, toys, healthy):
+async def test_an_unknown_kind_is_named_and_awaited(
+    keeping: Keeping, toys: Toys, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", toys.toy("bear"), config_map("a"))
     await keeping.settle()
     assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
@@ -28,7 +33,7 @@ async def test_an_unknown_kind_is_named_and_awaited(keeping, toys, healthy):
 
 
 @pytest.mark.scenario("MR-66")
-async def test_objects_go_before_their_definition(keeping, toys):
+async def test_objects_go_before_their_definition(keeping: Keeping, toys: Toys) -> None:
     await keeping.declare("web", toys.toy("bear"), toys.definition())
     await keeping.settle()
     await keeping.cluster.delete(keeping.kind, "web")

@@ -1,7 +1,9 @@
 """Labels that every object gets, annotations that change hands, and objects left alone."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping, Toys
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, CronJob, Deployment, StatefulSet
 from certwright.testkit.builders import config_map, deployment, stateful_set
 
@@ -12,7 +14,7 @@ DESCRIPTION = "resources.gardener.cloud/description"
 IGNORE = "resources.gardener.cloud/ignore"
 
 
-def with_claims(obj):
+def with_claims(obj: JsonObject) -> JsonObject:
     """Return a StatefulSet that wants a volume for each pod."""
     claim = {
         "metadata": {"name": "data", "labels": {"own": "yes"}},
@@ -24,7 +26,7 @@ def with_claims(obj):
     return {**obj, "spec": {**obj["spec"], "volumeClaimTemplates": [claim]}}
 
 
-def cron_job(name):
+def cron_job(name: str) -> JsonObject:
     pod = {"containers": [{"name": "main", "image": "app"}], "restartPolicy": "Never"}
     return {
         "apiVersion": "batch/v1",
@@ -38,7 +40,7 @@ def cron_job(name):
 
 
 @pytest.mark.scenario("MR-42")
-async def test_labels_go_where_pods_and_volumes_get_them_from(keeping):
+async def test_labels_go_where_pods_and_volumes_get_them_from(keeping: Keeping) -> None:
     await keeping.declare("web", with_claims(stateful_set("db")), injectLabels={"foo": "bar"})
     await keeping.settle()
     ours = {"foo": "bar", MANAGED_BY: keeping.namespace}
@@ -53,7 +55,7 @@ async def test_labels_go_where_pods_and_volumes_get_them_from(keeping):
 
 
 @pytest.mark.scenario("MR-42")
-async def test_of_a_cron_job_jobs_and_pods_get_them_too(keeping):
+async def test_of_a_cron_job_jobs_and_pods_get_them_too(keeping: Keeping) -> None:
     await keeping.declare("web", cron_job("nightly"), injectLabels={"foo": "bar"})
     await keeping.settle()
     ours = {"foo": "bar", MANAGED_BY: keeping.namespace}
@@ -64,7 +66,7 @@ async def test_of_a_cron_job_jobs_and_pods_get_them_too(keeping):
     assert job["spec"]["template"]["metadata"]["labels"] == ours
 
 
-async def test_the_mark_of_the_installation_cannot_be_injected(keeping):
+async def test_the_mark_of_the_installation_cannot_be_injected(keeping: Keeping) -> None:
     await keeping.declare("web", deployment("web"), injectLabels={MANAGED_BY: "foo"})
     await keeping.settle()
     found = await keeping.find(Deployment, "web")
@@ -72,7 +74,9 @@ async def test_the_mark_of_the_installation_cannot_be_injected(keeping):
     assert found["spec"]["template"]["metadata"]["labels"][MANAGED_BY] == keeping.namespace
 
 
-async def test_labels_no_longer_injected_disappear(keeping, healthy):
+async def test_labels_no_longer_injected_disappear(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"), injectLabels={"foo": "bar", "old": "one"})
     await keeping.settle()
     await keeping.change("web", injectLabels={"foo": "new", "old": None})
@@ -84,7 +88,9 @@ async def test_labels_no_longer_injected_disappear(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-43")
-async def test_a_template_that_is_none_is_left_alone(keeping, toys, healthy):
+async def test_a_template_that_is_none_is_left_alone(
+    keeping: Keeping, toys: Toys, healthy: dict[str, str]
+) -> None:
     await keeping.cluster.install(toys.definition())
     toy = toys.toy("bear", template="a text", volumeClaimTemplates=["texts", "too"])
     await keeping.declare("web", toy, injectLabels={"foo": "bar"})
@@ -96,7 +102,9 @@ async def test_a_template_that_is_none_is_left_alone(keeping, toys, healthy):
 
 
 @pytest.mark.scenario("MR-53")
-async def test_an_object_to_be_ignored_is_released(keeping, healthy):
+async def test_an_object_to_be_ignored_is_released(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a", {"n": "1"}), config_map("b"))
     await keeping.settle()
     kept = await keeping.find(ConfigMap, "a")
@@ -116,7 +124,9 @@ async def test_an_object_to_be_ignored_is_released(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-53")
-async def test_what_is_anothers_by_now_is_not_touched(keeping, healthy):
+async def test_what_is_anothers_by_now_is_not_touched(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.cluster.stop()
@@ -130,7 +140,9 @@ async def test_what_is_anothers_by_now_is_not_touched(keeping, healthy):
     assert calls.of("ConfigMap").writes == 0
 
 
-async def test_an_object_ignored_from_the_start_is_never_created(keeping, healthy):
+async def test_an_object_ignored_from_the_start_is_never_created(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a", annotations={MODE: "Ignore"}))
     calls = await keeping.settle()
     assert await keeping.conditions("web") == healthy
@@ -140,7 +152,7 @@ async def test_an_object_ignored_from_the_start_is_never_created(keeping, health
 
 
 @pytest.mark.scenario("MR-58")
-async def test_deletion_counts_more_than_being_ignored(keeping):
+async def test_deletion_counts_more_than_being_ignored(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"), config_map("b"))
     await keeping.settle()
     await keeping.annotate("web", IGNORE, "true")

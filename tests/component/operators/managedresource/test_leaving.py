@@ -1,6 +1,7 @@
 """Objects that are no longer wanted, or wanted by somebody else."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
@@ -11,7 +12,9 @@ MODE = "resources.gardener.cloud/mode"
 
 
 @pytest.mark.scenario("MR-55")
-async def test_what_lingers_does_not_keep_others_from_being_applied(keeping, healthy):
+async def test_what_lingers_does_not_keep_others_from_being_applied(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("old"), config_map("stays"))
     await keeping.settle()
     await keeping.cluster.patch(ConfigMap, "old", HELD)
@@ -28,7 +31,7 @@ async def test_what_lingers_does_not_keep_others_from_being_applied(keeping, hea
     assert await keeping.inventory("web") == ["ConfigMap/new", "ConfigMap/stays"]
 
 
-async def test_deletion_waits_for_what_lingers(keeping):
+async def test_deletion_waits_for_what_lingers(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("held"), config_map("free"))
     await keeping.settle()
     await keeping.cluster.patch(ConfigMap, "held", HELD)
@@ -50,7 +53,9 @@ async def test_deletion_waits_for_what_lingers(keeping):
 
 
 @pytest.mark.scenario("MR-54")
-async def test_an_object_moves_without_being_touched(keeping, healthy):
+async def test_an_object_moves_without_being_touched(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("from", config_map("shared"))
     await keeping.settle()
     uid = (await keeping.find(ConfigMap, "shared"))["metadata"]["uid"]
@@ -71,7 +76,9 @@ async def test_an_object_moves_without_being_touched(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-91")
-async def test_an_object_of_another_managed_resource_is_refused(keeping, healthy):
+async def test_an_object_of_another_managed_resource_is_refused(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("first", config_map("shared", {"by": "first"}))
     await keeping.settle()
     await keeping.declare("second", config_map("shared", {"by": "second"}), config_map("own"))
@@ -87,7 +94,9 @@ async def test_an_object_of_another_managed_resource_is_refused(keeping, healthy
 
 
 @pytest.mark.scenario("MR-91")
-async def test_an_object_of_another_managed_resource_can_be_taken_over(keeping, healthy):
+async def test_an_object_of_another_managed_resource_can_be_taken_over(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("first", config_map("shared", {"by": "first"}))
     await keeping.settle()
     take_over = {"resources.certwright.dev/take-over": "true"}
@@ -101,7 +110,7 @@ async def test_an_object_of_another_managed_resource_can_be_taken_over(keeping, 
 
 
 @pytest.mark.scenario("MR-69")
-async def test_what_a_failed_pass_created_is_not_forgotten(keeping):
+async def test_what_a_failed_pass_created_is_not_forgotten(keeping: Keeping) -> None:
     invalid = config_map("In_Valid")
     await keeping.declare("web", config_map("a"), invalid)
     await keeping.settle()

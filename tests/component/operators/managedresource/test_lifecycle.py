@@ -1,13 +1,14 @@
 """From a Secret to healthy objects, kept as they are, and away again."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.testkit.builders import config_map
 
 
 @pytest.mark.scenario("MR-1")
-async def test_objects_of_a_secret_are_applied(keeping, healthy):
+async def test_objects_of_a_secret_are_applied(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("web", config_map("b", {"n": "2"}), config_map("a", {"n": "1"}))
     calls = await keeping.settle()
     assert await keeping.exists(ConfigMap, "a", "b") == {"a", "b"}
@@ -19,7 +20,7 @@ async def test_objects_of_a_secret_are_applied(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-23")
-async def test_an_edit_is_reverted_at_once(keeping):
+async def test_an_edit_is_reverted_at_once(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("settings", {"color": "blue"}))
     await keeping.settle()
     await keeping.cluster.patch(ConfigMap, "settings", {"data": {"color": "red"}})
@@ -30,7 +31,7 @@ async def test_an_edit_is_reverted_at_once(keeping):
 
 
 @pytest.mark.scenario("MR-24")
-async def test_a_deleted_object_comes_back(keeping, healthy):
+async def test_a_deleted_object_comes_back(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("web", config_map("settings", {"color": "blue"}))
     await keeping.settle()
     await keeping.cluster.delete(ConfigMap, "settings")
@@ -41,7 +42,9 @@ async def test_a_deleted_object_comes_back(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-24")
-async def test_a_deleted_object_comes_back_also_while_another_is_unhealthy(keeping):
+async def test_a_deleted_object_comes_back_also_while_another_is_unhealthy(
+    keeping: Keeping,
+) -> None:
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -59,7 +62,7 @@ async def test_a_deleted_object_comes_back_also_while_another_is_unhealthy(keepi
     assert await keeping.exists(ConfigMap, "settings")
 
 
-async def test_everything_goes_with_the_managed_resource(keeping):
+async def test_everything_goes_with_the_managed_resource(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"), config_map("b"), config_map("c"))
     await keeping.settle()
     await keeping.cluster.delete(keeping.kind, "web")
@@ -70,7 +73,7 @@ async def test_everything_goes_with_the_managed_resource(keeping):
 
 
 @pytest.mark.scenario("MR-57")
-async def test_objects_stay_where_the_spec_says_so(keeping):
+async def test_objects_stay_where_the_spec_says_so(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"), keepObjects=True)
     await keeping.settle()
     await keeping.cluster.delete(keeping.kind, "web")
@@ -81,7 +84,7 @@ async def test_objects_stay_where_the_spec_says_so(keeping):
 
 
 @pytest.mark.scenario("MR-64")
-async def test_the_secret_may_go_first(keeping):
+async def test_the_secret_may_go_first(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     await keeping.cluster.delete(Secret, "web")

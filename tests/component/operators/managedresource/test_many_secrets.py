@@ -6,16 +6,19 @@ benchmarks.
 """
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import orjson
 import pytest
+from msgspec import Struct
 
 from certwright.api.managedresources import ManagedResource
-from certwright.client import Client
+from certwright.client import Client, Request
 from certwright.kube import Key
 from certwright.operators.managedresource.secrets import SECRETS, Secrets, referenced_secrets
-from certwright.runtime import Cache
+from certwright.runtime import Cache, Store
 
 FOREIGN, RESOURCES = 75_000, 5_000
 REFUSED_BYTES = 2**20
@@ -28,11 +31,11 @@ SECRET = (
 )
 
 
-def secret_event(type_, name, version):
+def secret_event(type_: str, name: str, version: int) -> bytes:
     return (SECRET % (type_, name, name, version)).encode()
 
 
-def resource_event(name, version):
+def resource_event(name: str, version: int) -> bytes:
     metadata = {"namespace": "ns", "name": name, "uid": name, "resourceVersion": str(version)}
     spec = {"secretRefs": [{"name": f"wanted-{name}"}]}
     obj = {**HEAD, "metadata": metadata, "spec": spec}
@@ -42,7 +45,7 @@ def resource_event(name, version):
 HEAD = {"apiVersion": ManagedResource.resource.api_version, "kind": "ManagedResource"}
 
 
-def end_of_list(kind, version):
+def end_of_list(kind: str, version: int) -> bytes:
     annotations = {"k8s.io/initial-events-end": "true"}
     metadata = {"resourceVersion": str(version), "annotations": annotations}
     obj = {"apiVersion": "v1", "kind": kind, "metadata": metadata}
@@ -54,7 +57,7 @@ class Answer:
 
     status = 200
 
-    def __init__(self, chunks):
+    def __init__(self, chunks: Callable[..., Any]) -> None:
         self.headers = {}
         self.chunks = chunks
 
@@ -62,24 +65,24 @@ class Answer:
 class Crowd:
     """A server with many Secrets, on which nothing but watches is possible."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.later = asyncio.Queue()
         self.sent = 0
 
-    async def send(self, request):
+    async def send(self, request: Any) -> None:
         raise AssertionError(f"nobody needs to ask: {request.verb} {request.path}")
 
     @asynccontextmanager
-    async def stream(self, request):
+    async def stream(self, request: Request) -> AsyncIterator[Answer]:
         secrets = request.resource.kind == "Secret"
         yield Answer(self._secrets if secrets else self._resources)
 
-    async def _resources(self):
+    async def _resources(self) -> AsyncIterator[bytes]:
         lines = [resource_event(f"mr-{n}", n + 1) for n in range(RESOURCES)]
         yield b"".join([*lines, end_of_list("ManagedResource", RESOURCES)])
         await asyncio.Event().wait()
 
-    async def _secrets(self):
+    async def _secrets(self) -> AsyncIterator[bytes]:
         names = [f"foreign-{n}" for n in range(FOREIGN)]
         step = FOREIGN // RESOURCES
         for n in range(RESOURCES):  # the wanted ones among the others
@@ -93,25 +96,25 @@ class Crowd:
         while True:
             yield await self.later.get()
 
-    async def close(self):
+    async def close(self) -> None:
         """Do nothing: there is no connection."""
 
 
 class Counted:
     """Counts how often a store is asked, and how often a ManagedResource is read for its index."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.looks = 0
         self.reads = 0
 
-    def references(self, entry):
+    def references(self, entry: Struct) -> dict[Key, None]:
         self.reads += 1
         return referenced_secrets(entry)
 
-    def watch(self, store, monkeypatch):
+    def watch(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         by_index = store.by_index
 
-        def look(name, value):
+        def look(name: str, value: Key) -> list[Struct]:
             self.looks += 1
             return by_index(name, value)
 
@@ -119,7 +122,9 @@ class Counted:
 
 
 @pytest.mark.scenario("MR-104")
-async def test_a_secret_finds_its_managed_resources_with_one_look(monkeypatch):
+async def test_a_secret_finds_its_managed_resources_with_one_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     crowd, counted, woken = Crowd(), Counted(), []
     client = Client(crowd)
     cache = Cache(client)

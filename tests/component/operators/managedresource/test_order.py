@@ -1,19 +1,25 @@
 """In which order the objects of a ManagedResource are written, and who else scales them."""
 
-import pytest
+from typing import Any
 
+import pytest
+from tests.component.operators.managedresource.conftest import Keeping, Toys
+
+from certwright.kube import JsonObject
 from certwright.kube.kinds import Deployment
 from certwright.testkit.builders import config_map, deployment, namespace, secret
 
 RBAC = "rbac.authorization.k8s.io/v1"
 
 
-def bare(api_version, kind, name, **fields):
+def bare(api_version: str, kind: str, name: str, **fields: Any) -> JsonObject:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
 @pytest.mark.scenario("MR-49")
-async def test_kinds_come_in_their_order_and_names_in_theirs(keeping, toys, healthy):
+async def test_kinds_come_in_their_order_and_names_in_theirs(
+    keeping: Keeping, toys: Toys, healthy: dict[str, str]
+) -> None:
     own = f"order-{keeping.namespace}"
     webhooks = "admissionregistration.k8s.io/v1"
     wanted = [
@@ -43,7 +49,7 @@ async def test_kinds_come_in_their_order_and_names_in_theirs(keeping, toys, heal
     assert written == [(obj["kind"], obj["metadata"]["name"]) for obj in wanted]
 
 
-def autoscaler(name, **target):
+def autoscaler(name: str, **target: str) -> JsonObject:
     metadata = {"name": name}
     reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name, **target}
     return {
@@ -55,7 +61,9 @@ def autoscaler(name, **target):
 
 
 @pytest.mark.scenario("MR-33")
-async def test_an_autoscaler_that_names_nothing_affects_nobody_else(embedded_keeping):
+async def test_an_autoscaler_that_names_nothing_affects_nobody_else(
+    embedded_keeping: Keeping,
+) -> None:
     """Embedded: servers of today refuse such an autoscaler, and may hold one from before."""
     keeping = embedded_keeping
     await keeping.cluster.create(autoscaler("bad", apiVersion="not/a/version"))

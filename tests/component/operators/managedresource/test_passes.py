@@ -3,8 +3,12 @@
 A pass that finds nothing to do makes no call, so only the metrics tell.
 """
 
-import pytest
+from collections.abc import AsyncIterator
 
+import pytest
+from tests.component.operators.managedresource.conftest import Keeping
+
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.runtime import Metrics
 from certwright.testkit import EmbeddedCluster
@@ -16,12 +20,12 @@ AVAILABLE = {"observedGeneration": 1, "conditions": [{"type": "Available", "stat
 class Counted:
     """A ManagedResource ``web``, and what was counted since somebody last asked."""
 
-    def __init__(self, keeping, metrics):
+    def __init__(self, keeping: Keeping, metrics: Metrics) -> None:
         self.keeping = keeping
         self._metrics = metrics
         self._before = (0, 0, 0)
 
-    async def settle(self):
+    async def settle(self) -> tuple[float, float, float]:
         """Return passes, objects compared in them, and judgements about health."""
         await self.keeping.settle()
         now = (
@@ -33,7 +37,7 @@ class Counted:
         self._before = now
         return since
 
-    def _sum(self, name, **labels):
+    def _sum(self, name: str, **labels: str) -> float:
         return sum(
             sample.value
             for family in self._metrics.registry.collect()
@@ -43,7 +47,9 @@ class Counted:
 
 
 @pytest.fixture
-async def counted(embedded_cluster, keeping_on):
+async def counted(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping]
+) -> AsyncIterator[Counted]:
     """Embedded: where the watch is late, an echo hides behind the next event."""
     metrics = Metrics()
     async with EmbeddedCluster(metrics=metrics) as cluster:
@@ -53,7 +59,7 @@ async def counted(embedded_cluster, keeping_on):
         yield found
 
 
-def several(number, **data):
+def several(number: int, **data: str) -> list[JsonObject]:
     return [config_map(f"cm-{index}", data) for index in range(number)]
 
 
@@ -62,14 +68,14 @@ MANY = pytest.mark.parametrize("number", [3, 150], ids=["few", "many"])
 
 
 @MANY
-async def test_a_new_one_takes_one_pass_and_one_judgement(counted, number):
+async def test_a_new_one_takes_one_pass_and_one_judgement(counted: Counted, number: int) -> None:
     await counted.keeping.declare("web", *several(number))
     assert await counted.settle() == (1, number, 1)
     assert await counted.settle() == (0, 0, 0)
 
 
 @MANY
-async def test_so_does_a_change(counted, number):
+async def test_so_does_a_change(counted: Counted, number: int) -> None:
     await counted.keeping.declare("web", *several(number, n="1"))
     await counted.settle()
     await counted.keeping.rewrite("web", *several(number, n="2"))
@@ -77,7 +83,7 @@ async def test_so_does_a_change(counted, number):
 
 
 @MANY
-async def test_and_so_do_more_objects(counted, number):
+async def test_and_so_do_more_objects(counted: Counted, number: int) -> None:
     """Though the status is written twice, the first time ahead."""
     await counted.keeping.declare("web", *several(number))
     await counted.settle()
@@ -86,7 +92,7 @@ async def test_and_so_do_more_objects(counted, number):
 
 
 @MANY
-async def test_a_repair_takes_one_pass(counted, number):
+async def test_a_repair_takes_one_pass(counted: Counted, number: int) -> None:
     await counted.keeping.declare("web", *several(number, n="1"))
     await counted.settle()
     await counted.keeping.cluster.patch(ConfigMap, "cm-1", {"data": {"n": "2"}})
@@ -95,7 +101,7 @@ async def test_a_repair_takes_one_pass(counted, number):
     assert await counted.settle() == (1, number, 1)
 
 
-async def test_a_status_that_others_write_is_judged_and_nothing_else(counted):
+async def test_a_status_that_others_write_is_judged_and_nothing_else(counted: Counted) -> None:
     await counted.keeping.declare("web", deployment("d"), *several(3))
     await counted.settle()
     await counted.keeping.cluster.advance(minutes=3)
@@ -108,14 +114,14 @@ async def test_a_status_that_others_write_is_judged_and_nothing_else(counted):
     assert await counted.settle() == (0, 0, 0), "nor when everything is looked at"
 
 
-async def test_the_end_takes_one_pass_and_a_glance_at_what_is_gone(counted):
+async def test_the_end_takes_one_pass_and_a_glance_at_what_is_gone(counted: Counted) -> None:
     await counted.keeping.declare("web", *several(3))
     await counted.settle()
     await counted.keeping.cluster.delete(counted.keeping.kind, "web")
     assert await counted.settle() == (2, 3, 0)
 
 
-async def test_a_part_of_the_inventory_takes_one_pass(counted):
+async def test_a_part_of_the_inventory_takes_one_pass(counted: Counted) -> None:
     """Written or deleted by us, it is no news; nor is its end with that of its owner."""
     large = [config_map(f"cm-{n}", annotations={"n": "x" * 250_000}) for n in range(3)]
     await counted.keeping.declare("web", *large)
@@ -127,7 +133,7 @@ async def test_a_part_of_the_inventory_takes_one_pass(counted):
     assert await counted.settle() == (2, 3, 0)
 
 
-async def test_hours_in_which_nothing_happens_take_none(counted):
+async def test_hours_in_which_nothing_happens_take_none(counted: Counted) -> None:
     await counted.keeping.declare("web", *several(3))
     await counted.settle()
     await counted.keeping.cluster.advance(hours=3)

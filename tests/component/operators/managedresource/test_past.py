@@ -5,12 +5,18 @@ write to the target has been overtaken.
 """
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.client import Client, Response
+from certwright.apiserver.http.transport import MemoryTransport
+from certwright.client import Client, Request, Response
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import Calls, EmbeddedCluster
 from certwright.testkit.builders import config_map
 from certwright.testkit.calls import CallLog, CountingTransport
 from certwright.testkit.faults.faults import At
@@ -24,26 +30,28 @@ RELEASED = {"metadata": {"finalizers": None}}
 class Door:
     """A transport that can be closed to patches."""
 
-    def __init__(self, inner):
+    def __init__(self, inner: MemoryTransport) -> None:
         self._inner = inner
         self.closed = False
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         if self.closed and request.verb == "patch":
             return Response(403, {}, b"{}")
         return await self._inner.send(request)
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         return self._inner.stream(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self._inner.close()
 
 
 class Past:
     """A source that can show an operator the past, and a target that counts what arrives."""
 
-    def __init__(self, keeping, target, interference):
+    def __init__(
+        self, keeping: Keeping, target: EmbeddedCluster, interference: Interference
+    ) -> None:
         self.keeping = keeping
         self.target = target
         self.door = Door(target.server.transport())
@@ -53,11 +61,11 @@ class Past:
         self._interference = interference
         self._then = 0
 
-    def remember(self):
+    def remember(self) -> None:
         """Note that this is the state to be shown later."""
         self._then = len(self._interference.revisions)
 
-    async def show(self):
+    async def show(self) -> tuple[int, Calls]:
         """Start the operator anew and let it see the past.
 
         Return how much it wrote on that account, and what it asked of the source.
@@ -72,14 +80,16 @@ class Past:
             written = self.log.since_mark().writes
         return written, settling.result()
 
-    async def data(self):
+    async def data(self) -> JsonObject:
         """Return the data of each ConfigMap of the target."""
         found = await self.target.list(ConfigMap)
         return {item["metadata"]["name"]: item.get("data") or {} for item in found}
 
 
 @pytest.fixture
-async def past(embedded_cluster, keeping_on):
+async def past(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping]
+) -> AsyncIterator[Past]:
     loop = asyncio.get_running_loop()
     interference = Interference(At(), loop.trace, loop.clock.jump)
     async with (
@@ -89,7 +99,7 @@ async def past(embedded_cluster, keeping_on):
         yield Past(keeping_on(source), target, interference)
 
 
-async def deleted(past):
+async def deleted(past: Past) -> JsonObject:
     await past.keeping.declare("web", config_map("a"))
     await past.keeping.settle()
     past.remember()
@@ -98,7 +108,7 @@ async def deleted(past):
     return {}
 
 
-async def deleted_and_recreated(past):
+async def deleted_and_recreated(past: Past) -> JsonObject:
     await deleted(past)
     await past.keeping.cluster.create(past.keeping.secret_with("other", config_map("b")))
     await past.keeping.cluster.create(past.keeping.managed_resource("web", "other"))
@@ -106,7 +116,7 @@ async def deleted_and_recreated(past):
     return {"b": {}}
 
 
-async def moved(past):
+async def moved(past: Past) -> JsonObject:
     """From `web`, which is all the past knows, to `api`."""
     await past.keeping.declare("web", config_map("a", {"of": "web"}), config_map("stays"))
     await past.keeping.settle()
@@ -118,7 +128,7 @@ async def moved(past):
     return {"a": {"of": "api"}, "stays": {}}
 
 
-async def changed(past):
+async def changed(past: Past) -> JsonObject:
     await past.keeping.declare("web", config_map("a", {"color": "blue"}))
     await past.keeping.settle()
     past.remember()
@@ -127,7 +137,7 @@ async def changed(past):
     return {"a": {"color": "green"}}
 
 
-async def changed_and_not_told(past):
+async def changed_and_not_told(past: Past) -> JsonObject:
     """A predecessor changed an object, and died before it could write the status."""
     await past.keeping.declare("web", config_map("a", {"color": "blue"}))
     await past.keeping.settle()
@@ -142,7 +152,7 @@ async def changed_and_not_told(past):
     return {"a": {"color": "green"}}
 
 
-async def wanted_again(past):
+async def wanted_again(past: Past) -> JsonObject:
     """The past is about to delete an object, and held back by another one."""
     await past.keeping.declare("web", config_map("a"), config_map("b"))
     await past.keeping.settle()
@@ -156,7 +166,7 @@ async def wanted_again(past):
     return {"a": {}, "b": {}}
 
 
-async def emptied(past):
+async def emptied(past: Past) -> JsonObject:
     await past.keeping.declare("web", config_map("a"))
     await past.keeping.settle()
     past.remember()
@@ -165,7 +175,7 @@ async def emptied(past):
     return {}
 
 
-async def kept_again(past):
+async def kept_again(past: Past) -> JsonObject:
     """The past is about to take our name off an object, and could not."""
     ignored = config_map("a", annotations={"resources.gardener.cloud/mode": "Ignore"})
     await past.keeping.declare("web", config_map("a"), config_map("b"))
@@ -180,7 +190,7 @@ async def kept_again(past):
     return {"a": {}, "b": {}}
 
 
-async def taken_over(past):
+async def taken_over(past: Past) -> JsonObject:
     """From `web` by `api`, of which the past knows nothing; `web` wants the object all the time."""
     await past.keeping.declare("web", config_map("a", {"of": "web"}))
     await past.keeping.settle()
@@ -205,7 +215,9 @@ HISTORIES = [
 
 
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda one: one.__name__)
-async def test_the_past_is_not_acted_upon(past, history):
+async def test_the_past_is_not_acted_upon(
+    past: Past, history: Callable[..., Awaitable[Any]]
+) -> None:
     expected = await history(past)
     written, calls = await past.show()
     assert written == 0

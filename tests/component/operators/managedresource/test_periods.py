@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.managedresource import load_with_flags, resource_operator
@@ -11,7 +12,9 @@ from certwright.testkit.builders import config_map
 ZERO = timedelta()
 
 
-async def test_without_periods_events_do_everything(embedded_keeping, healthy):
+async def test_without_periods_events_do_everything(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     """Embedded, for the hours in which nothing may happen."""
     keeping = embedded_keeping
     keeping.running = keeping.operator(sync_period=ZERO, health_period=ZERO)
@@ -29,7 +32,9 @@ async def test_without_periods_events_do_everything(embedded_keeping, healthy):
     assert await keeping.exists(ConfigMap, "a", "b") == set()
 
 
-async def test_what_fails_is_tried_again_without_periods(embedded_keeping, healthy):
+async def test_what_fails_is_tried_again_without_periods(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     keeping.running = keeping.operator(sync_period=ZERO, health_period=ZERO)
     await keeping.declare("first", config_map("a"))
@@ -43,7 +48,9 @@ async def test_what_fails_is_tried_again_without_periods(embedded_keeping, healt
 
 
 @pytest.mark.parametrize("as_flags", [True, False], ids=["flags", "file"])
-async def test_zero_may_be_said_in_the_file_and_by_flags(embedded_keeping, healthy, as_flags):
+async def test_zero_may_be_said_in_the_file_and_by_flags(
+    embedded_keeping: Keeping, healthy: dict[str, str], *, as_flags: bool
+) -> None:
     document = {
         "controllers": {
             "minimumPeriod": "0s",

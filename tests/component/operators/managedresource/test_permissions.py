@@ -1,17 +1,21 @@
 """An operator that may not do everything: the rest is done, and what is refused is named."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.client import Client
+from certwright.client import Client, Request, Response
+from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import ConfigMap, Secret, Service
 from certwright.runtime import Manager
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
+from certwright.testkit.embedded import AfterSend
 
 RBAC = "rbac.authorization.k8s.io"
 USER = "certwright-test-restricted"
@@ -20,28 +24,28 @@ USER = "certwright-test-restricted"
 class ActingAs:
     """A transport that says it is somebody else."""
 
-    def __init__(self, inner, user):
+    def __init__(self, inner: AfterSend, user: str) -> None:
         self._inner = inner
         self._header = ("impersonate-user", user)
 
-    def _as(self, request):
+    def _as(self, request: Request) -> Request:
         return replace(request, headers=(*request.headers, self._header))
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         return await self._inner.send(self._as(request))
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         return self._inner.stream(self._as(request))
 
-    async def close(self):
+    async def close(self) -> None:
         """Do nothing: the connection belongs to the cluster."""
 
 
-def rule(group, resource, verbs):
+def rule(group: str, resource: str, verbs: str) -> JsonObject:
     return {"apiGroups": [group], "resources": [resource], "verbs": verbs.split()}
 
 
-async def grant(cluster, *rules):
+async def grant(cluster: EmbeddedCluster, *rules: JsonObject) -> None:
     """Let the restricted user do this in the namespace of the test, and nothing else."""
     metadata = {"name": "restricted", "namespace": cluster.namespace}
     api = f"{RBAC}/v1"
@@ -64,16 +68,16 @@ class Restricted:
     keeping: Any
     target: Any
 
-    async def allow(self, **verbs):
+    async def allow(self, **verbs: str) -> None:
         """Let the operator use these verbs on the resources of the core group, and no others."""
         await grant(self.target, *(rule("", name, allowed) for name, allowed in verbs.items()))
 
-    async def exists(self, kind, *names):
+    async def exists(self, kind: Resource, *names: str) -> set[str]:
         return {name for name in names if await self.target.find(kind, name) is not None}
 
 
 @pytest.fixture
-async def restricted(keeping):
+async def restricted(keeping: Keeping) -> AsyncIterator[Restricted]:
     """On the real server the target is the same one; the embedded one checks no roles by itself."""
     source = keeping.cluster
     if not isinstance(source, EmbeddedCluster):
@@ -84,7 +88,7 @@ async def restricted(keeping):
         await source.stop()
 
 
-async def restrict(keeping, target):
+async def restrict(keeping: Keeping, target: EmbeddedCluster) -> Restricted:
     transport = ActingAs(target.client.transport, USER)
     client = Client(transport, clock=target.clock)
     namespaces = [keeping.namespace]
@@ -95,7 +99,7 @@ async def restrict(keeping, target):
 ALL = "get list watch create update patch delete"
 
 
-def service(name):
+def service(name: str) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -104,13 +108,15 @@ def service(name):
     }
 
 
-def failed(keeping, identity):
+def failed(keeping: Keeping, identity: tuple[str, str]) -> str:
     kind, name = identity
     return f'error during apply of object "{kind}/{keeping.namespace}/{name}": '
 
 
 @pytest.mark.scenario("MR-48")
-async def test_what_is_forbidden_keeps_nobody_else(restricted, healthy):
+async def test_what_is_forbidden_keeps_nobody_else(
+    restricted: Restricted, healthy: dict[str, str]
+) -> None:
     keeping = restricted.keeping
     await restricted.allow(configmaps=ALL, services="get list watch")
     await keeping.declare("web", service("front"), config_map("a"), deployment("x"))
@@ -131,7 +137,9 @@ async def test_what_is_forbidden_keeps_nobody_else(restricted, healthy):
 
 
 @pytest.mark.scenario("MR-48")
-async def test_a_deletion_that_is_forbidden_is_told_and_forgets_nothing(restricted, healthy):
+async def test_a_deletion_that_is_forbidden_is_told_and_forgets_nothing(
+    restricted: Restricted, healthy: dict[str, str]
+) -> None:
     keeping = restricted.keeping
     await restricted.allow(configmaps="get list watch create update patch")
     await keeping.declare("web", config_map("a"), config_map("b"))
@@ -152,7 +160,7 @@ async def test_a_deletion_that_is_forbidden_is_told_and_forgets_nothing(restrict
 
 
 @asynccontextmanager
-async def running(keeping, transport):
+async def running(keeping: Keeping, transport: ActingAs) -> AsyncIterator[Manager]:
     """Run the operator on a connection of its own."""
     clock, place = keeping.cluster.clock, [keeping.namespace]
     operator = keeping.operator(target_namespaces=place)
@@ -163,7 +171,9 @@ async def running(keeping, transport):
         manager.stop()
 
 
-async def test_secrets_that_may_not_be_read_delete_nothing(embedded_keeping, healthy):
+async def test_secrets_that_may_not_be_read_delete_nothing(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     """Embedded, for the time: a permission that comes late is noticed after a minute or so."""
     rules = [
         rule("", "configmaps", ALL),
@@ -197,7 +207,9 @@ KEEPING = [
 ]
 
 
-async def test_nobody_makes_the_operator_unready_by_what_it_may_not_watch(embedded_keeping):
+async def test_nobody_makes_the_operator_unready_by_what_it_may_not_watch(
+    embedded_keeping: Keeping,
+) -> None:
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
         keeping = type(embedded_keeping)(cluster)
         await grant(cluster, *KEEPING)
@@ -211,7 +223,7 @@ async def test_nobody_makes_the_operator_unready_by_what_it_may_not_watch(embedd
             assert said.startswith("not required; not synced: forbidden: ")
 
 
-async def declare_large(keeping):
+async def declare_large(keeping: Keeping) -> list[str]:
     """Declare Secrets whose inventory needs a ConfigMap beside the status; return their names."""
     large, names = {"n": "x" * 250_000}, ["a", "b", "c"]
     objects = [{**config_map(name, annotations=large), "kind": "Secret"} for name in names]
@@ -220,8 +232,8 @@ async def declare_large(keeping):
 
 
 async def test_parts_of_an_inventory_that_may_not_be_watched_are_kept_all_the_same(
-    embedded_keeping, healthy
-):
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     """Only that nobody notices when they are deleted: a role may be older than the program."""
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
         keeping = type(embedded_keeping)(cluster)
@@ -238,7 +250,9 @@ async def test_parts_of_an_inventory_that_may_not_be_watched_are_kept_all_the_sa
             assert await keeping.find(keeping.kind, "web") is None
 
 
-async def test_parts_of_an_inventory_that_may_not_be_written_are_named(embedded_keeping, healthy):
+async def test_parts_of_an_inventory_that_may_not_be_written_are_named(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
         keeping = type(embedded_keeping)(cluster)
         await grant(cluster, *KEEPING)

@@ -1,7 +1,9 @@
 """What the spec and annotations say about how objects are kept, as far as the server sees it."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, RoleBinding, StatefulSet
 from certwright.testkit.builders import config_map, stateful_set
 
@@ -12,7 +14,9 @@ PROPAGATION = f"{PREFIX}/deletion-propagation-on-invalid-update"
 
 @pytest.mark.scenario("MR-25")
 @pytest.mark.parametrize("force", [True, False])
-async def test_what_others_wrote_on_an_object_stays_unless_it_is_overwritten(keeping, force):
+async def test_what_others_wrote_on_an_object_stays_unless_it_is_overwritten(
+    keeping: Keeping, *, force: bool
+) -> None:
     forced = {"forceOverwriteLabels": force, "forceOverwriteAnnotations": force}
     wanted = config_map("a", labels={"ours": "yes"}, annotations={"ours": "yes"})
     await keeping.declare("web", wanted, **forced)
@@ -29,7 +33,9 @@ async def test_what_others_wrote_on_an_object_stays_unless_it_is_overwritten(kee
 
 
 @pytest.mark.scenario("MR-26")
-async def test_a_label_that_is_no_longer_wanted_goes(keeping, healthy):
+async def test_a_label_that_is_no_longer_wanted_goes(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a", labels={"old": "yes", "stays": "yes"}))
     await keeping.settle()
     await keeping.rewrite("web", config_map("a", labels={"stays": "yes"}))
@@ -40,7 +46,7 @@ async def test_a_label_that_is_no_longer_wanted_goes(keeping, healthy):
     assert await keeping.conditions("web") == healthy
 
 
-def claims(obj, size):
+def claims(obj: JsonObject, size: str) -> JsonObject:
     claim = {
         "metadata": {"name": "data"},
         "spec": {
@@ -52,7 +58,7 @@ def claims(obj, size):
 
 
 @pytest.mark.scenario("MR-36")
-async def test_a_change_that_cannot_be_made_is_ignored_and_told(keeping):
+async def test_a_change_that_cannot_be_made_is_ignored_and_told(keeping: Keeping) -> None:
     await keeping.declare("web", claims(stateful_set("db"), "1Gi"))
     await keeping.settle()
     await keeping.rewrite("web", claims(stateful_set("db", replicas=3), "2Gi"))
@@ -66,7 +72,7 @@ async def test_a_change_that_cannot_be_made_is_ignored_and_told(keeping):
     assert "volumeClaimTemplates" in note
 
 
-def binding(role, **annotations):
+def binding(role: str, **annotations: str) -> JsonObject:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
@@ -77,7 +83,9 @@ def binding(role, **annotations):
 
 
 @pytest.mark.scenario("MR-44")
-async def test_a_reference_to_another_role_needs_leave_to_recreate(keeping, healthy):
+async def test_a_reference_to_another_role_needs_leave_to_recreate(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", binding("one"), config_map("a"))
     await keeping.settle()
     before = (await keeping.find(RoleBinding, "b"))["metadata"]["uid"]

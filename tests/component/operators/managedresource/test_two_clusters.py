@@ -1,10 +1,14 @@
 """A source and a target that are not the same cluster."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.client import Client, ConnectFailed
+from certwright.apiserver.http.transport import MemoryTransport
+from certwright.client import Client, ConnectFailed, Request, Response
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import DidNotSettle, EmbeddedCluster
 from certwright.testkit.builders import config_map
@@ -13,43 +17,45 @@ from certwright.testkit.builders import config_map
 class Outage:
     """A transport that can be cut."""
 
-    def __init__(self, inner):
+    def __init__(self, inner: MemoryTransport) -> None:
         self._inner = inner
         self.down = False
 
-    async def send(self, request):
+    async def send(self, request: Request) -> Response:
         if self.down:
             raise ConnectFailed("the target is down")
         return await self._inner.send(request)
 
-    def stream(self, request):
+    def stream(self, request: Request) -> AbstractAsyncContextManager:
         if self.down:
             raise ConnectFailed("the target is down")
         return self._inner.stream(request)
 
-    async def close(self):
+    async def close(self) -> None:
         await self._inner.close()
 
 
 @pytest.fixture
-async def target():
+async def target() -> AsyncIterator[EmbeddedCluster]:
     async with EmbeddedCluster(seed=7) as cluster:
         yield cluster
 
 
 @pytest.fixture
-def connection(target):
+def connection(target: EmbeddedCluster) -> Outage:
     return Outage(target.server.transport())
 
 
 @pytest.fixture
-def keeping(embedded_keeping, target, connection):
+def keeping(embedded_keeping: Keeping, target: EmbeddedCluster, connection: Outage) -> Keeping:
     client = Client(connection, clock=target.clock)
     embedded_keeping.running = embedded_keeping.operator(target=client)
     return embedded_keeping
 
 
-async def test_objects_go_to_the_target(keeping, target, healthy):
+async def test_objects_go_to_the_target(
+    keeping: Keeping, target: EmbeddedCluster, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a"))
     await keeping.settle()
     assert await keeping.conditions("web") == healthy
@@ -57,7 +63,7 @@ async def test_objects_go_to_the_target(keeping, target, healthy):
     assert await keeping.exists(ConfigMap, "a") == set()
 
 
-async def test_drift_in_the_target_is_repaired(keeping, target):
+async def test_drift_in_the_target_is_repaired(keeping: Keeping, target: EmbeddedCluster) -> None:
     await keeping.declare("web", config_map("a", {"color": "blue"}))
     await keeping.settle()
     await target.patch(ConfigMap, "a", {"data": {"color": "red"}})
@@ -67,8 +73,8 @@ async def test_drift_in_the_target_is_repaired(keeping, target):
 
 @pytest.mark.scenario("MR-98")
 async def test_an_outage_of_the_target_deletes_nothing_and_ends(
-    keeping, target, connection, healthy
-):
+    keeping: Keeping, target: EmbeddedCluster, connection: Outage, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a", {"color": "blue"}), config_map("b"))
     await keeping.settle()
     connection.down = True
@@ -84,7 +90,9 @@ async def test_an_outage_of_the_target_deletes_nothing_and_ends(
 
 
 @pytest.mark.scenario("MR-98")
-async def test_a_target_that_was_never_reached_is_told(keeping, target, connection, healthy):
+async def test_a_target_that_was_never_reached_is_told(
+    keeping: Keeping, target: EmbeddedCluster, connection: Outage, healthy: dict[str, str]
+) -> None:
     connection.down = True
     await keeping.declare("web", config_map("a"))
     with pytest.raises(DidNotSettle, match="the target is down"):
@@ -96,7 +104,9 @@ async def test_a_target_that_was_never_reached_is_told(keeping, target, connecti
 
 
 @pytest.mark.scenario("MR-68")
-async def test_an_inventory_in_another_target_is_not_taken_over(keeping, target):
+async def test_an_inventory_in_another_target_is_not_taken_over(
+    keeping: Keeping, target: EmbeddedCluster
+) -> None:
     """Who gets a ManagedResource from another class knows nothing of what it had elsewhere."""
     await keeping.declare("web", config_map("a"), config_map("b"))
     await keeping.settle()

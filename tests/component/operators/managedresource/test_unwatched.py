@@ -1,6 +1,7 @@
 """Objects that no watch tells about: created once, or left by somebody else."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
@@ -10,7 +11,9 @@ IGNORE = {"resources.gardener.cloud/ignore": "true"}
 
 @pytest.mark.scenario("MR-52")
 @pytest.mark.parametrize("value", ["1", "t", "T", "true", "TRUE", "True"])
-async def test_an_ignored_object_is_created_once_and_left_alone(keeping, healthy, value):
+async def test_an_ignored_object_is_created_once_and_left_alone(
+    keeping: Keeping, healthy: dict[str, str], value: str
+) -> None:
     once = config_map("once", {"n": "1"}, annotations={"resources.gardener.cloud/ignore": value})
     await keeping.declare("web", once)
     await keeping.settle()
@@ -27,7 +30,7 @@ async def test_an_ignored_object_is_created_once_and_left_alone(keeping, healthy
     assert await keeping.exists(ConfigMap, "once") == set()
 
 
-async def test_it_is_looked_at_once_per_period(embedded_keeping):
+async def test_it_is_looked_at_once_per_period(embedded_keeping: Keeping) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("once", annotations=IGNORE))
     calls = await keeping.settle()
@@ -37,7 +40,9 @@ async def test_it_is_looked_at_once_per_period(embedded_keeping):
     assert calls.writes == 0
 
 
-async def test_it_comes_back_when_it_is_found_missing(embedded_keeping, healthy):
+async def test_it_comes_back_when_it_is_found_missing(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", config_map("once", annotations=IGNORE))
     await keeping.settle()

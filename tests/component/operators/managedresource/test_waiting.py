@@ -1,6 +1,7 @@
 """ManagedResources that wait: for others, for a class, for somebody to lift a suspension."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map, deployment
@@ -8,7 +9,9 @@ from certwright.testkit.builders import config_map, deployment
 FINALIZER = "resources.gardener.cloud/gardener-resource-manager"
 
 
-async def test_a_suspended_one_writes_nothing_and_still_tells_about_health(keeping, healthy):
+async def test_a_suspended_one_writes_nothing_and_still_tells_about_health(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     await keeping.declare("web", config_map("a", {"color": "blue"}))
     await keeping.settle()
     await keeping.change("web", suspend=True)
@@ -26,7 +29,7 @@ async def test_a_suspended_one_writes_nothing_and_still_tells_about_health(keepi
     assert await keeping.conditions("web") == healthy
 
 
-async def test_dependencies_come_first(keeping, healthy):
+async def test_dependencies_come_first(keeping: Keeping, healthy: dict[str, str]) -> None:
     await keeping.declare("app", config_map("app"), dependsOn=[{"name": "base"}])
     await keeping.settle()
     assert await keeping.conditions("app") == {"Ready": "Unknown/DependencyNotReady"}
@@ -36,7 +39,7 @@ async def test_dependencies_come_first(keeping, healthy):
     assert await keeping.conditions("app") == healthy
 
 
-async def test_unhealthy_dependencies_hold_others_up(keeping):
+async def test_unhealthy_dependencies_hold_others_up(keeping: Keeping) -> None:
     await keeping.declare("base", deployment("never-available"))
     await keeping.declare("app", config_map("app"), dependsOn=[{"name": "base"}])
     await keeping.settle()
@@ -46,7 +49,7 @@ async def test_unhealthy_dependencies_hold_others_up(keeping):
     assert await keeping.exists(ConfigMap, "app") == set()
 
 
-async def test_cycles_are_told(keeping):
+async def test_cycles_are_told(keeping: Keeping) -> None:
     await keeping.declare("a", config_map("a"), dependsOn=[{"name": "b"}])
     await keeping.declare("b", config_map("b"), dependsOn=[{"name": "a"}])
     await keeping.settle()
@@ -56,7 +59,7 @@ async def test_cycles_are_told(keeping):
 
 
 @pytest.mark.scenario("MR-68")
-async def test_a_class_hands_over_to_another(keeping, healthy):
+async def test_a_class_hands_over_to_another(keeping: Keeping, healthy: dict[str, str]) -> None:
     ours, theirs = keeping.operator(), keeping.operator(resource_class="seed")
     await keeping.declare("web", config_map("a"))
     await keeping.settle(ours)
@@ -70,7 +73,9 @@ async def test_a_class_hands_over_to_another(keeping, healthy):
 
 
 @pytest.mark.scenario("MR-68")
-async def test_objects_are_kept_over_a_change_of_class_if_the_spec_says_so(keeping, healthy):
+async def test_objects_are_kept_over_a_change_of_class_if_the_spec_says_so(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
     ours, theirs = keeping.operator(), keeping.operator(resource_class="seed")
     await keeping.declare("web", config_map("a"), keepObjects=True)
     await keeping.settle(ours)

@@ -1,17 +1,20 @@
 """What others say about Services that do not come up."""
 
+from tests.component.operators.managedresource.conftest import Keeping
+
+from certwright.kube import JsonObject
 from certwright.kube.kinds import CoreEvent, Service
 from certwright.testkit.builders import config_map
 
 ADDRESS = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
 
 
-def load_balancer(name):
+def load_balancer(name: str) -> JsonObject:
     spec = {"type": "LoadBalancer", "selector": {"app": name}, "ports": [{"port": 80}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
 
 
-def warning(keeping, number, text, type_="Warning"):
+def warning(keeping: Keeping, number: int, text: str, type_: str = "Warning") -> JsonObject:
     seen = f"2026-01-01T00:00:{number:02}Z"
     about = {"apiVersion": "v1", "kind": "Service", "name": "s", "namespace": keeping.namespace}
     return {
@@ -29,7 +32,7 @@ def warning(keeping, number, text, type_="Warning"):
     }
 
 
-async def test_warnings_are_part_of_what_is_said_about_a_service(keeping):
+async def test_warnings_are_part_of_what_is_said_about_a_service(keeping: Keeping) -> None:
     await keeping.install()
     for number in range(7):
         await keeping.cluster.create(warning(keeping, number, f"no quota {number}"))
@@ -47,7 +50,9 @@ async def test_warnings_are_part_of_what_is_said_about_a_service(keeping):
     assert await keeping.message("web", "Ready") == head
 
 
-async def test_only_other_warnings_are_news(embedded_keeping, healthy):
+async def test_only_other_warnings_are_news(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", load_balancer("s"), config_map("a"))
     await keeping.settle()

@@ -1,12 +1,14 @@
 """Deployments: their health, their pods, and others who scale them."""
 
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import Deployment, HorizontalPodAutoscaler, Pod
 from certwright.testkit.builders import deployment
 
 
-def autoscaler(name, api_version="apps/v1"):
+def autoscaler(name: str, api_version: str = "apps/v1") -> JsonObject:
     return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
@@ -18,7 +20,7 @@ def autoscaler(name, api_version="apps/v1"):
     }
 
 
-def rolled_out(generation):
+def rolled_out(generation: int) -> JsonObject:
     now = "2026-01-01T00:00:00Z"
     conditions = [
         {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable"},
@@ -36,12 +38,12 @@ def rolled_out(generation):
     }
 
 
-async def roll_out(keeping, name):
+async def roll_out(keeping: Keeping, name: str) -> None:
     generation = (await keeping.find(Deployment, name))["metadata"]["generation"]
     await keeping.cluster.patch(Deployment, name, rolled_out(generation), subresource="status")
 
 
-def pod_of(keeping, name, phase="Running"):
+def pod_of(keeping: Keeping, name: str, phase: str = "Running") -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -53,7 +55,9 @@ def pod_of(keeping, name, phase="Running"):
     }
 
 
-async def test_health_follows_the_deployment(embedded_keeping, healthy):
+async def test_health_follows_the_deployment(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", deployment("web"))
     await keeping.settle()
@@ -71,7 +75,9 @@ async def test_health_follows_the_deployment(embedded_keeping, healthy):
 
 
 @pytest.mark.scenario("MR-77")
-async def test_an_old_pod_counts_as_progress(embedded_keeping, healthy):
+async def test_an_old_pod_counts_as_progress(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
     keeping = embedded_keeping
     await keeping.declare("web", deployment("web"))
     await keeping.settle()
@@ -88,7 +94,7 @@ async def test_an_old_pod_counts_as_progress(embedded_keeping, healthy):
 
 @pytest.mark.scenario("MR-32")
 @pytest.mark.parametrize("named_as", ["apps/v1", "extensions/v1beta1"])
-async def test_what_an_autoscaler_scales_is_left_to_it(keeping, named_as):
+async def test_what_an_autoscaler_scales_is_left_to_it(keeping: Keeping, named_as: str) -> None:
     await keeping.declare("web", deployment("web", replicas=2))
     await keeping.settle()
     await keeping.cluster.create(autoscaler("web", named_as))

@@ -1,9 +1,11 @@
 """An instance confined to namespaces, with Secrets in two of them that share an account."""
 
 from base64 import b64decode
+from collections.abc import AsyncIterator
 
 import pytest
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import Secret, ServiceAccount
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.operators.tokenrequestor.objects import REQUESTED_BY
@@ -13,12 +15,13 @@ from certwright.operators.tokenrequestor.request import (
     ACCOUNT_NAMESPACE,
     PURPOSE,
 )
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import namespace, secret
 
 OPERATOR = token_requestor(namespaces=["default", "other"])
 
 
-def asking(where, **labels):
+def asking(where: str, **labels: str) -> JsonObject:
     annotations = {ACCOUNT_NAME: "web", ACCOUNT_NAMESPACE: "default"}
     for name, value in labels.items():
         annotations[ACCOUNT_LABELS] = f'{{"{name}":"{value}"}}'
@@ -27,18 +30,20 @@ def asking(where, **labels):
 
 
 @pytest.fixture
-async def asking_in_two(embedded_cluster):
+async def asking_in_two(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> None:
     await embedded_cluster.create(namespace("other"))
     await embedded_cluster.create(asking("default", a="1"))
     await embedded_cluster.create(asking("other", b="1"))
     await embedded_cluster.settle(OPERATOR)
 
 
-async def token_of(cluster, name):
+async def token_of(cluster: EmbeddedCluster, name: str) -> str:
     return b64decode((await cluster.get(Secret, name))["data"]["token"]).decode()
 
 
-async def test_they_share_it_without_a_fight(embedded_cluster, asking_in_two):
+async def test_they_share_it_without_a_fight(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking_in_two: None
+) -> None:
     cluster = embedded_cluster
     account = (await cluster.get(ServiceAccount, "web"))["metadata"]
     assert account["annotations"][REQUESTED_BY] == "default/s,other/s"
@@ -48,7 +53,9 @@ async def test_they_share_it_without_a_fight(embedded_cluster, asking_in_two):
     assert (await cluster.restart()).writes == 0
 
 
-async def test_it_goes_with_the_last_of_them(embedded_cluster, asking_in_two):
+async def test_it_goes_with_the_last_of_them(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking_in_two: None
+) -> None:
     cluster = embedded_cluster
     await cluster.delete(Secret, "s")
     await cluster.settle()
@@ -59,7 +66,9 @@ async def test_it_goes_with_the_last_of_them(embedded_cluster, asking_in_two):
     assert await cluster.find(ServiceAccount, "web") is None
 
 
-async def test_secrets_elsewhere_are_not_looked_at(embedded_cluster):
+async def test_secrets_elsewhere_are_not_looked_at(
+    embedded_cluster: AsyncIterator[EmbeddedCluster],
+) -> None:
     await embedded_cluster.create(namespace("third"))
     await embedded_cluster.create(asking("third"))
     calls = await embedded_cluster.settle(OPERATOR)

@@ -1,16 +1,23 @@
 """Tokens over time: renewed before they expire, once each, whatever the process does."""
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
+
+import pytest
+from tests.component.operators.tokenrequestor.conftest import Asking
 
 from certwright.kube import parse_time
 from certwright.kube.kinds import Secret, ServiceAccount
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.operators.tokenrequestor.request import EXPIRATION, RENEW_TIMESTAMP
+from certwright.testkit import EmbeddedCluster
 
 OPERATOR = token_requestor()
 
 
-async def test_a_token_is_renewed_at_four_fifths_of_its_life(embedded_cluster, asking):
+async def test_a_token_is_renewed_at_four_fifths_of_its_life(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+) -> None:
     await asking.create(more={EXPIRATION: "10h"})
     began = embedded_cluster.clock.now()
     await embedded_cluster.settle(OPERATOR)
@@ -30,7 +37,9 @@ async def test_a_token_is_renewed_at_four_fifths_of_its_life(embedded_cluster, a
     assert await asking.who(first["token"]) == ""
 
 
-async def test_no_token_ever_expires_where_it_stands(embedded_cluster, asking):
+async def test_no_token_ever_expires_where_it_stands(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+) -> None:
     for number in range(5):
         await asking.create(f"s{number}", more={EXPIRATION: f"{10 + 7 * number}m"})
     await embedded_cluster.settle(OPERATOR)
@@ -40,7 +49,9 @@ async def test_no_token_ever_expires_where_it_stands(embedded_cluster, asking):
             assert await asking.who((await asking.data(f"s{number}"))["token"]) == "web"
 
 
-async def test_a_renewal_that_came_due_while_nobody_ran(embedded_cluster, asking):
+async def test_a_renewal_that_came_due_while_nobody_ran(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+) -> None:
     await asking.create()
     await embedded_cluster.settle(OPERATOR)
     first = await asking.data()
@@ -51,7 +62,9 @@ async def test_a_renewal_that_came_due_while_nobody_ran(embedded_cluster, asking
     assert calls.writes == 2
 
 
-async def test_a_day_costs_three_renewals_and_nothing_else(embedded_cluster, asking):
+async def test_a_day_costs_three_renewals_and_nothing_else(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+) -> None:
     await asking.create()
     await embedded_cluster.settle(OPERATOR)
     calls = await embedded_cluster.advance(hours=30)
@@ -59,7 +72,9 @@ async def test_a_day_costs_three_renewals_and_nothing_else(embedded_cluster, ask
     assert calls.reads == 0
 
 
-async def test_renewals_are_spread(embedded_cluster, asking):
+async def test_renewals_are_spread(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+) -> None:
     for number in range(20):
         await asking.create(f"s{number}")
     await embedded_cluster.settle(OPERATOR)
@@ -67,7 +82,11 @@ async def test_renewals_are_spread(embedded_cluster, asking):
     assert len(times) >= 18
 
 
-async def test_tokens_stay_out_of_logs_and_events(embedded_cluster, asking, capsys):
+async def test_tokens_stay_out_of_logs_and_events(
+    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    asking: Asking,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     await asking.create()
     await embedded_cluster.settle(OPERATOR)
     token = (await asking.data())["token"]
@@ -80,7 +99,9 @@ async def test_tokens_stay_out_of_logs_and_events(embedded_cluster, asking, caps
     assert token not in "".join(everything)
 
 
-async def test_the_last_secret_takes_its_account_along_after_a_day(embedded_cluster, asking):
+async def test_the_last_secret_takes_its_account_along_after_a_day(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+) -> None:
     await asking.create()
     await embedded_cluster.settle(OPERATOR)
     await embedded_cluster.advance(hours=25)

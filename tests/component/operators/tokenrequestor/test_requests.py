@@ -1,6 +1,9 @@
 """Secrets ask for tokens, and get them: on both servers, with the calls counted."""
 
+from collections.abc import AsyncIterator
+
 import pytest
+from tests.component.operators.tokenrequestor.conftest import Asking
 
 from certwright.kube.kinds import Event, Secret, ServiceAccount
 from certwright.operators.tokenrequestor import FINALIZER, token_requestor
@@ -17,6 +20,7 @@ from certwright.operators.tokenrequestor.request import (
     TARGET_NAME,
     TARGET_NAMESPACE,
 )
+from certwright.testkit import Cluster
 from certwright.testkit.builders import secret
 
 KUBECONFIG = """
@@ -29,7 +33,9 @@ users: [{name: u, user: {}}]
 OPERATOR = token_requestor(ca_bundle=lambda: b"THE CA")
 
 
-async def test_a_token_with_four_writes_and_none_after_a_restart(cluster, asking):
+async def test_a_token_with_four_writes_and_none_after_a_restart(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create(more={ACCOUNT_LABELS: '{"app":"web"}'})
     calls = await cluster.settle(OPERATOR)
     assert await asking.who((await asking.data())["token"]) == "web"
@@ -43,7 +49,9 @@ async def test_a_token_with_four_writes_and_none_after_a_restart(cluster, asking
     assert calls.writes == 0
 
 
-async def test_secrets_of_others_are_neither_seen_nor_touched(cluster, asking):
+async def test_secrets_of_others_are_neither_seen_nor_touched(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await cluster.create(secret("other", {"token": "x"}, labels={PURPOSE: "something"}))
     calls = await cluster.settle(OPERATOR)
     listed = [call for call in calls.of("Secret") if call.verb in {"list", "watch"}]
@@ -52,7 +60,7 @@ async def test_secrets_of_others_are_neither_seen_nor_touched(cluster, asking):
     assert calls.writes == 0
 
 
-async def test_a_token_inside_a_kubeconfig(cluster, asking):
+async def test_a_token_inside_a_kubeconfig(cluster: AsyncIterator[Cluster], asking: Asking) -> None:
     await asking.create(data={"kubeconfig": KUBECONFIG}, more={INJECT_CA_BUNDLE: "true"})
     await cluster.settle(OPERATOR)
     data = await asking.data()
@@ -62,7 +70,9 @@ async def test_a_token_inside_a_kubeconfig(cluster, asking):
     assert "server: https://c" in data["kubeconfig"]
 
 
-async def test_the_authority_beside_the_token(cluster, asking):
+async def test_the_authority_beside_the_token(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     assert (await asking.data()).keys() == {"token"}
@@ -71,7 +81,9 @@ async def test_the_authority_beside_the_token(cluster, asking):
     assert (await asking.data())["bundle.crt"] == "THE CA"
 
 
-async def test_a_secret_in_the_target_takes_the_token(cluster, asking):
+async def test_a_secret_in_the_target_takes_the_token(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     where = {TARGET_NAME: "taken", TARGET_NAMESPACE: cluster.namespace}
     await asking.create(data={"token": "old"}, more=where)
     await cluster.settle(OPERATOR)
@@ -86,7 +98,9 @@ async def test_a_secret_in_the_target_takes_the_token(cluster, asking):
     assert await asking.who((await asking.data())["token"]) == "web"
 
 
-async def test_the_account_and_the_target_go_with_the_secret(cluster, asking):
+async def test_the_account_and_the_target_go_with_the_secret(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     where = {TARGET_NAME: "taken", TARGET_NAMESPACE: cluster.namespace}
     await asking.create(more=where)
     await cluster.settle(OPERATOR)
@@ -98,7 +112,9 @@ async def test_the_account_and_the_target_go_with_the_secret(cluster, asking):
     assert calls.writes == 3
 
 
-async def test_an_account_two_ask_for_stays_until_the_last_goes(cluster, asking):
+async def test_an_account_two_ask_for_stays_until_the_last_goes(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create("a", more={ACCOUNT_LABELS: '{"a":"1"}'})
     await asking.create("b", more={ACCOUNT_LABELS: '{"b":"1"}'})
     await cluster.settle(OPERATOR)
@@ -115,7 +131,9 @@ async def test_an_account_two_ask_for_stays_until_the_last_goes(cluster, asking)
     assert await cluster.find(ServiceAccount, "web") is None
 
 
-async def test_an_account_that_was_deleted_comes_back_with_new_tokens_for_all(cluster, asking):
+async def test_an_account_that_was_deleted_comes_back_with_new_tokens_for_all(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create("a")
     await asking.create("b")
     await cluster.settle(OPERATOR)
@@ -128,7 +146,9 @@ async def test_an_account_that_was_deleted_comes_back_with_new_tokens_for_all(cl
     assert before[1] != after[1]
 
 
-async def test_an_account_that_was_edited_is_put_right_and_the_token_stays(cluster, asking):
+async def test_an_account_that_was_edited_is_put_right_and_the_token_stays(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create(more={ACCOUNT_LABELS: '{"app":"web"}'})
     await cluster.settle(OPERATOR)
     before = await asking.data()
@@ -142,7 +162,9 @@ async def test_an_account_that_was_edited_is_put_right_and_the_token_stays(clust
     assert calls.writes == 1
 
 
-async def test_a_token_that_opens_nothing_is_replaced(cluster, asking):
+async def test_a_token_that_opens_nothing_is_replaced(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     await asking.put({"token": "forged"})
@@ -151,7 +173,9 @@ async def test_a_token_that_opens_nothing_is_replaced(cluster, asking):
     assert calls.writes == 2  # token, Secret
 
 
-async def test_another_account_means_another_token_and_the_old_account_goes(cluster, asking):
+async def test_another_account_means_another_token_and_the_old_account_goes(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     await asking.annotate({ACCOUNT_NAME: "new"})
@@ -160,7 +184,9 @@ async def test_another_account_means_another_token_and_the_old_account_goes(clus
     assert await cluster.names(ServiceAccount) - {"default"} == {"new"}
 
 
-async def test_taking_the_timestamp_away_asks_for_a_renewal(cluster, asking):
+async def test_taking_the_timestamp_away_asks_for_a_renewal(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     before = await asking.data()
@@ -171,7 +197,9 @@ async def test_taking_the_timestamp_away_asks_for_a_renewal(cluster, asking):
     assert calls.writes == 2
 
 
-async def test_a_secret_no_longer_labelled_is_let_go(cluster, asking):
+async def test_a_secret_no_longer_labelled_is_let_go(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     await cluster.patch(Secret, "s", {"metadata": {"labels": {PURPOSE: None}}})
@@ -180,7 +208,9 @@ async def test_a_secret_no_longer_labelled_is_let_go(cluster, asking):
     assert await cluster.find(ServiceAccount, "web") is None
 
 
-async def test_a_secret_no_longer_labelled_is_let_go_after_a_restart_too(cluster, asking):
+async def test_a_secret_no_longer_labelled_is_let_go_after_a_restart_too(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     await cluster.stop()
@@ -190,7 +220,9 @@ async def test_a_secret_no_longer_labelled_is_let_go_after_a_restart_too(cluster
     assert await cluster.find(ServiceAccount, "web") is None
 
 
-async def test_a_class_is_looked_after_by_its_own_instance(cluster, asking):
+async def test_a_class_is_looked_after_by_its_own_instance(
+    cluster: AsyncIterator[Cluster], asking: Asking
+) -> None:
     await asking.create("mine", account="mine", labels={CLASS: "shoot"})
     await asking.create("other", account="other", labels={CLASS: "garden"})
     await asking.create("none", account="none")
@@ -207,8 +239,12 @@ async def test_a_class_is_looked_after_by_its_own_instance(cluster, asking):
     ],
 )
 async def test_what_makes_no_sense_is_told_and_nothing_is_made(
-    cluster, asking, more, data, complaint
-):
+    cluster: AsyncIterator[Cluster],
+    asking: Asking,
+    more: dict[str, str],
+    data: dict[str, str] | None,
+    complaint: str,
+) -> None:
     await asking.create(data=data, more=more)
     calls = await cluster.settle(OPERATOR)
     assert any(complaint in event["note"] for event in await cluster.list(Event))

@@ -1,17 +1,24 @@
 """Secrets in one cluster, ServiceAccounts in another: the tokens open the other one."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from random import Random
+
+from tests.component.operators.tokenrequestor.conftest import Asking
 
 from certwright.apiserver import ApiServer
 from certwright.client import Client
+from certwright.kube import Resource
 from certwright.kube.kinds import Secret, ServiceAccount
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.operators.tokenrequestor.request import TARGET_NAME, TARGET_NAMESPACE
 from certwright.runtime import Manager
+from certwright.testkit import EmbeddedCluster
 
 
-async def test_accounts_and_targets_live_in_the_other_cluster(embedded_cluster, asking):
+async def test_accounts_and_targets_live_in_the_other_cluster(
+    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+) -> None:
     await asking.create("own", account="web")
     where = {TARGET_NAME: "taken", TARGET_NAMESPACE: "default"}
     await asking.create("away", account="web", more=where)
@@ -38,6 +45,6 @@ async def test_accounts_and_targets_live_in_the_other_cluster(embedded_cluster, 
         await asyncio.wait([running])
 
 
-async def _absent(client, kind, name):
+async def _absent(client: Client, kind: Resource, name: str) -> bool:
     found = await client.list(kind, "default", fields=f"metadata.name={name}")
     return not found.items
