@@ -79,7 +79,7 @@ def _explain_connect(error: http.ConnectError, peer: Peer) -> ConnectFailed:
                 f"{' in time' if error.timed_out else ''}; correct the server of "
                 f"{peer.source} or the name service"
             )
-        case http.Unreachable():
+        case http.HostUnreachable():
             return _unreachable(error, peer)
         case http.HandshakeFailed():
             return _handshake_failed(error.cause, peer)
@@ -109,7 +109,7 @@ def _explain_connect(error: http.ConnectError, peer: Peer) -> ConnectFailed:
             )
 
 
-def _unreachable(error: http.Unreachable, peer: Peer) -> ConnectFailed:
+def _unreachable(error: http.HostUnreachable, peer: Peer) -> ConnectFailed:
     reasons = error.reasons
     why = ", ".join(f"{address}: {_reason(reason)}" for address, reason in reasons.items())
     if peer.proxy:

@@ -147,9 +147,7 @@ class HttpTransport:
             connection = await self._requests.acquire(self._context(credentials), deadline)
             timer = loop.call_at(deadline, connection.expire)
             try:
-                response = connection.request(
-                    *self._writer.write(request, credentials.authorization)
-                )
+                response = connection.request(*self._write(request, credentials))
                 await response.head()
                 self._check(request, response)
                 body = await response.read_all(self._limits.body)
@@ -179,9 +177,7 @@ class HttpTransport:
             connection = await self._watches.acquire(self._context(credentials), deadline)
             timer = loop.call_at(deadline, connection.expire)
             try:
-                response = connection.request(
-                    *self._writer.write(request, credentials.authorization)
-                )
+                response = connection.request(*self._write(request, credentials))
                 await response.head()
                 return connection, response
             finally:
@@ -193,6 +189,16 @@ class HttpTransport:
                 raise
             failure = failures.explain(error, self._peer)
         raise failure
+
+    def _write(self, request: Request, credentials: Credentials) -> tuple[bytes, bytes]:
+        return self._writer.write(
+            request.method,
+            request.path,
+            request.query,
+            request.headers,
+            request.body or b"",
+            credentials.authorization,
+        )
 
     def _context(self, credentials: Credentials) -> ssl.SSLContext | None:
         if self._is_closed:

@@ -4,24 +4,13 @@ Repeating is safe when the server says it did nothing, when nothing reached it, 
 second execution changes nothing. Everything else is the caller's business: a controller
 reconciles again from what is true by then.
 
-====================================  ================  ===========  ==================
-request                               429, or 503 with  not reached  cut, timed out,
-                                      Retry-After                    502, 503, 504
-====================================  ================  ===========  ==================
-get, list, discovery                  repeated          repeated     repeated
-any write with dry-run                repeated          repeated     repeated
-apply                                 repeated          repeated     repeated
-delete with a uid precondition        repeated          repeated     repeated [1]_
-delete without, delete-collection     repeated          repeated     raised
-create, update, other patches         repeated          repeated     raised [2]_
-create of an eviction                 raised [3]_       repeated     raised
-====================================  ================  ===========  ==================
-
-.. [1] If the first attempt did delete the object, the second raises `NotFound`: the caller
-   wants it gone, and it is.
-.. [2] A second create would raise `AlreadyExists` about our own object, a second update
-   `Conflict` about our own write; JSON and merge patches may act twice on lists.
-.. [3] There 429 means that a disruption budget forbids it, not that we should slow down.
+A request that was refused with 429, or with 503 and Retry-After, was not executed and is repeated,
+as is one that did not reach the server. After a lost connection, a timeout, 502, 503 or 504 only
+those are repeated whose second execution changes nothing: reads, dry runs, applies, and deletes
+with a uid precondition (where `NotFound` then means success). A second create would raise
+`AlreadyExists` about our own object, a second update `Conflict` about our own write; other patches
+may act twice on lists. For an eviction 429 means that a disruption budget forbids it: raised.
+The table is in ``docs/reference/client.md``.
 
 Never repeated: watches, whose reader knows best where to go on; every other refusal (409
 included); TLS and credential failures; unusable responses; `NoConnectionFree`, because a

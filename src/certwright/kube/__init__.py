@@ -4,21 +4,10 @@ JSON values and texts enter; typed values, comparisons, patches and generated sc
 Everything is a value or a pure function: no ``await``, no input or output, no clock. This
 package exports what controllers and issuers need; the rest is imported from its module.
 
-==================  =============================================================
-`kinds`             the built-in kinds, as `Resource` values
-`objects`           keys, kinds, resources and their paths; typed objects and metadata
-`schemas`           kinds of your own, and the CRDs generated from them
-`selectors`         label and field selectors
-`conditions`        conditions in a status, and how they are merged
-`patches`           JSON patch and merge patch
-`ownership`         which fields a manager owns, and what they hold
-`comparison`        whether a live object is as desired
-`quantities`        amounts such as ``1.5Gi``
-`durations`         Go durations such as ``1h30m0s``
-`timestamps`        RFC 3339 instants
-`names`             DNS rules, derived names
-`errors`            refusals of an API server
-==================  =============================================================
+`objects` and `kinds` name things, `schemas` generates CRDs, `selectors` selects, `conditions` are
+merged, `patches` computed; `ownership` and `comparison` find out whether a live object is as
+desired; `quantities`, `durations`, `timestamps` and `names` read and write single values, and
+`errors` are the refusals of an API server.
 """
 
 from certwright.kube.conditions import (

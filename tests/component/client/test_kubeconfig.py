@@ -239,7 +239,7 @@ def test_nothing_to_be_found_says_where_it_looked(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(environ={"HOME": str(tmp_path)})
     assert str(caught.value) == (
-        f"no kubeconfig: {tmp_path}/.kube/config does not exist and this is no pod; "
+        f"no kubeconfig: {tmp_path}/.kube/config does not exist, and this process does not run in a pod; "
         "set KUBECONFIG or name a file"
     )
 
@@ -251,10 +251,10 @@ def test_nothing_to_be_found_says_where_it_looked(tmp_path: Path) -> None:
         (document(**{"current-context": ""}), "no current-context is set; choose one of: dev"),
         (document(context={"cluster": "x"}), "context 'dev' names cluster 'x', which no file"),
         (document(context={"user": "x"}), "context 'dev' names user 'x', which no file defines"),
-        (document(cluster={"server": ""}), "server '' is no URL; write https://host:port"),
-        (document(cluster={"server": "api:6443"}), "server 'api:6443' is no URL"),
-        (document(cluster={"server": "https://[::1"}), "server 'https://[::1' is no URL"),
-        (document(cluster={"server": "https://a:b"}), "server 'https://a:b' is no URL"),
+        (document(cluster={"server": ""}), "server '' is not a URL; write https://host:port"),
+        (document(cluster={"server": "api:6443"}), "server 'api:6443' is not a URL"),
+        (document(cluster={"server": "https://[::1"}), "server 'https://[::1' is not a URL"),
+        (document(cluster={"server": "https://a:b"}), "server 'https://a:b' is not a URL"),
         (document(cluster={"server": "https://joe:canary@api"}), "the server URL holds credent"),
         (
             document(cluster={"server": "https://a", "proxy-url": "socks5://canary:x@p"}),
@@ -301,7 +301,7 @@ def test_nothing_to_be_found_says_where_it_looked(tmp_path: Path) -> None:
         ("token: !!python/object:os.system canary", "not valid YAML in line 1"),
         ("\x00\x01\x02", "not valid YAML"),
         ("[" * 100_000, "nested deeper than 64 levels"),
-        ("&a [*a]", "uses YAML aliases inside of each other"),
+        ("&a [*a]", "has YAML aliases within aliases"),
     ],
 )
 def test_what_cannot_work_is_refused(
@@ -359,7 +359,10 @@ def test_in_a_pod_with_ipv6(account: Path) -> None:
 
 
 def test_in_no_pod(account: Path) -> None:
-    with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_PORT are not set, so this is no pod"):
+    with pytest.raises(
+        ConfigError,
+        match="KUBERNETES_SERVICE_PORT are not set, so this process does not run in a pod",
+    ):
         in_cluster({}, account)
 
 

@@ -1,8 +1,8 @@
-"""How to reach one API server as one user: plain values, and where they come from.
+"""How to reach one API server as one user, as plain values.
 
-Values come from kubeconfig files (`certwright.client.config.context`) or from the pod we run in
-(`in_cluster`). Nothing is opened here but configuration; files
-that hold credentials are read, and read again, by `certwright.client.config.stored`.
+They come from kubeconfig files (`certwright.client.config.context`) or from the pod we run in
+(`in_cluster`). Files that hold credentials are named here and read, again and again, by
+`certwright.client.config.credentials`.
 """
 
 import os
@@ -30,7 +30,7 @@ class Material:
 
 
 class InteractiveMode(StrEnum):
-    """Whether an exec plugin may talk to a person."""
+    """Whether an exec plugin may ask questions on the terminal."""
 
     NEVER = "Never"
     IF_AVAILABLE = "IfAvailable"
@@ -48,12 +48,12 @@ class ExecPlugin:
     interactive_mode: InteractiveMode = InteractiveMode.IF_AVAILABLE
     install_hint: str = ""
     cluster_info: JsonObject | None = field(default=None, repr=False)
-    """What the plugin is told about the cluster, if the configuration wants it told."""
+    """The cluster as described to the plugin, if the configuration asks for that."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """What a request proves itself with. A token file wins over a token, as in kubectl."""
+    """What requests authenticate with. A token file wins over a token, as in kubectl."""
 
     token: str = field(default="", repr=False)
     token_file: str = ""
@@ -66,7 +66,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Impersonation:
-    """Whom to act as, if the real user may."""
+    """The user to act as, if the real one may."""
 
     user: str = ""
     uid: str = ""
@@ -81,7 +81,7 @@ class Config:
     server: str
     namespace: str = "default"
     ca: Material = Material()
-    """Whom to trust; the system's authorities when empty."""
+    """The authorities to trust; those of the system if empty."""
     insecure_skip_tls_verify: bool = False
     tls_server_name: str = ""
     proxy_url: str = field(default="", repr=False)
@@ -91,14 +91,14 @@ class Config:
     """Where all this comes from, for messages."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work before anything is tried."""
+        """Refuse a configuration that cannot work, before anything is tried."""
         if "@" in self.server:
             raise ConfigError(
                 f"{self.source}: the server URL holds credentials; move them to the user entry"
             )
         if not _is_http_url(self.server):
             raise ConfigError(
-                f"{self.source}: server {self.server!r} is no URL; write https://host:port"
+                f"{self.source}: server {self.server!r} is not a URL; write https://host:port"
             )
         if self.insecure_skip_tls_verify and self.ca:
             raise ConfigError(
@@ -117,7 +117,7 @@ class Config:
             )
         if self.proxy_url and not _is_http_url(self.proxy_url):
             raise ConfigError(
-                f"{self.source}: proxy-url is no http:// or https:// URL; "
+                f"{self.source}: proxy-url is not an http:// or https:// URL; "
                 "SOCKS proxies are not supported, put an HTTP proxy in front"
             )
 
@@ -133,7 +133,7 @@ def in_cluster(
     if not host or not port:
         raise ConfigError(
             f"{source} cannot be used: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are "
-            "not set, so this is no pod; name a kubeconfig instead"
+            "not set, so this process does not run in a pod; name a kubeconfig instead"
         )
     token, ca = directory / "token", directory / "ca.crt"
     for path in (token, ca):

@@ -57,8 +57,8 @@ def load_config(
     if "KUBERNETES_SERVICE_HOST" in environ:
         return in_cluster(environ)
     raise ConfigError(
-        f"no kubeconfig: {', '.join(map(str, candidates))} does not exist and this is no pod; "
-        "set KUBECONFIG or name a file"
+        f"no kubeconfig: {', '.join(map(str, candidates))} does not exist, and this process does "
+        "not run in a pod; set KUBECONFIG or name a file"
     )
 
 
@@ -90,7 +90,12 @@ def resolve(files: Kubeconfig, context: str, environ: Mapping[str, str]) -> Conf
         )
     cluster = files.clusters[cluster_name]
     user = files.users.get(user_name) or Found(chosen.file, UserEntry())
-    ca = _ca(cluster, f"{cluster.file}: cluster {cluster_name!r}")
+    ca = _material(
+        f"{cluster.file}: cluster {cluster_name!r}: certificate-authority",
+        cluster.file,
+        cluster.entry.certificate_authority,
+        cluster.entry.certificate_authority_data,
+    )
     config = Config(
         server=cluster.entry.server,
         namespace=chosen.entry.namespace or "default",
@@ -109,16 +114,6 @@ def resolve(files: Kubeconfig, context: str, environ: Mapping[str, str]) -> Conf
     )
     return (
         config if config.proxy_url else replace(config, proxy_url=proxy_for(config.server, environ))
-    )
-
-
-def _ca(cluster: Found[ClusterEntry], where: str) -> Material:
-    entry = cluster.entry
-    return _material(
-        f"{where}: certificate-authority",
-        cluster.file,
-        entry.certificate_authority,
-        entry.certificate_authority_data,
     )
 
 
@@ -196,7 +191,7 @@ def _cluster_info(cluster: ClusterEntry, ca: Material, where: str) -> JsonObject
 
 
 def _material(where: str, file: Path, path: str, data: str) -> Material:
-    """Data wins over a path, as in kubectl."""
+    """Return PEM text or its path; text in place wins over a path, as in kubectl."""
     if data:
         try:
             return Material(data=base64.b64decode("".join(data.split()), validate=True))

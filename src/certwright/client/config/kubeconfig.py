@@ -29,7 +29,7 @@ class ExtensionEntry(msgspec.Struct):
 
 
 class ClusterEntry(msgspec.Struct, rename="kebab"):
-    """A server and whom to trust there."""
+    """A server and the authorities to trust there."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -61,7 +61,7 @@ class ExecEntry(msgspec.Struct, rename="camel"):
 
 
 class UserEntry(msgspec.Struct, rename="kebab"):
-    """What to log in with."""
+    """What to authenticate with."""
 
     token: str = ""
     token_file: str = msgspec.field(default="", name="tokenFile")
@@ -122,7 +122,7 @@ class Found(Generic[Entry]):
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """What several files say together."""
+    """The entries of several files, merged."""
 
     files: tuple[Path, ...]
     current_context: str
@@ -135,7 +135,7 @@ def read(paths: Sequence[Path]) -> Kubeconfig:
     """Read and merge kubeconfig files.
 
     Raises:
-        ConfigError: a file is missing, unreadable, no YAML or no kubeconfig.
+        ConfigError: a file is missing, unreadable, not YAML or not a kubeconfig.
     """
     merged = Kubeconfig(tuple(paths), "", {}, {}, {})
     current = ""
@@ -168,7 +168,9 @@ def _read_file(path: Path) -> _File:
             f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
         ) from error
     if len(content) > SIZE_LIMIT:
-        raise ConfigError(f"{path}: larger than {SIZE_LIMIT} bytes; this is no kubeconfig")
+        raise ConfigError(
+            f"{path}: larger than {SIZE_LIMIT} bytes, which is not a kubeconfig; correct the path"
+        )
     try:
         _check_structure(path, content)
         document = yaml.load(content, Loader=_LOADER)  # noqa: S506 - a safe loader either way
@@ -192,7 +194,7 @@ def _read_file(path: Path) -> _File:
 
 
 def _check_structure(path: Path, content: bytes) -> None:
-    """Refuse what would cost more than its size, before anything is built from it.
+    """Refuse content that would cost more than its size, before anything is built from it.
 
     The loader recurses (in C: until the stack is gone), and aliases of aliases multiply.
     """
@@ -201,11 +203,13 @@ def _check_structure(path: Path, content: bytes) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             anchors.append(event.anchor)
             if len(anchors) > DEPTH_LIMIT:
-                raise ConfigError(f"{path}: nested deeper than {DEPTH_LIMIT} levels; repair it")
+                raise ConfigError(
+                    f"{path}: nested deeper than {DEPTH_LIMIT} levels; correct the file"
+                )
         elif isinstance(event, yaml.CollectionEndEvent):
             anchors.pop()
         elif isinstance(event, yaml.AliasEvent) and any(anchors):
-            raise ConfigError(f"{path}: uses YAML aliases inside of each other; write them out")
+            raise ConfigError(f"{path}: has YAML aliases within aliases; write them out")
 
 
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -16,12 +16,12 @@ from certwright.client.http.connection import Connection
 from certwright.client.http.errors import (
     ConnectTimeout,
     HandshakeFailed,
+    HostUnreachable,
     InvalidServerName,
     ProtocolError,
     ProxyFailed,
     Truncated,
     UnknownHost,
-    Unreachable,
 )
 from certwright.client.http.message import proxy_authorization
 
@@ -101,7 +101,7 @@ class Dialer:
             async with asyncio.timeout_at(deadline):
                 found = await resolve(url.hostname or "", port)
         except OSError as error:
-            failure = UnknownHost(timed_out=isinstance(error, TimeoutError))
+            failure = UnknownHost(isinstance(error, TimeoutError))
         else:
             return await connect_first(self._in_order(found), connect, deadline)
         raise failure
@@ -175,7 +175,7 @@ async def connect_first(
     come too late are closed, and no attempt outlives the call.
 
     Raises:
-        Unreachable: no connection until *deadline*, a time of the event loop.
+        HostUnreachable: no connection until *deadline*, a time of the event loop.
     """
     race = _Race(connect)
     try:
@@ -193,7 +193,9 @@ async def connect_first(
         winner, *late = race.arrived
         _abort(late)
         return winner
-    raise Unreachable({address: race.failed.get(address, TimeoutError()) for address in addresses})
+    raise HostUnreachable(
+        {address: race.failed.get(address, TimeoutError()) for address in addresses}
+    )
 
 
 class _Race:

@@ -5,7 +5,7 @@
     HttpError
     ├── ConnectError            no connection: nothing was sent
     │   ├── UnknownHost         the name has no address
-    │   ├── Unreachable         no address accepts a connection
+    │   ├── HostUnreachable     no address accepts a connection
     │   ├── ConnectTimeout      an address accepted, then tunnel or TLS took too long
     │   ├── HandshakeFailed     TLS: one side rejects the other, or does not speak it
     │   ├── InvalidServerName   TLS: the name to verify is not a host name
@@ -22,6 +22,7 @@ After a request was sent, ``OSError`` (``ssl.SSLError`` included) is raised as i
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 
 class HttpError(Exception):
@@ -32,58 +33,52 @@ class ConnectError(HttpError):
     """There is no connection; nothing was sent."""
 
 
+@dataclass(eq=False)
 class UnknownHost(ConnectError):
     """The host name cannot be resolved, or not in time."""
 
-    def __init__(self, *, timed_out: bool) -> None:
-        super().__init__("the host name cannot be resolved")
-        self.timed_out = timed_out
+    timed_out: bool
 
 
-class Unreachable(ConnectError):
+@dataclass(eq=False)
+class HostUnreachable(ConnectError):
     """No address of the host accepts a connection; holds the reason of each."""
 
-    def __init__(self, reasons: Mapping[str, OSError]) -> None:
-        super().__init__(reasons)
-        self.reasons = reasons
+    reasons: Mapping[str, OSError]
 
 
 class ConnectTimeout(ConnectError):
     """An address accepted the connection, but tunnel and TLS were not ready in time."""
 
 
+@dataclass(eq=False)
 class HandshakeFailed(ConnectError):
     """The TLS handshake failed; *cause* is what ended it."""
 
-    def __init__(self, cause: Exception) -> None:
-        super().__init__("the TLS handshake failed")
-        self.cause = cause
+    cause: Exception
 
 
+@dataclass(eq=False)
 class InvalidServerName(ConnectError):
     """The name to look for in the server's certificate is not a host name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} is not a host name")
-        self.name = name
+    name: str
 
 
+@dataclass(eq=False)
 class ProxyFailed(ConnectError):
     """The proxy opened no tunnel; *status* is its response, None if that was not HTTP."""
 
-    def __init__(self, status: int | None) -> None:
-        super().__init__("the proxy opens no tunnel")
-        self.status = status
+    status: int | None
 
 
+@dataclass(eq=False)
 class PoolExhausted(ConnectError):
     """All connections of a pool were in use for as long as a request can wait."""
 
-    def __init__(self, limit: int, in_use: int, seconds: float) -> None:
-        super().__init__(f"all {limit} connections were busy for {seconds:.3g} s")
-        self.limit = limit
-        self.in_use = in_use
-        self.seconds = seconds
+    limit: int
+    in_use: int
+    seconds: float
 
 
 class ProtocolError(HttpError):

@@ -8,7 +8,6 @@ refused, not guessed at: guesses are what response smuggling lives on.
 import base64
 import re
 from collections.abc import Mapping
-from typing import Protocol
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from certwright.client.http.errors import ProtocolError, Truncated
@@ -31,36 +30,7 @@ _length = re.compile(r"[0-9]{1,18}").fullmatch
 _chunk_line = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r").fullmatch
 
 
-Headers = tuple[tuple[str, str], ...]
-
-
-class OutgoingRequest(Protocol):
-    """What is needed of a request to write it."""
-
-    @property
-    def method(self) -> str:
-        """The method, in capitals."""
-        ...
-
-    @property
-    def path(self) -> str:
-        """The path, quoted."""
-        ...
-
-    @property
-    def query(self) -> tuple[tuple[str, str], ...]:
-        """Names and values, values not quoted."""
-        ...
-
-    @property
-    def headers(self) -> Headers:
-        """Names and values."""
-        ...
-
-    @property
-    def body(self) -> bytes | None:
-        """The body, if there is one."""
-        ...
+Pairs = tuple[tuple[str, str], ...]
 
 
 class RequestWriter:
@@ -76,34 +46,30 @@ class RequestWriter:
             always += proxy_authorization(urlsplit(proxy))
         self._always = always
 
-    def write(self, request: OutgoingRequest, authorization: str) -> tuple[bytes, bytes]:
-        """Return head and body.
+    def write(
+        self, method: str, path: str, query: Pairs, headers: Pairs, body: bytes, authorization: str
+    ) -> tuple[bytes, bytes]:
+        """Return head and body; the values of the query are quoted here, the path is not.
 
         Raises:
             ValueError: path, query or headers hold characters that are not allowed there.
         """
-        start = f"{request.method} {self._target(request)} HTTP/1.1"
+        start = f"{method} {self._base}{path}{_query(query) if query else ''} HTTP/1.1"
         if not _is_start(start):
-            raise ValueError(f"{request.method[:8]!r}: path or query cannot be part of a URL")
-        head = f"{start}\r\n{self._always}{_header_lines(request.headers)}"
+            raise ValueError(f"{method[:8]!r}: path or query cannot be part of a URL")
+        head = f"{start}\r\n{self._always}{_header_lines(headers)}"
         if authorization:
             head = f"{head}authorization: {authorization}\r\n"
-        body = request.body or b""
-        if body or request.method in _WITH_BODY:
+        if body or method in _WITH_BODY:
             head = f"{head}content-length: {len(body)}\r\n"
         return f"{head}\r\n".encode(), body
 
-    def _target(self, request: OutgoingRequest) -> str:
-        if not request.query:
-            return f"{self._base}{request.path}"
-        query = "&".join(
-            # Most values need no quoting, and finding that out is ten times cheaper.
-            [
-                f"{name}={value if _is_plain(value) else quote(value)}"
-                for name, value in request.query
-            ]
-        )
-        return f"{self._base}{request.path}?{query}"
+
+def _query(query: Pairs) -> str:
+    # Most values need no quoting, and finding that out is ten times cheaper.
+    return "?" + "&".join(
+        [f"{name}={value if _is_plain(value) else quote(value)}" for name, value in query]
+    )
 
 
 def proxy_authorization(proxy: SplitResult) -> str:
@@ -114,7 +80,7 @@ def proxy_authorization(proxy: SplitResult) -> str:
     return f"Proxy-Authorization: Basic {base64.b64encode(pair.encode()).decode()}\r\n"
 
 
-def _header_lines(headers: Headers) -> str:
+def _header_lines(headers: Pairs) -> str:
     lines = [f"{name}: {value}" for name, value in headers]
     for line in lines:
         if not _is_header(line):

@@ -3,21 +3,7 @@
 `structural_schema` turns a Struct into an OpenAPI v3 schema of the kind Kubernetes calls
 structural: everything inline, ``nullable`` instead of a null type, no titles.
 
-========================  =====================================================
-Python                    schema
-========================  =====================================================
-``str int float bool``    string, integer, number, boolean, with ``Meta`` bounds
-``datetime date UUID``    string with that format
-``bytes``                 string, format byte
-``Literal``, ``Enum``     enum
-``T | None``              nullable
-``int | str``             int-or-string
-``list[T]``, ``set[T]``   array; a set has list type set
-``dict[str, T]``          object with additionalProperties
-``dict[str, Any]``,       preserve-unknown-fields
-``Any``
-Struct                    object; docstring as description, rules from `markers`
-========================  =====================================================
+``docs/reference/crd.md`` lists which type becomes which schema.
 
 A field without a default is required. A default becomes the schema's default, so that the
 server and this process read the same from an absent field; None and empty containers are

@@ -9,7 +9,7 @@ from tests.unit.client.conftest import Line
 
 from certwright.client.http.connection import Connection
 from certwright.client.http.dialer import STAGGER, connect_first, in_turns, resolve
-from certwright.client.http.errors import Unreachable
+from certwright.client.http.errors import HostUnreachable
 from certwright.testkit import VirtualLoop
 
 SIX, FOUR, OTHER = "2001:db8::1", "192.0.2.1", "192.0.2.2"
@@ -127,7 +127,7 @@ async def test_every_address_has_its_share_of_little_time(
     network: Network, virtual_loop: VirtualLoop
 ) -> None:
     addresses = [SIX, FOUR, OTHER]
-    with pytest.raises(Unreachable) as caught:
+    with pytest.raises(HostUnreachable) as caught:
         await connect_first(addresses, network.connect, 0.3)
     assert network.tried == [(SIX, 0), (FOUR, pytest.approx(0.1)), (OTHER, pytest.approx(0.2))]
     assert virtual_loop.time() == pytest.approx(0.3)
@@ -140,7 +140,7 @@ async def test_each_failure_has_its_reason(
     network: Network, virtual_loop: VirtualLoop, addresses: list[str]
 ) -> None:
     network.refuses(addresses[-1], 1)
-    with pytest.raises(Unreachable) as caught:
+    with pytest.raises(HostUnreachable) as caught:
         await connect_first(addresses, network.connect, 10)
     reasons = caught.value.reasons
     assert list(reasons) == addresses
@@ -153,7 +153,7 @@ async def test_each_failure_has_its_reason(
 async def test_no_time_at_all(
     network: Network, virtual_loop: VirtualLoop, addresses: list[str]
 ) -> None:
-    with pytest.raises(Unreachable) as caught:
+    with pytest.raises(HostUnreachable) as caught:
         await connect_first(addresses, network.connect, virtual_loop.time())
     assert list(caught.value.reasons) == addresses
 

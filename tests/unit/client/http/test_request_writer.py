@@ -10,7 +10,14 @@ def written(
     request: Request, server: str = "https://api:6443", proxy: str = "", authorization: str = ""
 ) -> tuple[list[str], bytes]:
     writer = RequestWriter(server, proxy, ("user-agent", "me"))
-    head, body = writer.write(request, authorization)
+    head, body = writer.write(
+        request.method,
+        request.path,
+        request.query,
+        request.headers,
+        request.body or b"",
+        authorization,
+    )
     assert head.endswith(b"\r\n\r\n")
     return head.decode().split("\r\n")[:-2], body
 
