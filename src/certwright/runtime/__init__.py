@@ -19,7 +19,7 @@ from certwright.runtime.cache.state import WatchState
 from certwright.runtime.cache.store import Store
 from certwright.runtime.cache.transforms import DropFields, KeepFields
 from certwright.runtime.context import Context
-from certwright.runtime.controller import Controller, Reconcile
+from certwright.runtime.controller import Controller, PolicyRule, Reconcile, allow, policy_rules
 from certwright.runtime.leader import LeaderElection
 from certwright.runtime.manager import Manager
 from certwright.runtime.operator import Declared, Operator, OperatorHost, Part, Runnable
@@ -38,7 +38,6 @@ from certwright.runtime.process.eventloop import new_event_loop
 from certwright.runtime.process.memory import MemoryTrimmer
 from certwright.runtime.process.signals import on_signals
 from certwright.runtime.queue.backoff import Backoff
-from certwright.runtime.rbac import PolicyRule, allow, policy_rules
 from certwright.runtime.serve.logs import configure as configure_logs
 from certwright.runtime.serve.metrics import Metrics
 from certwright.runtime.serve.probes import ListenAddress

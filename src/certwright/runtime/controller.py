@@ -1,19 +1,22 @@
 """A controller: what it watches, and the function that reconciles one key.
 
 `Controller` is a declaration: a value without state, defined once at module level and run by
-any number of managers. `certwright.runtime.queue.workers` runs it.
+any number of managers. `certwright.runtime.queue.workers` runs it. What it must be allowed to do
+is derived from it, so a generated role cannot fall behind the code.
 """
 
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-from certwright.kube import Key, Resource
+from msgspec import Struct
+
+from certwright.kube import JsonObject, Key, Object, Resource, resource_of
+from certwright.kube.kinds import Event, Lease
 from certwright.runtime.context import Context
 from certwright.runtime.outcome import Outcome
-from certwright.runtime.rbac import PolicyRule
 from certwright.runtime.triggers import (
     Channel,
     Predicate,
@@ -28,7 +31,16 @@ from certwright.runtime.triggers import (
 
 Reconcile: TypeAlias = Callable[[Context, Key], Coroutine[Any, Any, Outcome]]
 
+_READ = ("get", "list", "watch")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+class PolicyRule(Struct, frozen=True, order=True):
+    """Verbs on one resource, which may be a subresource."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +125,35 @@ class Controller:
 
 def _kebab(kind: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", kind).lower()
+
+
+def allow(kind: type[Object] | Resource, *verbs: str, subresource: str = "") -> PolicyRule:
+    """Return the rule that allows *verbs* on a kind."""
+    resource = resource_of(kind)
+    name = f"{resource.plural}/{subresource}" if subresource else resource.plural
+    return PolicyRule(resource.group, name, verbs)
+
+
+def policy_rules(controllers: Iterable[Controller]) -> list[JsonObject]:
+    """Return the rules of a ClusterRole that lets these controllers work, in a stable order."""
+    merged: dict[tuple[str, str], set[str]] = {}
+    for controller in controllers:
+        for rule in _rules(controller):
+            merged.setdefault((rule.group, rule.resource), set()).update(rule.verbs)
+    return [
+        {"apiGroups": [group], "resources": [resource], "verbs": sorted(verbs)}
+        for (group, resource), verbs in sorted(merged.items())
+    ]
+
+
+def _rules(controller: Controller) -> Iterable[PolicyRule]:
+    for watched in controller.watched:
+        yield allow(watched.resource, *_READ)
+    yield allow(controller.resource, "patch")  # finalizers
+    yield allow(controller.resource, "patch", subresource="status")
+    yield allow(controller.resource, "update", subresource="finalizers")  # blockOwnerDeletion
+    for trigger in controller.triggers[1 : 1 + len(controller.owns)]:
+        yield allow(trigger.watched.resource, "create", "patch", "delete")
+    yield allow(Event, "create", "patch")
+    yield allow(Lease, "get", "create", "patch")
+    yield from controller.rbac

@@ -6,7 +6,7 @@ for lack of a connection. If one raises, every object is reconciled, so no chang
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from certwright.kube import Key, Object, Resource, resource_of
@@ -32,9 +32,15 @@ Source: TypeAlias = Callable[["Context"], AsyncIterator[Key]]
 
 @dataclass(frozen=True)
 class Watched:
-    """Which objects of a kind are watched, and how much of them is kept."""
+    """Which objects of a kind are watched, and how much of them is kept; see ``ctx.indexed``.
+
+    Only what is watched wakes, and only that can be read. A *transform* such as `KeepFields` or
+    `DropFields` reduces each object to what the controller needs of it; what *keep* does not want
+    never enters the store.
+    """
 
     kind: type[Object] | Resource
+    _: KW_ONLY
     namespace: str = ""
     labels: str = ""
     fields: str = ""
@@ -49,28 +55,10 @@ class Watched:
         return resource_of(self.kind)
 
 
+select = Watched
+
 Watchable: TypeAlias = type[Object] | Resource | Watched
 """What declarations accept to name a watched kind."""
-
-
-def select(
-    kind: type[Object] | Resource,
-    *,
-    namespace: str = "",
-    labels: str = "",
-    fields: str = "",
-    metadata_only: bool = False,
-    indexes: Mapping[str, IndexFunction] | None = None,
-    transform: Transform | None = None,
-    keep: Interest | None = None,
-) -> Watched:
-    """Watch part of a kind, or watch it with indexes for ``ctx.indexed``.
-
-    Only what is watched wakes, and only that can be read. A *transform* such as `KeepFields` or
-    `DropFields` reduces each object to what the controller needs of it; what *keep* does not want
-    never enters the store.
-    """
-    return Watched(kind, namespace, labels, fields, metadata_only, indexes or {}, transform, keep)
 
 
 def watched_of(watchable: Watchable) -> Watched:

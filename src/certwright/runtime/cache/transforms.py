@@ -15,13 +15,15 @@ _IDENTITY = ("apiVersion", "kind", "metadata")
 
 
 @dataclass(frozen=True, init=False)
-class KeepFields:
-    """A transform that keeps the named parts and drops the rest."""
-
+class _ByPath:
     paths: tuple[str, ...]
 
     def __init__(self, *paths: str) -> None:
         object.__setattr__(self, "paths", tuple(sorted(_checked(path) for path in paths)))
+
+
+class KeepFields(_ByPath):
+    """A transform that keeps the named parts and drops the rest."""
 
     def __call__(self, raw: bytes) -> bytes:
         """Return the object's JSON with nothing but identity and the kept parts."""
@@ -42,14 +44,8 @@ class KeepFields:
         return orjson.dumps(kept)
 
 
-@dataclass(frozen=True, init=False)
-class DropFields:
+class DropFields(_ByPath):
     """A transform that drops the named parts and keeps the rest."""
-
-    paths: tuple[str, ...]
-
-    def __init__(self, *paths: str) -> None:
-        object.__setattr__(self, "paths", tuple(sorted(_checked(path) for path in paths)))
 
     def __call__(self, raw: bytes) -> bytes:
         """Return the object's JSON without the dropped parts; the same bytes if it has none."""

@@ -1,13 +1,10 @@
-"""Giving memory back. For the composition root: it concerns the process.
+"""Giving memory back, for the module that starts a process.
 
-The first list leaves two things behind. Everything imported and cached so far is looked at
-again by every full garbage collection, although it lives as long as the process: freezing
-takes it out of sight. And the buffers the list came in stay with the allocator: trimming
-returns them to the machine. So do the buffers of every later burst of work, and those of the
-connections it was done on.
-
-What a controller makes later dies by reference counting, nearly all of it. Looking for cycles
-after every 700 objects, as Python does, took 5 % of the time of a busy operator.
+What is imported and cached by the first list lives as long as the process: freezing spares it
+every full garbage collection. The buffers of that list, and of every later burst of work, stay
+with the allocator: trimming returns them to the machine. Nearly all that a controller makes
+later dies by reference counting, so cycles are looked for less often than Python does: that
+took 5 % of the time of a busy operator.
 """
 
 import asyncio

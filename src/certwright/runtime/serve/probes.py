@@ -5,7 +5,6 @@ the address can read it, so it names what is watched and its age, never what is 
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from certwright.runtime.serve.health import Check
@@ -59,11 +58,6 @@ class Probes:
         self.port, self._end = await serve(self._target, self._address)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._end is not None:
             await self._end()

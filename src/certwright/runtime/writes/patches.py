@@ -4,18 +4,9 @@ Each carries the resourceVersion the decision was based on: what was computed fr
 is a `Conflict`, which the runtime retries, and never overwrites a newer state or undoes the
 finalizer of another controller.
 
-Finalizers, in a reconcile::
-
-    if greeting.metadata.deletion_timestamp is not None:
-        await remove_everything_outside_the_cluster(greeting)   # must be idempotent
-        await ctx.release(greeting, FINALIZER)                  # now it may go
-        return DONE
-    await ctx.hold(greeting, FINALIZER)                         # before creating anything outside
-    ...
-
-What was created after `hold` is cleaned up before the object disappears, unless the finalizer
-is removed by hand. Clean-up may run more than once. What lives inside the cluster needs no
-finalizer: owner references do that.
+A finalizer is for what lives outside the cluster: `ctx.hold` before creating it, `ctx.release`
+after removing it. What was created after `hold` is cleaned up before the object disappears,
+unless the finalizer is removed by hand. Clean-up may run more than once.
 """
 
 from collections.abc import Callable, Sequence
