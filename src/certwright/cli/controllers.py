@@ -1,4 +1,4 @@
-"""Find controllers by the names people type: a file, a module, or a name in a module."""
+"""Controllers by the names that people type: a file, a module, or a name in a module."""
 
 import importlib
 import importlib.util
@@ -50,11 +50,11 @@ def _controllers(module: ModuleType, place: str, name: str, *, issuers: bool) ->
     elif apps and not named:
         start = f"python {place}" if place.endswith(".py") else f"python -m {place}"
         raise UsageError(
-            f"{place} has an issuer, which is a command of its own: {start} run | crds | rbac"
+            f"{place} has an issuer, not a controller; run it with: {start} run (or crds, rbac)"
         )
     if not named:
         raise UsageError(
-            f"{place} has no Controller at module level; write: controller = Controller(...)"
+            f"{place} has no Controller at module level; add one: controller = Controller(...)"
         )
     if name and name not in named:
         raise UsageError(f"{place} has no Controller called {name}; it has {', '.join(named)}")
@@ -62,7 +62,7 @@ def _controllers(module: ModuleType, place: str, name: str, *, issuers: bool) ->
 
 
 def _issuers(module: ModuleType) -> dict[str, Declared]:
-    """Return the operators of issuers; whoever has one has imported their library."""
+    """Return the operators of issuers; a module with one has imported their library."""
     if "certwright.issuer" not in sys.modules:
         return {}
     from certwright.issuer import IssuerApp
@@ -118,7 +118,7 @@ def _load_module(name: str) -> ModuleType:
 
 
 def _blame(error: Exception) -> str:
-    """Say in one line what went wrong and where the user wrote it."""
+    """Return the error in one line, with the place in the user's code."""
     what = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
     if isinstance(error, SyntaxError):
         return f"{error.filename}, line {error.lineno}: {what}"

@@ -44,7 +44,7 @@ async def test_the_whole_visit(
     greeting = list(up.lines)
     assert len(greeting) == 6
     assert greeting[0].startswith("embedded API server at https://127.0.0.1:")
-    assert "controllers: greeting · samples: 1 · Ctrl-C ends it" in greeting[0]
+    assert "controllers: greeting · samples: 1 · press Ctrl-C to end" in greeting[0]
     assert greeting[2] == f"  export KUBECONFIG={kubeconfig}"
     assert greeting[3] == f"  export PATH={bin_folder}:$PATH"
     assert "get greetings --all-namespaces" in greeting[4]
@@ -60,7 +60,7 @@ async def test_the_whole_visit(
         await up.line("~ changed   Greeting default/hello  status.kept: 1")
 
         assert await up.end(signal.SIGINT) == 0
-        assert up.lines[-1] == "stopped; nothing is left behind"
+        assert up.lines[-1] == "stopped; everything is removed"
         assert "kube-root-ca.crt" not in up.text
         assert not kubeconfig.exists()
         assert left_behind(tmp_path) == []
@@ -133,7 +133,7 @@ async def test_a_file_that_exists_is_left_alone(
     up = await start("up", "--kubeconfig", "precious")
     assert await up.end() == 2
     assert up.lines == [
-        "error: --kubeconfig: precious exists and is left alone; name a new file, it is removed at the end"
+        "error: --kubeconfig: precious exists; name a new file, because it is deleted at the end"
     ]
     assert precious.read_text("utf-8") == "my own"
     assert left_behind(tmp_path) == []

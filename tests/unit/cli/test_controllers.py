@@ -89,7 +89,7 @@ def test_a_module_of_the_current_folder(write: Callable[..., Any]) -> None:
         ("folder/notes.txt", "folder/notes.txt is not a Python file; name a file.py or an importable module"),
         ("no_such_module", "there is no module no_such_module, neither installed nor here; for a file write path/to/file.py"),
         ("no_such.module", "there is no module no_such.module, neither installed nor here; for a file write path/to/file.py"),
-        ("empty_a.py", "empty_a.py has no Controller at module level; write: controller = Controller(...)"),
+        ("empty_a.py", "empty_a.py has no Controller at module level; add one: controller = Controller(...)"),
         ("two_a.py:nothing", "two_a.py has no Controller called nothing; it has maps, secrets"),
     ],
 )  # fmt: skip
@@ -163,5 +163,5 @@ def test_an_issuer_is_loaded_where_that_makes_sense(write: Callable[..., Any]) -
     [operator] = load_controllers([path], issuers=True)
     assert isinstance(sys.modules["my_issuer"].app, IssuerApp)
     assert operator is sys.modules["my_issuer"].app.operator
-    with pytest.raises(UsageError, match=r"python .*my_issuer\.py run \| crds \| rbac"):
+    with pytest.raises(UsageError, match=r"python .*my_issuer\.py run \(or crds, rbac\)"):
         load_controllers([path])

@@ -22,7 +22,7 @@ _REQUESTS = {"CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"}
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What belongs together, and what is said about it."""
+    """What a source holds."""
 
     source: str
     certificates: tuple[x509.Certificate, ...] = ()
@@ -32,7 +32,7 @@ class Contents:
     key: pki.PrivateKey | None = field(default=None, repr=False)
     request: pki.SigningRequest | None = None
     terms: pki.RequestTerms | None = None
-    """What was asked for beside the signing request, if anybody said."""
+    """What the request asks for besides the signing request, if known."""
     conditions: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What a certificate says, as plain values that can be printed or written as JSON."""
+"""The fields of a certificate as plain values, to be printed or written as JSON."""
 
 from datetime import datetime
 
@@ -18,7 +18,7 @@ from certwright.pki.certificates import (
 
 
 class CertificateDetails(Struct, frozen=True, rename="camel", kw_only=True):
-    """One certificate in words. Names are those of RFC 4514, instants are in UTC."""
+    """One certificate. Names are written as in RFC 4514, times are in UTC."""
 
     subject: str
     issuer: str
@@ -26,7 +26,7 @@ class CertificateDetails(Struct, frozen=True, rename="camel", kw_only=True):
     not_before: datetime
     not_after: datetime
     renewal: datetime
-    """When it is due to be renewed, if nobody says otherwise."""
+    """When it is due to be renewed by default."""
     key: str
     signature: str
     is_authority: bool

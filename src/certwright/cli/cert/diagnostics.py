@@ -25,7 +25,7 @@ class Severity(StrEnum):
 
 
 class Diagnostic(Struct, frozen=True):
-    """Something worth knowing; *certificate* is its number, 0 if it is about the whole."""
+    """One problem; *certificate* is its number, 0 if it is about the whole."""
 
     severity: Severity
     name: str
@@ -66,7 +66,7 @@ def _about_each(
                 Severity.ERROR, "Expired", f"since {_date(validity.not_after)}", number
             )
         elif now < validity.not_before:
-            text = f"valid from {_date(validity.not_before)} on"
+            text = f"not valid before {_date(validity.not_before)}"
             yield Diagnostic(Severity.ERROR, "NotYetValid", text, number)
         elif validity.not_after - now < horizon.within:
             text = f"valid until {_date(validity.not_after)} only"

@@ -1,4 +1,4 @@
-"""The opinion of pkilint, where it is installed (``pip install 'certwright[lint]'``)."""
+"""The findings of pkilint, where it is installed (``pip install 'certwright[lint]'``)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

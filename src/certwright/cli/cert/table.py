@@ -1,4 +1,4 @@
-"""What was found, for people: the chain drawn, then every certificate in a few lines."""
+"""Contents and diagnostics as text: the chain as a tree, then each certificate."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta

@@ -35,7 +35,7 @@ async def collect_garbage(target: Target, settings: CollectorSettings, output: O
 
 
 def report_table(report: Survey) -> str:
-    """Return a line for each collectable object: what becomes of it, and why."""
+    """Return a line for each collectable object: the verdict, and why."""
     rows = (
         (one.candidate.key.kind, _name(one.candidate.key), one.verdict, one.reason)
         for one in report.assessments
@@ -63,21 +63,21 @@ def report_document(done: CollectionResult, *, dry_run: bool) -> JsonObject:
 
 
 def outcome(done: CollectionResult, *, dry_run: bool) -> str:
-    """Say in one line what happened."""
+    """Return a summary in one line."""
     if not done.survey.assessments:
-        return f"nothing to collect: no ConfigMap or Secret is labelled {COLLECTABLE}=true"
+        return f"nothing to delete: no ConfigMap or Secret is labelled {COLLECTABLE}=true"
     found = len(done.survey.of(GarbageVerdict.COLLECTABLE))
     if dry_run:
-        return f"{found} would be deleted; of all: {done.survey}"
+        return f"{found} would be deleted; in total: {done.survey}"
     marked = len(done.survey.of(GarbageVerdict.UNUSED))
-    later = f"; {marked} unused ones are noted and go in a later pass" if marked else ""
+    later = f"; {marked} are marked as unused and will be deleted by a later pass" if marked else ""
     return f"{len(done.deleted)} deleted{later}"
 
 
 def settings_of(
     namespaces: list[str], lifetime_seconds: float, *, dry_run: bool
 ) -> CollectorSettings:
-    """Return what the collector is told."""
+    """Return the settings of the collector."""
     return CollectorSettings(
         enabled=True,
         namespaces=tuple(namespaces),

@@ -1,4 +1,4 @@
-"""ManagedResources for people: one line each, or everything about one. Pure."""
+"""ManagedResources as text: one line each in a list, or all about one. Pure functions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -15,19 +15,19 @@ _GOOD: Final = {
     "ResourcesProgressing": "False",
     "Ready": "True",
 }
-_LONGEST_SAYING: Final = 300
+_LONGEST_MESSAGE: Final = 300
 _NAMED: Final = 20
-"""How many objects are named where somebody is asked."""
+"""How many objects a question names."""
 _SHOWN: Final = 50
-"""How many are where everything is told."""
-_HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS")
+"""How many objects an explanation names."""
+_HEADS: Final = ("NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "MESSAGE")
 _IGNORE: Final = "resources.gardener.cloud/ignore"
 _NOTEWORTHY: Final = (
     (_IGNORE, "it is ignored while it has this annotation"),
-    ("gardener.cloud/operation", "an operation was asked for"),
+    ("gardener.cloud/operation", "an operation was requested"),
     ("resources.certwright.dev/confirm-prune", "a large deletion was confirmed"),
     ("resources.certwright.dev/force-delete", "finalizers are cleared when it is deleted"),
-    ("resources.certwright.dev/forget-inventory", "a lost part of its inventory was given up"),
+    ("resources.certwright.dev/forget-inventory", "lost parts of its inventory are given up"),
     ("resources.certwright.dev/take-over", "it takes objects from other ManagedResources"),
 )
 
@@ -35,7 +35,7 @@ _NOTEWORTHY: Final = (
 def list_table(
     resources: Iterable[JsonObject], now: datetime, *, namespaces: bool, width: int = 0
 ) -> str:
-    """Return a line for each, those first that need attention; see `fitted` for *width*."""
+    """Return a line for each, those that need attention first; see `fitted` for *width*."""
     rows = sorted((_is_good(one), _place(one), one) for one in resources)
     heads = (("NAMESPACE",) if namespaces else ()) + _HEADS
     lines = table(heads, (_row(one, now, namespaces=namespaces) for _, _, one in rows))
@@ -43,19 +43,19 @@ def list_table(
 
 
 def explanation(resource: JsonObject, secrets: Sequence[str], now: datetime) -> str:
-    """Return everything worth knowing; *secrets* has a line about each Secret it refers to."""
+    """Return a description of one; *secrets* has a line about each Secret it refers to."""
     spec, status = _part(resource, "spec"), _part(resource, "status")
     lines = [f"ManagedResource {'/'.join(_place(resource))}"]
-    lines += [f"  {line}" for line in _facts(resource, spec, status, now)]
+    lines += [f"  {line}" for line in _description(resource, spec, status, now)]
     lines += _section("Conditions", _conditions(status, now))
-    lines += _section("Not as it should be", _troubles(status))
+    lines += _section("Objects that need attention", _troubles(status))
     lines += _section("Secrets", secrets)
     lines += _section("Objects", _inventory(status))
     return "\n".join(lines)
 
 
 def consequences(resource: JsonObject) -> str:
-    """Say what a forced deletion would do, and to which objects."""
+    """Return what a forced deletion would do, and to which objects."""
     spec, status = _part(resource, "spec"), _part(resource, "status")
     kept = f"ManagedResource {'/'.join(_place(resource))} keeps {counted(_total(status))}"
     if spec.get("keepObjects"):
@@ -63,13 +63,13 @@ def consequences(resource: JsonObject) -> str:
     listed = "".join(f"\n  {line}" for line in _inventory(status, _NAMED))
     return (
         f"{kept}{':' if listed else '.'}{listed}\n"
-        "It would be deleted with them. Those that do not go by themselves within seconds lose"
-        " their finalizers: whatever these protect is left behind."
+        "It would be deleted with them. Objects that are not gone after a few seconds lose their"
+        " finalizers; what these protect is left behind."
     )
 
 
 def counted(number: int) -> str:
-    """Return so many objects, in words."""
+    """Return a number of objects, in words."""
     return f"{number} object{'' if number == 1 else 's'}"
 
 
@@ -77,7 +77,7 @@ def _row(resource: JsonObject, now: datetime, *, namespaces: bool) -> list[str]:
     namespace, name = _place(resource)
     spec, status = _part(resource, "spec"), _part(resource, "status")
     found = {type_: _condition(status, type_) for type_ in (*_CONDITIONS, "Ready")}
-    says = "" if _is_good(resource) else one_line(_worst(resource, found), _LONGEST_SAYING)
+    message = "" if _is_good(resource) else one_line(_worst(resource, found), _LONGEST_MESSAGE)
     return [
         *([namespace] if namespaces else []),
         name,
@@ -85,7 +85,7 @@ def _row(resource: JsonObject, now: datetime, *, namespaces: bool) -> list[str]:
         *(str(found[type_].get("status") or "") for type_ in _CONDITIONS),
         _counts(status),
         _age(_part(resource, "metadata").get("creationTimestamp"), now),
-        says,
+        message,
     ]
 
 
@@ -99,7 +99,7 @@ def _is_good(resource: JsonObject) -> bool:
 
 
 def _worst(resource: JsonObject, found: dict[str, JsonObject]) -> str:
-    """Say in one line what is wrong: the summary if there is one, else the first bad condition."""
+    """Return what is wrong: the summary if there is one, else the first bad condition."""
     for type_ in ("Ready", *_CONDITIONS):
         condition = found[type_]
         if condition and condition.get("status") != _GOOD[type_]:
@@ -108,12 +108,12 @@ def _worst(resource: JsonObject, found: dict[str, JsonObject]) -> str:
         return f"it is ignored while it has the annotation {_IGNORE}"
     if not any(found.values()):
         kind = _part(resource, "spec").get("class") or "resources"
-        return f"nobody of class {kind} looked at it yet"
-    return "its latest change was not looked at yet"
+        return f"waits for a resource manager of class {kind}"
+    return "its latest change is not processed yet"
 
 
 def _counts(status: JsonObject) -> str:
-    """Say how many objects are healthy, of how many; only how many while that is not known."""
+    """Return how many objects are healthy, of how many; only the latter if health is unknown."""
     summary, total = _part(status, "summary"), _total(status)
     judged = _condition(status, "ResourcesHealthy").get("status") in {"True", "False"}
     return f"{summary.get('healthy') or 0}/{total}" if summary and judged else str(total)
@@ -124,7 +124,7 @@ def _total(status: JsonObject) -> int:
     return total if isinstance(total, int) else len(_list(status, "resources"))
 
 
-def _facts(
+def _description(
     resource: JsonObject, spec: JsonObject, status: JsonObject, now: datetime
 ) -> Iterator[str]:
     metadata = _part(resource, "metadata")
@@ -132,12 +132,12 @@ def _facts(
     yield f"class {spec.get('class') or 'resources'}, {age} old"
     generation, observed = metadata.get("generation") or 0, status.get("observedGeneration") or 0
     if generation != observed:
-        yield f"generation {generation} of its spec is not applied yet, {observed} was the last"
+        yield f"generation {generation} of its spec is not applied yet; {observed} was the last"
     if deleted := metadata.get("deletionTimestamp"):
         held = ", ".join(metadata.get("finalizers") or ()) or "nothing"
-        yield f"it has been asked to go {_age(deleted, now)} ago, and waits for {held}"
+        yield f"its deletion was requested {_age(deleted, now)} ago, and waits for {held}"
     if spec.get("suspend"):
-        yield "it is suspended: nothing is written; set spec.suspend to false to go on"
+        yield "it is suspended: nothing is written until spec.suspend is false"
     if spec.get("keepObjects"):
         yield "its objects stay when it is deleted (spec.keepObjects)"
     if depends := [str(one.get("name")) for one in _list(spec, "dependsOn")]:
@@ -151,22 +151,22 @@ def _facts(
 def _conditions(status: JsonObject, now: datetime) -> Iterator[str]:
     found = _list(status, "conditions")
     if not found:
-        yield "none yet: is a resource manager of its class running?"
+        yield "none yet; check that a resource manager of its class is running"
         return
-    told: list[str] = []
+    shown: list[str] = []
     for one in found:
         sign = _sign(str(one.get("type")), str(one.get("status")))
         since = _age(one.get("lastTransitionTime"), now)
         yield f"{sign} {one.get('type')} {one.get('status')} for {since} ({one.get('reason')})"
         if sign != "✓":
-            message = _without(str(one.get("message") or ""), told)
+            message = _without(str(one.get("message") or ""), shown)
             yield from (f"    {line}" for line in message.splitlines()[:20])
-            told.append(message.removesuffix("."))
+            shown.append(message.removesuffix("."))
 
 
-def _without(message: str, told: Iterable[str]) -> str:
+def _without(message: str, shown: Iterable[str]) -> str:
     """Return what a message adds to those above it; the last one sums up the others."""
-    for before in filter(None, told):
+    for before in filter(None, shown):
         message = message.replace(before, "")
     return message.strip(" .\n") and message.lstrip(" .\n")
 

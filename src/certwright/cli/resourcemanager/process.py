@@ -1,4 +1,4 @@
-"""``certwright resource-manager``: everything that keeps ManagedResources, as one process."""
+"""The process of ``certwright resource-manager``: its operators, clusters and addresses."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ _log = structlog.get_logger()
 
 
 def run_resource_manager(options: ResourceManagerOptions) -> None:
-    """Run until a signal ends it, or print what was asked for.
+    """Run until a signal ends it, or print the definition.
 
     Raises:
         ExceptionGroup: of a `UsageError` for each mistake in file and flags.
@@ -136,7 +136,7 @@ def declared(
     identity: str,
     metrics: Metrics,
 ) -> Iterator[Declared]:
-    """Yield what is switched on."""
+    """Yield the operators that are switched on."""
     controllers = configuration.controllers
     if controllers.managed_resource.enabled or controllers.health.enabled:
         yield resource_operator(configuration, target=target, identity=identity)

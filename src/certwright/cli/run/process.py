@@ -44,9 +44,9 @@ class ProcessOptions:
 def run_controllers(options: ProcessOptions) -> None:
     """Run until a signal ends it.
 
-    What was typed or configured wrongly is refused before anything starts. A server that is
-    away, refuses the credentials or speaks no Kubernetes is not: it may come back, so the
-    process waits for it and says in the log and on ``/readyz`` what is the matter.
+    Mistakes in the command line or configuration raise before anything starts. A server that
+    cannot be reached or refuses the credentials may recover: the process waits for it, and
+    the log and ``/readyz`` report the reason.
     """
     if options.log_format not in _FORMATS:
         raise UsageError(f"--log-format {options.log_format}: choose text, json or auto")

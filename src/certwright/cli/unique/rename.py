@@ -1,4 +1,4 @@
-"""``certwright unique``: immutable ConfigMaps and Secrets, and whatever refers to them.
+"""``certwright unique``: immutable ConfigMaps and Secrets, and what refers to them.
 
 A filter like `kustomize`: manifests in, manifests out. Every ConfigMap and Secret gets a name
 that holds a hash of its contents; references to them in the other manifests follow.
@@ -20,17 +20,17 @@ Renamed = Mapping[Reference, str]
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """The manifests, in their order, and what a person should know about them."""
+    """The manifests, in their order, and remarks about them."""
 
     objects: list[JsonObject]
     remarks: list[str]
 
 
 def unique_manifests(objects: Iterable[JsonObject]) -> Unique:
-    """Make ConfigMaps and Secrets unique, and let the others refer to them by their new names.
+    """Make ConfigMaps and Secrets unique, and change the references of the others.
 
     Raises:
-        ValueError: a ConfigMap or Secret has no name, or data that is none.
+        ValueError: a ConfigMap or Secret has no name, or its data is malformed.
     """
     given = list(objects)
     made = {number: make_unique(obj) for number, obj in enumerate(given) if _is_data(obj)}
@@ -46,7 +46,7 @@ def unique_manifests(objects: Iterable[JsonObject]) -> Unique:
         out.append(changed)
         left = sorted(uses_of(changed) & renamed.keys()) if number not in made else []
         remarks += [
-            f"{obj.get('kind')} {_name(obj)} still refers to {reference}: change that by hand"
+            f"{obj.get('kind')} {_name(obj)} still refers to {reference}; change that by hand"
             for reference in left
         ]
     return Unique(out, remarks)
@@ -89,7 +89,7 @@ def _following(obj: JsonObject, renamed: Renamed) -> JsonObject:
     try:
         return annotate(changed)
     except ValueError:
-        return changed  # nobody reads annotations of this kind
+        return changed  # annotations of this kind are not read
 
 
 def _is_data(obj: JsonObject) -> bool:

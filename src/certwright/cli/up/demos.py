@@ -32,7 +32,7 @@ def managed_resource_demo() -> Demo:
         kinds=[ManagedResource],
         operators=[resource_operator(Configuration())],
         objects=managedresourcedemo.managed_sample,
-        introduction="There is a ManagedResource whose objects are kept as they are declared. Try:",
+        introduction="A ManagedResource keeps its objects as declared. Try:",
         suggestions=managedresourcedemo.suggestions,
     )
 
@@ -43,6 +43,6 @@ def issuer_demo() -> Demo:
         kinds=[CertificateRequest, *app.kinds],
         operators=[app.operator, approver()],
         objects=lambda: issuerdemo.issuer_sample(SYSTEM.now()),
-        introduction="There is a certificate authority, and a request that it has signed. Try:",
+        introduction="An issuer has signed a CertificateRequest. Try:",
         suggestions=issuerdemo.suggestions,
     )

@@ -1,4 +1,4 @@
-"""What happens, line by line, for a person who watches."""
+"""The live feed: one line on the terminal for each change in the cluster."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -14,8 +14,8 @@ from certwright.runtime.serve.logs import redact_text
 _SHOWN = 3
 """How many changed fields one line names."""
 _LONGEST = 60
-_FURNITURE = {"kube-root-ca.crt"}
-"""What every namespace gets, and nobody asked for."""
+_NAMESPACE_DEFAULTS = {"kube-root-ca.crt"}
+"""What every namespace gets by itself."""
 _BOOKKEEPING = (
     "metadata.resourceVersion",
     "metadata.generation",
@@ -30,70 +30,70 @@ class LiveFeed:
     def __init__(self, manager: Manager, resources: Iterable[Resource]) -> None:
         self._manager = manager
         self._resources = tuple(dict.fromkeys((*resources, Event)))
-        self._attentive = False
+        self._started = False
         self.ready = asyncio.Event()
         """Set when everything that happens from now on will be shown."""
 
     async def run(self) -> None:
-        """Print until cancelled. What was there before is no news."""
+        """Print changes until cancelled; objects that existed before are not printed."""
         shares = [(resource, self._manager.cache.store(resource)) for resource in self._resources]
         try:
             for resource, share in shares:
                 await share.synced()
-                share.listen(partial(self._tell, resource))
-            self._attentive = True
+                share.listen(partial(self._print, resource))
+            self._started = True
             self.ready.set()
             await asyncio.Event().wait()
         finally:
             for _, share in shares:
                 share.release()
 
-    def _tell(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
-        line = describe(resource, old, new) if self._attentive else ""
+    def _print(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
+        line = describe(resource, old, new) if self._started else ""
         if line:
             print(f"{SYSTEM.now().astimezone():%H:%M:%S}  {line}", flush=True)
 
 
 def describe(resource: Resource, old: Entry | None, new: Entry | None) -> str:
-    """Say in one line what became of an object; nothing if that is no news for anybody."""
+    """Return one line about the change of an object; empty if it is not worth a line."""
     entry = new or old
     assert entry is not None
-    if entry.key.name in _FURNITURE:
+    if entry.key.name in _NAMESPACE_DEFAULTS:
         return ""
     if resource == Event:
         return _occurrence(new.obj()) if new else ""
-    who = f"{resource.kind} {entry.key}"
+    name = f"{resource.kind} {entry.key}"
     if new is None:
-        return f"- deleted   {who}"
+        return f"- deleted   {name}"
     if old is None:
-        return f"+ created   {who}"
+        return f"+ created   {name}"
     if new.meta.deleting and not old.meta.deleting:
         waiting = f"  waits for {', '.join(new.meta.finalizers)}" if new.meta.finalizers else ""
-        return f"~ deleting  {who}{waiting}"
+        return f"~ deleting  {name}{waiting}"
     fields = changes(old.obj(), new.obj(), secret=resource.kind == "Secret")
     more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
-    return f"~ changed   {who}  {', '.join(fields[:_SHOWN])}{more}" if fields else ""
+    return f"~ changed   {name}  {', '.join(fields[:_SHOWN])}{more}" if fields else ""
 
 
 def changes(old: JsonObject, new: JsonObject, *, secret: bool = False) -> list[str]:
-    """Name the fields that differ, with their new values unless they are *secret*.
+    """Return the fields that differ, with their new values unless they are *secret*.
 
-    Conditions come first, by their type: they say more than their place in a list.
+    Conditions come first, named by their type instead of their place in the list.
     """
-    found = [] if secret else _verdicts(_conditions(old), _conditions(new))
+    found = [] if secret else _changed_conditions(_conditions(old), _conditions(new))
     for operation in create_json_patch(_rest(old), _rest(new)):
         steps = operation["path"].split("/")[1:]
         path = ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps)
         gone = operation["op"] == "remove"
         for name, value in [(path, None)] if gone else _leaves(path, operation["value"]):
             if not name.startswith(_BOOKKEEPING):
-                told = name if secret else f"{name}: {_shortened(value)}"
-                found.append(f"{name} removed" if gone else told)
+                shown = name if secret else f"{name}: {_shortened(value)}"
+                found.append(f"{name} removed" if gone else shown)
     return found
 
 
-def _verdicts(old: dict[str, JsonObject], new: dict[str, JsonObject]) -> list[str]:
-    """Say what conditions have come to; in their own words if these are all that is new."""
+def _changed_conditions(old: dict[str, JsonObject], new: dict[str, JsonObject]) -> list[str]:
+    """Return the conditions that changed, with their message if only that is new."""
     found = []
     for type_, condition in new.items():
         status, reason, message = (condition.get(name) for name in ("status", "reason", "message"))

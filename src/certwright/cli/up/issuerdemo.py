@@ -1,4 +1,4 @@
-"""The sample issuer of ``certwright up``: an authority, its issuer and a request to it."""
+"""The demo of an issuer: an authority, its issuer and a request to it."""
 
 from base64 import b64encode
 from datetime import datetime, timedelta
@@ -47,13 +47,13 @@ def issuer_sample(now: datetime) -> list[JsonObject]:
 
 
 def suggestions(kubectl: str, certwright: str = "certwright") -> list[str]:
-    """Return what to type to look at what was issued."""
+    """Return commands to look at the certificate."""
     assert app.namespaced_kind is not None
     issuers = app.namespaced_kind.resource.plural
     return [
         f"{kubectl} get {issuers},certificaterequests   # an issuer, and what it signed",
-        f"{certwright} cert inspect cr/{NAME}   # the certificate, its chain, whether it fits",
-        f"{kubectl} delete secret {NAME}-ca   # the issuer says what it misses",
+        f"{certwright} cert inspect cr/{NAME}   # the certificate, its chain, does it match",
+        f"{kubectl} delete secret {NAME}-ca   # the issuer reports what is missing",
     ]
 
 

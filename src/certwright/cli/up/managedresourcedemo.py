@@ -1,4 +1,4 @@
-"""The sample ManagedResource of ``certwright up``, and what to try with it."""
+"""The demo of a ManagedResource: its objects, and commands to try."""
 
 from typing import Final
 
@@ -33,15 +33,15 @@ def managed_sample() -> list[JsonObject]:
 
 
 def suggestions(kubectl: str, certwright: str = "certwright") -> list[str]:
-    """Return what to type to see objects being kept, each with what it shows."""
+    """Return commands that show how objects are kept."""
     merge = f"{kubectl} patch managedresource {NAME} --type merge -p"
     edit = f"{kubectl} patch configmap {NAME}-settings -p"
     return [
-        f"{certwright} mr explain {NAME}   # a ManagedResource: its objects, and how they are",
-        f"""{edit} '{{"data":{{"color":"red"}}}}'   # it turns blue again""",
+        f"{certwright} mr explain {NAME}   # a ManagedResource and its objects",
+        f"""{edit} '{{"data":{{"color":"red"}}}}'   # it becomes blue again""",
         f"{kubectl} delete statefulset {NAME}-web   # it comes back",
-        f"""{merge} '{{"spec":{{"suspend":true}}}}'   # then edit again, and look:""",
-        f"{certwright} mr diff {NAME}   # what would be put right, were it not suspended",
+        f"""{merge} '{{"spec":{{"suspend":true}}}}'   # suspend it, edit again, and compare:""",
+        f"{certwright} mr diff {NAME}   # what the next pass would change",
     ]
 
 

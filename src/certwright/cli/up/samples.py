@@ -1,4 +1,4 @@
-"""Samples: manifests of the user's that `certwright up` applies at the start."""
+"""Manifests that ``certwright up`` applies at the start."""
 
 import sys
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ from certwright.kube import ApiError, GroupVersionKind, JsonObject
 
 
 async def apply_samples(client: Client, manifests: Iterable[JsonObject]) -> None:
-    """Apply manifests; one that is refused is the user's to mend and stops no other."""
+    """Apply manifests; report those that the server refuses, and apply the others."""
     for manifest in manifests:
         try:
             await _apply(client, manifest)
         except (ApiError, TransportError, ValueError) as error:
             what = f"{manifest['kind']} {manifest['metadata']['name']}"
-            print(f"sample {what} was refused: {error}", file=sys.stderr, flush=True)
+            print(f"warning: sample {what} was refused: {error}", file=sys.stderr, flush=True)
 
 
 async def _apply(client: Client, manifest: JsonObject) -> None:

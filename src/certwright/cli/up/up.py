@@ -28,7 +28,7 @@ from certwright.testkit.controlplane import AssetsMissing, control_plane, find_a
 
 _GREET_SECONDS = 5.0
 _INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod)
-"""Shown live besides what controllers watch: what people try first."""
+"""Shown in the feed besides what controllers watch: the kinds that people try first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class UpOptions:
     samples: Sequence[Path]
     real: bool = False
     managed: bool = True
-    """Whether ManagedResources are kept, too."""
+    """Whether the ManagedResource operator runs, too."""
     issuers: bool = True
-    """Whether an issuer signs CertificateRequests, too."""
+    """Whether an issuer runs, too."""
     with_samples: bool = True
-    """Whether these two have samples."""
+    """Whether the samples of these two are applied."""
 
     def demos(self) -> list[Demo]:
         """Return the operators that run along, with their samples."""
@@ -60,9 +60,9 @@ def run_up(options: UpOptions) -> None:
     samples = (
         [manifest.obj for manifest in read_manifests(options.samples)] if options.samples else []
     )
-    configure_logs(level="warning", as_json=False)  # people look at this
+    configure_logs(level="warning", as_json=False)  # a person reads this
     run_to_end(_up(options, controllers, samples))
-    print("stopped; nothing is left behind")
+    print("stopped; everything is removed")
 
 
 async def _up(options: UpOptions, controllers: list[Declared], samples: list[JsonObject]) -> None:
@@ -100,7 +100,7 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
 async def _start(
     client: Client, feed: LiveFeed, samples: list[JsonObject], greet: Callable[[], None]
 ) -> None:
-    """Say hello as soon as everything is shown that people do; or soon, if that takes its time."""
+    """Print the greeting when the feed is ready, or after a few seconds; then apply the samples."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_GREET_SECONDS):
             await feed.ready.wait()
@@ -111,15 +111,14 @@ async def _start(
 
 @contextmanager
 def _new_file(wanted: Path | None) -> Iterator[Path]:
-    """Make the file for the kubeconfig, for its owner's eyes only; remove it at the end."""
+    """Create the file for the kubeconfig, readable by its owner only; delete it at the end."""
     with tempfile.TemporaryDirectory(prefix="certwright-up-") as folder:
         path = wanted or Path(folder) / "kubeconfig"
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             raise UsageError(
-                f"--kubeconfig: {path} exists and is left alone; name a new file, it is removed"
-                " at the end"
+                f"--kubeconfig: {path} exists; name a new file, because it is deleted at the end"
             ) from None
         except OSError as error:
             raise UsageError(f"--kubeconfig: cannot write {path}: {error.strerror}") from error
@@ -131,7 +130,7 @@ def _new_file(wanted: Path | None) -> Iterator[Path]:
 
 @asynccontextmanager
 async def _server(kubeconfig: Path, *, real: bool) -> AsyncIterator[str]:
-    """Run the API server and write its kubeconfig; yield what to call it."""
+    """Run the API server and write its kubeconfig; yield its description."""
     if real:
         print("starting etcd, kube-apiserver and kube-controller-manager ...", flush=True)
         async with control_plane() as plane:
@@ -152,7 +151,9 @@ async def install(client: Client, crd: JsonObject) -> None:
     except ApiError as error:
         raise UsageError(f"the definition of {name} was refused: {error}") from error
     except TimeoutError:
-        raise UsageError(f"{name} is not served; look at kubectl describe crd {name}") from None
+        raise UsageError(
+            f"{name} is not served; to see why, run: kubectl describe crd {name}"
+        ) from None
 
 
 def _greet(
@@ -161,7 +162,7 @@ def _greet(
     names = ", ".join(one.name for one in controllers) or "none (certwright up my_file.py)"
     kinds = [_watched(one)[0].plural for one in controllers if _watched(one)] or ["all"]
     kubectl = _kubectl()
-    print(f"{server} · controllers: {names} · samples: {len(samples)} · Ctrl-C ends it")
+    print(f"{server} · controllers: {names} · samples: {len(samples)} · press Ctrl-C to end")
     print("In another terminal:")
     print(f"  export KUBECONFIG={quote(str(kubeconfig.resolve()))}")
     if folder := unreachable_folder():
@@ -171,7 +172,7 @@ def _greet(
 
 
 def _watched(declared: Declared) -> list[Resource]:
-    """Return the kinds to show of a controller, its own first; of an operator those it brings."""
+    """Return the kinds of a controller, its main one first, or of an operator."""
     if isinstance(declared, Operator):
         return [resource_of(kind) for kind in declared.kinds]
     return [watched.resource for watched in declared.watched]
@@ -185,7 +186,7 @@ def _suggest(demo: Demo) -> None:
 
 
 def unreachable_folder() -> str:
-    """Return the folder of the certwright command if it is not found by its name; else nothing."""
+    """Return the folder of the certwright command if it is not in PATH; else nothing."""
     command = Path(sys.executable).parent / "certwright"
     found = shutil.which("certwright")
     there = found is not None and Path(found).resolve() == command.resolve()
@@ -193,7 +194,7 @@ def unreachable_folder() -> str:
 
 
 def _kubectl() -> str:
-    """Return what to type for kubectl: the one in PATH, else the one we built."""
+    """Return the command for kubectl: the one in PATH, else the one we built."""
     if shutil.which("kubectl"):
         return "kubectl"
     try:
@@ -201,6 +202,9 @@ def _kubectl() -> str:
     except AssetsMissing:
         assets = None
     if assets is None:
-        print("There is no kubectl on this machine; install one to look around.", file=sys.stderr)
+        print(
+            "There is no kubectl on this machine; install it to try the commands below.",
+            file=sys.stderr,
+        )
         return "kubectl"
     return quote(str(assets.kubectl))

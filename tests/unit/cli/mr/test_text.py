@@ -53,7 +53,7 @@ def resource(
 def test_those_that_need_attention_come_first_and_say_why() -> None:
     lines = list_table([resource("good"), resource("bad", applied="False")], NOW, namespaces=False)
     heads, bad, good = lines.splitlines()
-    assert heads.split() == ["NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "SAYS"]  # fmt: skip
+    assert heads.split() == ["NAME", "CLASS", "APPLIED", "HEALTHY", "PROGRESSING", "OBJECTS", "AGE", "MESSAGE"]  # fmt: skip
     assert bad.split()[:7] == ["bad", "-", "False", "True", "False", "1", "24h"]
     assert bad.endswith("ApplyFailed: it was refused")
     assert good.split() == ["good", "-", "True", "True", "False", "1", "24h", "-"]
@@ -68,7 +68,7 @@ def test_the_summary_condition_has_the_first_word() -> None:
 def test_one_that_nobody_looked_at_yet() -> None:
     table = list_table([{"metadata": {"name": "new"}}], NOW, namespaces=True)
     assert table.splitlines()[0].startswith("NAMESPACE")
-    assert table.endswith("nobody of class resources looked at it yet")
+    assert table.endswith("waits for a resource manager of class resources")
 
 
 def test_one_that_is_ignored() -> None:
@@ -81,7 +81,7 @@ def test_one_that_was_changed_since() -> None:
     changed = resource("a")
     changed["metadata"]["generation"] = 7
     table = list_table([changed], NOW, namespaces=False)
-    assert table.endswith("its latest change was not looked at yet")
+    assert table.endswith("its latest change is not processed yet")
 
 
 def test_numbers_come_from_the_summary() -> None:
@@ -136,8 +136,8 @@ def test_a_bad_one_is_explained_completely() -> None:
     text = explanation(odd, [], NOW)
     for part in (
         "class seed",
-        "generation 2 of its spec is not applied yet, 1 was the last",
-        "asked to go 60s ago, and waits for f",
+        "generation 2 of its spec is not applied yet; 1 was the last",
+        "its deletion was requested 60s ago, and waits for f",
         "it is suspended",
         "its objects stay",
         "it waits for b to be healthy",
@@ -152,7 +152,7 @@ def test_a_bad_one_is_explained_completely() -> None:
 
 
 def test_one_without_conditions_leads_to_the_question_who_works() -> None:
-    assert "is a resource manager of its class running?" in explanation(
+    assert "a resource manager of its class is running" in explanation(
         {"metadata": {"name": "a"}}, [], NOW
     )
 

@@ -71,7 +71,7 @@ def test_what_cannot_be_rewritten_is_told() -> None:
         "spec": {"credentials": {"fooSecretName": "keys"}},
     }
     made = unique_manifests([odd, secret("keys", {"k": "v"})])
-    assert made.remarks == ["Odd o still refers to Secret keys: change that by hand"]
+    assert made.remarks == ["Odd o still refers to Secret keys; change that by hand"]
 
 
 def test_what_uses_nothing_stays_as_it_is() -> None:
