@@ -108,7 +108,7 @@ def _worst(resource: JsonObject, found: dict[str, JsonObject]) -> str:
         return f"it is ignored while it has the annotation {_IGNORE}"
     if not any(found.values()):
         kind = _part(resource, "spec").get("class") or "resources"
-        return f"waits for a resource manager of class {kind}"
+        return f"waits for a manager of class {kind}"
     return "its latest change is not processed yet"
 
 

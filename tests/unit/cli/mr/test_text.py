@@ -68,7 +68,7 @@ def test_the_summary_condition_has_the_first_word() -> None:
 def test_one_that_nobody_looked_at_yet() -> None:
     table = list_table([{"metadata": {"name": "new"}}], NOW, namespaces=True)
     assert table.splitlines()[0].startswith("NAMESPACE")
-    assert table.endswith("waits for a resource manager of class resources")
+    assert table.endswith("waits for a manager of class resources")
 
 
 def test_one_that_is_ignored() -> None:
