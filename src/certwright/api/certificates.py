@@ -15,7 +15,7 @@ SHORTEST_SECONDS = 600
 
 
 class SigningCondition(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """A condition of a signing request; it tells when it was last written, too."""
+    """A condition of a signing request, with the time of its last write."""
 
     type: str
     status: ConditionStatus
@@ -26,7 +26,7 @@ class SigningCondition(Struct, frozen=True, rename="camel", omit_defaults=True, 
 
 
 class SigningRequestSpec(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """What is asked for, and by whom. Nothing of it may change once it is stored."""
+    """What is requested, and the requester. Immutable."""
 
     request: bytes
     signer_name: str
@@ -39,14 +39,14 @@ class SigningRequestSpec(Struct, frozen=True, rename="camel", omit_defaults=True
 
 
 class SigningRequestStatus(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """What became of it: a certificate, or conditions that say why not."""
+    """The certificate, or conditions with the reason why there is none."""
 
     conditions: Annotated[list[SigningCondition], list_map("type")] = field(default_factory=list)
     certificate: bytes = b""
 
 
 class CertificateSigningRequest(Object):
-    """A request to one of the signers of a cluster; the signer's name tells which."""
+    """A request to the signer of this name."""
 
     resource: ClassVar[Resource] = kinds.CertificateSigningRequest
 

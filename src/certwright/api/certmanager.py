@@ -33,7 +33,7 @@ RotationPolicy: TypeAlias = Literal["Never", "Always"]
 
 
 class IssuerRef(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Who is to sign: a name in the namespace of the request, or cluster-wide, by its kind."""
+    """The issuer that signs: in the namespace of the request, or cluster-wide, by its kind."""
 
     name: str
     kind: str = ""
@@ -41,7 +41,7 @@ class IssuerRef(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class CertificateRequestSpec(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """What is asked for, and by whom. Nothing of it may change once it is stored."""
+    """What is requested, and the requester. Immutable."""
 
     request: bytes
     """The signing request, PEM."""
@@ -50,7 +50,7 @@ class CertificateRequestSpec(Struct, frozen=True, rename="camel", omit_defaults=
     is_ca: bool = field(default=False, name="isCA")
     usages: Annotated[list[str], atomic()] = field(default_factory=list)
     username: str = ""
-    """Who created the request; this and the next three are filled in by cert-manager's webhook."""
+    """The requester; cert-manager's webhook sets this and the next three."""
     uid: str = ""
     groups: Annotated[list[str], atomic()] = field(default_factory=list)
     extra: dict[str, list[str]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class CertificateRequestSpec(Struct, frozen=True, rename="camel", omit_defaults=
 class CertificateRequestStatus(
     Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True
 ):
-    """What became of it."""
+    """The result."""
 
     conditions: Annotated[list[Condition], list_map("type")] = field(default_factory=list)
     certificate: bytes = b""
@@ -100,13 +100,13 @@ class PrivateKeyOptions(Struct, frozen=True, rename="camel", omit_defaults=True,
 
 
 class OtherName(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """An alternative name of a kind that only its OID tells."""
+    """An alternative name whose kind is an OID."""
 
     oid: str = ""
     utf8_value: str = field(default="", name="utf8Value")
 
 
-class Subject(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
+class X509Subject(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
     """The subject of a certificate, its common name apart."""
 
     organizations: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ class CertificateSpec(Struct, frozen=True, rename="camel", omit_defaults=True, k
     secret_name: str
     issuer_ref: IssuerRef
     common_name: str = ""
-    subject: Subject | None = None
+    subject: X509Subject | None = None
     literal_subject: str = ""
     dns_names: list[str] = field(default_factory=list)
     ip_addresses: list[str] = field(default_factory=list)
@@ -141,7 +141,7 @@ class CertificateSpec(Struct, frozen=True, rename="camel", omit_defaults=True, k
 
 
 class CertificateStatus(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """What cert-manager says about a Certificate."""
+    """The status that cert-manager writes."""
 
     conditions: Annotated[list[Condition], list_map("type")] = field(default_factory=list)
     not_before: datetime | None = None

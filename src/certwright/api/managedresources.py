@@ -32,7 +32,7 @@ DEFAULT_CLASS: Final = "resources"
 _CONDITION: Final = '.status.conditions[?(@.type=="%s")].status'
 
 
-def _said(text: str) -> Meta:
+def _text(text: str) -> Meta:
     return Meta(description=text)
 
 
@@ -40,20 +40,20 @@ def _said(text: str) -> Meta:
 class SecretReference(Struct, frozen=True):
     """A Secret in the namespace of the ManagedResource."""
 
-    name: Annotated[str, _said("Its name.")] = ""
+    name: Annotated[str, _text("Its name.")] = ""
 
 
 class GroupKind(Struct, frozen=True):
     """A kind, whatever its version."""
 
-    group: Annotated[str, _said("The API group, empty for the core.")]
-    kind: Annotated[str, _said("The kind.")]
+    group: Annotated[str, _text("The API group, empty for the core.")]
+    kind: Annotated[str, _text("The kind.")]
 
 
 class Dependency(Struct, frozen=True):
     """Another ManagedResource of the same namespace."""
 
-    name: Annotated[str, _said("Its name.")]
+    name: Annotated[str, _text("Its name.")]
 
 
 class ManagedResourceSpec(Struct, rename="camel", omit_defaults=True, kw_only=True):
@@ -61,7 +61,7 @@ class ManagedResourceSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
 
     class_: Annotated[
         str | UnsetType,
-        _said(
+        _text(
             "Which instance is responsible. Absent and empty both mean the class 'resources'."
             " Changing it hands the objects over: the old instance deletes them in its target,"
             " unless keepObjects is set, before the new one applies them in its own."
@@ -69,60 +69,60 @@ class ManagedResourceSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
     ] = field(default=UNSET, name="class")
     secret_refs: Annotated[
         list[SecretReference],
-        _said(
+        _text(
             "Secrets whose data holds the objects as YAML or JSON, in this order."
             " Values under keys that end with .br are Brotli."
         ),
     ]
     inject_labels: Annotated[
         dict[str, str],
-        _said("Labels for every object, its pod template and its volume claim templates."),
+        _text("Labels for every object, its pod template and its volume claim templates."),
     ] = field(default_factory=dict)
     force_overwrite_labels: Annotated[
         bool | UnsetType,
-        _said("Whether labels that others put on the objects are removed."),
+        _text("Whether labels that others put on the objects are removed."),
     ] = UNSET
     force_overwrite_annotations: Annotated[
         bool | UnsetType,
-        _said("Whether annotations that others put on the objects are removed."),
+        _text("Whether annotations that others put on the objects are removed."),
     ] = UNSET
     keep_objects: Annotated[
         bool | UnsetType,
-        _said("Whether the objects stay when this ManagedResource is deleted or changes class."),
+        _text("Whether the objects stay when this ManagedResource is deleted or changes class."),
     ] = UNSET
     equivalences: Annotated[
         list[list[GroupKind]],
-        _said(
+        _text(
             "Kinds that are the same objects under another group, besides those that are known."
             " An object that moves between them is not deleted."
         ),
     ] = field(default_factory=list)
     delete_persistent_volume_claims: Annotated[
         bool | UnsetType,
-        _said("Whether the volume claims of a StatefulSet are deleted with it."),
+        _text("Whether the volume claims of a StatefulSet are deleted with it."),
     ] = UNSET
     depends_on: Annotated[
         list[Dependency],
-        _said("What must be applied and healthy before anything of this is written."),
+        _text("What must be applied and healthy before anything of this is written."),
     ] = field(default_factory=list)
     suspend: Annotated[
         bool | UnsetType,
-        _said("Whether to write nothing for now. Health is still judged."),
+        _text("Whether to write nothing for now. Health is still checked."),
     ] = UNSET
 
 
 class ManagedResourceCondition(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """One aspect of the state; unlike most conditions its status may also be 'Progressing'."""
 
-    type: Annotated[str, _said("What it is about.")]
-    status: Annotated[str, _said("True, False, Unknown or Progressing.")]
-    last_transition_time: Annotated[datetime | UnsetType, _said("When the status changed.")] = UNSET
+    type: Annotated[str, _text("What it is about.")]
+    status: Annotated[str, _text("True, False, Unknown or Progressing.")]
+    last_transition_time: Annotated[datetime | UnsetType, _text("When the status changed.")] = UNSET
     last_update_time: Annotated[
-        datetime | UnsetType, _said("When the reason, the message or the codes changed.")
+        datetime | UnsetType, _text("When the reason, the message or the codes changed.")
     ] = UNSET
-    reason: Annotated[str, _said("Why, in one word for programs.")] = ""
-    message: Annotated[str, _said("Why, for people.")] = ""
-    codes: Annotated[list[str], _said("Classes of errors, for programs.")] = field(
+    reason: Annotated[str, _text("Why, in one word for programs.")] = ""
+    message: Annotated[str, _text("Why, for people.")] = ""
+    codes: Annotated[list[str], _text("Classes of errors, for programs.")] = field(
         default_factory=list
     )
 
@@ -131,51 +131,51 @@ class ManagedResourceCondition(Struct, rename="camel", omit_defaults=True, kw_on
 class ObjectReference(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
     """An object of the inventory, with the metadata it was last given."""
 
-    api_version: Annotated[str, _said("Group and version.")] = ""
-    kind: Annotated[str, _said("The kind.")] = ""
-    namespace: Annotated[str, _said("The namespace, empty for cluster scope.")] = ""
-    name: Annotated[str, _said("The name.")] = ""
-    uid: Annotated[str, _said("Not used.")] = ""
-    resource_version: Annotated[str, _said("Not used.")] = ""
-    field_path: Annotated[str, _said("Not used.")] = ""
-    labels: Annotated[dict[str, str], _said("The labels that were wanted.")] = field(
+    api_version: Annotated[str, _text("Group and version.")] = ""
+    kind: Annotated[str, _text("The kind.")] = ""
+    namespace: Annotated[str, _text("The namespace, empty for cluster scope.")] = ""
+    name: Annotated[str, _text("The name.")] = ""
+    uid: Annotated[str, _text("Not used.")] = ""
+    resource_version: Annotated[str, _text("Not used.")] = ""
+    field_path: Annotated[str, _text("Not used.")] = ""
+    labels: Annotated[dict[str, str], _text("The labels that were wanted.")] = field(
         default_factory=dict
     )
-    annotations: Annotated[dict[str, str], _said("The annotations that were wanted.")] = field(
+    annotations: Annotated[dict[str, str], _text("The annotations that were wanted.")] = field(
         default_factory=dict
     )
 
 
 class ObjectSummary(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How many objects there are, and how they are."""
+    """How many objects there are, and in which state."""
 
-    total: Annotated[int, _said("All objects of the inventory.")] = 0
-    applied: Annotated[int, _said("Those that are as wanted.")] = 0
-    healthy: Annotated[int, _said("Those that do what they should.")] = 0
-    progressing: Annotated[int, _said("Those that are on their way.")] = 0
-    failed: Annotated[int, _said("Those that could not be written or deleted.")] = 0
-    blocked: Annotated[int, _said("Those that wait for something else.")] = 0
+    total: Annotated[int, _text("All objects of the inventory.")] = 0
+    applied: Annotated[int, _text("Those that are as wanted.")] = 0
+    healthy: Annotated[int, _text("Those that work.")] = 0
+    progressing: Annotated[int, _text("Those whose change is not rolled out yet.")] = 0
+    failed: Annotated[int, _text("Those that could not be written or deleted.")] = 0
+    blocked: Annotated[int, _text("Those that wait for something else.")] = 0
 
 
 class ObjectStatus(Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
     """An object that is not as it should be, and why."""
 
-    api_version: Annotated[str, _said("Group and version.")] = ""
-    kind: Annotated[str, _said("The kind.")] = ""
-    namespace: Annotated[str, _said("The namespace, empty for cluster scope.")] = ""
-    name: Annotated[str, _said("The name.")] = ""
-    action: Annotated[str, _said("What became of it: failed or blocked.")] = ""
-    health: Annotated[str, _said("How it is: Missing, Error, Unhealthy or Progressing.")] = ""
-    reason: Annotated[str, _said("Why, in one word for programs.")] = ""
-    message: Annotated[str, _said("Why, for people.")] = ""
-    last_writer: Annotated[str, _said("Who else wrote to it last.")] = ""
+    api_version: Annotated[str, _text("Group and version.")] = ""
+    kind: Annotated[str, _text("The kind.")] = ""
+    namespace: Annotated[str, _text("The namespace, empty for cluster scope.")] = ""
+    name: Annotated[str, _text("The name.")] = ""
+    action: Annotated[str, _text("What became of it: failed or blocked.")] = ""
+    health: Annotated[str, _text("Its health: Missing, Error, Unhealthy or Progressing.")] = ""
+    reason: Annotated[str, _text("Why, in one word for programs.")] = ""
+    message: Annotated[str, _text("Why, for people.")] = ""
+    last_writer: Annotated[str, _text("Which other client wrote to it last.")] = ""
 
 
 class InventoryReference(Struct, frozen=True, omit_defaults=True):
     """A ConfigMap beside the ManagedResource that holds a part of its inventory."""
 
-    name: Annotated[str, _said("Its name.")]
-    obsolete: Annotated[bool, _said("Whether it counts no more, and is about to be deleted.")] = (
+    name: Annotated[str, _text("Its name.")]
+    obsolete: Annotated[bool, _text("Whether it counts no more, and is about to be deleted.")] = (
         False
     )
 
@@ -187,25 +187,25 @@ class ManagedResourceStatus(Struct, rename="camel", omit_defaults=True, kw_only=
     conditions: Annotated[
         list[ManagedResourceCondition],
         list_map("type"),
-        _said(
+        _text(
             "ResourcesApplied, ResourcesHealthy, ResourcesProgressing, and Ready, which sums up."
         ),
     ] = field(default_factory=list)
-    observed_generation: Annotated[int, _said("The generation that was applied completely.")] = 0
+    observed_generation: Annotated[int, _text("The generation that was applied completely.")] = 0
     resources: Annotated[
         list[ObjectReference],
-        _said("The inventory: every object that is kept, or is still to be deleted."),
+        _text("The inventory: every object that is kept, or is still to be deleted."),
     ] = field(default_factory=list)
     secrets_data_checksum: Annotated[
-        str, _said("A hash of what the Secrets held when the objects were applied.")
+        str, _text("A hash of what the Secrets held when the objects were applied.")
     ] = ""
     inventory_refs: Annotated[
         list[InventoryReference],
-        _said("Where the rest of an inventory is that does not fit here."),
+        _text("Where the rest of an inventory is that does not fit here."),
     ] = field(default_factory=list)
-    summary: Annotated[ObjectSummary | UnsetType, _said("The objects in numbers.")] = UNSET
+    summary: Annotated[ObjectSummary | UnsetType, _text("The objects in numbers.")] = UNSET
     objects: Annotated[
-        list[ObjectStatus], _said("The first few objects that are not as they should be.")
+        list[ObjectStatus], _text("The first few objects that are not as they should be.")
     ] = field(default_factory=list)
 
 

@@ -1,7 +1,7 @@
 """Annotations, labels and finalizers: what they are called, and when they mean yes.
 
 Some annotations are read as Go reads a boolean (`truthy`), others only as the word ``true``
-(`literally`). Which is which is part of the interface; each name below says so.
+(`literally`). Which is which is part of the interface; each name below states it.
 """
 
 from typing import Any, Final
@@ -31,7 +31,7 @@ IGNORE: Final = f"{GROUP}/ignore"
 TAKE_OVER: Final = f"{_OURS}/take-over"
 """Literal. Objects that belong to another ManagedResource become ours."""
 ADOPT: Final = f"{_OURS}/adopt"
-"""What happens to an object that is there and belongs to nobody: `apply.Adopt`. An object's
+"""What happens to an object that exists and has no owner: `apply.Adopt`. An object's
 annotation counts more than that of its ManagedResource."""
 
 # On objects, in the manifest
@@ -72,12 +72,12 @@ _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 
 def truthy(value: Any) -> bool:
-    """Say whether Go's ``ParseBool`` returns true; ``yes`` and the like mean nothing."""
+    """Return whether Go's ``ParseBool`` returns true; ``yes`` and the like do not count."""
     return value in _TRUE if isinstance(value, str) else False
 
 
 def literally(value: Any) -> bool:
-    """Say whether a value is the word ``true``."""
+    """Return whether a value is the word ``true``."""
     return bool(value == "true")
 
 

@@ -2,7 +2,7 @@
 
 Applying goes from what others need to what needs others: policies of a namespace before what
 they govern, identities and configuration before the pods that use them, definitions before
-custom resources, webhooks last of the built-in kinds so that they do not judge their own
+custom resources, webhooks last of the built-in kinds so that they do not handle their own
 installation. Deleting goes the other way, so custom resources are gone before the definition
 that would take them along, and pods before the configuration they still hold.
 """
@@ -102,7 +102,7 @@ def stages(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
     """Group objects that may be applied at the same time; one group after the other.
 
     Deleting takes the groups from the last to the first. Kinds that are not in the order make
-    one group: nobody knows what they need.
+    one group: what they need is not known.
     """
     ordered = sorted(refs, key=order_key)
     return [list(group) for _, group in groupby(ordered, key=lambda ref: order_key(ref)[0])]

@@ -19,7 +19,7 @@ from certwright.managed.unique import make_unique
 
 SECRET_PREFIX: Final = "managedresource-"  # noqa: S105 - a name
 ORIGIN: Final = "origin"
-"""The label that says which client created a ManagedResource."""
+"""The label with the client that created a ManagedResource."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ class Reference:
 
 
 def uses_of(obj: JsonObject) -> frozenset[Reference]:
-    """Return what an object uses, according to its structure and whatever its annotations say."""
+    """Return what an object uses by its structure, not by its annotations."""
     group = str(obj.get("apiVersion") or "").rpartition("/")[0]
     kind = str(obj.get("kind") or "")
     if (path := _POD_SPECS.get((group, kind))) is not None:
@@ -57,7 +57,7 @@ def uses_of(obj: JsonObject) -> frozenset[Reference]:
 
 
 def is_pod_owner(group: str, kind: str) -> bool:
-    """Tell whether a kind is a pod or holds the template of one."""
+    """Return whether a kind is a pod or holds the template of one."""
     return (group, kind) in _POD_SPECS
 
 
@@ -145,7 +145,7 @@ def _search(spec: Any) -> Iterator[Reference]:
 
 
 def _looks(value: JsonObject, field: str) -> Iterator[Reference]:
-    """Yield what a mapping refers to, judged by the field it stands in and what it holds."""
+    """Yield what a mapping refers to, by the name of its field and its keys."""
     if kind := _LISTS.get(field):
         yield from _named(kind, value)
     elif "configmap" in field:

@@ -32,7 +32,7 @@ async def wait_until_healthy(
     what is in the way, each time that changes.
 
     Raises:
-        TimeoutError: the message says what is in the way, with the objects.
+        TimeoutError: with what is in the way, and the objects.
         NotFound: it does not exist, or is deleted meanwhile.
         ApiError: it cannot be read.
     """
@@ -62,7 +62,7 @@ async def delete(
     ManagedResource that is gone already is fine.
 
     Raises:
-        TimeoutError: the message says what is in the way, with the objects.
+        TimeoutError: with what is in the way, and the objects.
     """
     resource = ManagedResource.resource
     try:
@@ -95,7 +95,7 @@ async def _wait(
 
     *blocked* returns what is in the way of a state, or None.
     """
-    said = ""
+    reported = ""
     try:
         async with (
             asyncio.timeout(patience.total_seconds()),
@@ -105,10 +105,10 @@ async def _wait(
                 state = found.get(key)
                 if (obstacle := blocked(state)) is None:
                     return state
-                if said != (said := obstacle):
-                    on_progress(Progress("waiting", f"ManagedResource {key}", said))
+                if reported != (reported := obstacle):
+                    on_progress(Progress("waiting", f"ManagedResource {key}", reported))
     except TimeoutError:
-        raise TimeoutError(_late(key, wanted, patience, said)) from None
+        raise TimeoutError(_late(key, wanted, patience, reported)) from None
     raise AssertionError("unreachable: following never ends")
 
 
@@ -133,6 +133,6 @@ def _own_secrets(managed_resource: JsonObject) -> set[str]:
     return {name for name in names if name.startswith(SECRET_PREFIX)}
 
 
-def _late(key: Key, wanted: str, patience: timedelta, said: str) -> str:
+def _late(key: Key, wanted: str, patience: timedelta, obstacle: str) -> str:
     after = f"after {patience.total_seconds():g} s"
-    return f"ManagedResource {key} is not {wanted} {after}: {said or 'it was not read in time'}"
+    return f"ManagedResource {key} is not {wanted} {after}: {obstacle or 'it was not read in time'}"

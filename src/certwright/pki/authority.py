@@ -45,7 +45,7 @@ _SERIAL_BITS = 159  # the most that stay positive in the 20 octets RFC 5280 allo
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where those who verify find more: revocation lists, OCSP, the signer's certificate."""
+    """URLs in certificates: revocation lists, OCSP, the signer's certificate."""
 
     revocation_lists: tuple[str, ...] = ()
     ocsp: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class Authority:
 
     @property
     def intermediates(self) -> tuple[x509.Certificate, ...]:
-        """What stands between a certificate of this authority and the root, lowest first."""
+        """The certificates between one of this authority and the root, lowest first."""
         is_root = self.certificate.issuer == self.certificate.subject
         return () if is_root else (self.certificate, *self.chain)
 
@@ -195,7 +195,7 @@ class Authority:
         return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
 
     def _common_part(self) -> x509.CertificateBuilder:
-        """Return the start of every certificate: its issuer, and what it says about it."""
+        """Return a builder with the issuer, and the extensions about the issuer."""
         builder = (
             x509.CertificateBuilder()
             .issuer_name(self.certificate.subject)

@@ -57,7 +57,7 @@ class Validity:
         """Return a validity of exactly *lifetime* that began a little before *now*.
 
         The start lies `BACKDATING` in the past, at most a tenth of the lifetime. The end is
-        counted from the start, because who asked for 24 hours checks for 24 hours.
+        counted from the start, because a client that asked for 24 hours checks for 24 hours.
 
         Raises:
             ValueError: the lifetime is not at least one second.
@@ -82,7 +82,7 @@ class Validity:
         return Validity(start, min(start + self.lifetime, outer.not_after))
 
     def covers(self, now: datetime) -> bool:
-        """Whether *now* lies inside."""
+        """Return whether *now* lies inside."""
         return self.not_before <= now <= self.not_after
 
 
@@ -165,7 +165,7 @@ def public_key_of(certificate: x509.Certificate) -> PublicKey:
 
 
 def has_strong_signature(certificate: x509.Certificate) -> bool:
-    """Whether the signature rests on SHA-256 or better, by an algorithm that is known."""
+    """Return whether the signature uses SHA-256 or better, by a known algorithm."""
     try:
         digest = certificate.signature_hash_algorithm
     except PARSE_ERRORS:
@@ -176,7 +176,7 @@ def has_strong_signature(certificate: x509.Certificate) -> bool:
 
 
 def is_authority(certificate: x509.Certificate) -> bool:
-    """Whether the certificate says that it belongs to a certificate authority."""
+    """Return whether the certificate is one of a certificate authority."""
     constraints = extension(certificate, x509.BasicConstraints)
     return constraints is not None and constraints.ca
 
@@ -189,7 +189,7 @@ def without_repeats(certificates: Iterable[x509.Certificate]) -> list[x509.Certi
 def _parsed(der: bytes, place: int) -> x509.Certificate:
     try:
         certificate = x509.load_der_x509_certificate(der)
-        # Parsed here once and for all, so that nobody above meets a parser's error.
+        # Parsed here, so that callers do not meet a parser's error.
         _ = certificate.extensions, certificate.subject, certificate.issuer
     except PARSE_ERRORS as error:
         raise MalformedCertificate(f"certificate {place} does not parse: {error}"[:300]) from error
@@ -218,7 +218,7 @@ def write_bundle(certificates: Iterable[x509.Certificate]) -> bytes:
 class Rotation:
     """How authorities follow each other.
 
-    *propagation* is how long a bundle takes to reach everybody who verifies;
+    *propagation* is how long a bundle takes to reach all verifiers;
     *longest_leaf* the longest lifetime of what the authority signs.
     """
 
@@ -226,7 +226,7 @@ class Rotation:
     longest_leaf: timedelta
 
     def signer(self, authorities: Sequence[x509.Certificate], now: datetime) -> x509.Certificate:
-        """Return the authority that signs now: the youngest that everybody trusts already.
+        """Return the authority that signs now: the youngest that all verifiers trust already.
 
         Where none has been known for that long, as on the first day, the oldest signs.
 

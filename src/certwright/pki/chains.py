@@ -82,7 +82,7 @@ def order_chain(certificates: Sequence[x509.Certificate]) -> Chain:
 
 
 def is_self_signed(certificate: x509.Certificate) -> bool:
-    """Whether the certificate names itself as issuer and its own key signed it."""
+    """Return whether the certificate names itself as issuer and its own key signed it."""
     return _is_issued_by(certificate, certificate)
 
 

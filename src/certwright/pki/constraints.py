@@ -21,7 +21,7 @@ def name_violations(
     """Return the names that the constraints forbid, each as ``NameForbidden``.
 
     A name is forbidden if it lies in an excluded subtree, or if there are permitted
-    subtrees of its kind and it lies in none. What cannot be judged (a kind without rules, a
+    subtrees of its kind and it lies in none. What cannot be checked (a kind without rules, a
     URI without a host) is forbidden as soon as its kind is constrained at all.
     """
     permitted = list(constraints.permitted_subtrees or ())
@@ -34,7 +34,7 @@ def name_violations(
             continue
         rule = _RULES.get(type(name))
         if rule is None or (rule is _uri and not _host_of(name.value)):
-            found.append(Violation("NameForbidden", f"{_shown(name)} cannot be judged"))
+            found.append(Violation("NameForbidden", f"{_shown(name)} cannot be checked"))
         elif any(rule(name.value, tree.value) for tree in outside):
             found.append(Violation("NameForbidden", f"{_shown(name)} is excluded"))
         elif inside and not any(rule(name.value, tree.value) for tree in inside):
@@ -96,7 +96,7 @@ def _host_of(uri: str) -> str:
 
 
 def _host(host: str, tree: str) -> bool:
-    """A tree with a leading dot means the hosts below it, without one that host alone."""
+    """Match a host: a tree with a leading dot means the hosts below it, without one that host."""
     if tree.startswith("."):
         return host.lower().endswith(tree.lower())
     return host.lower() == tree.lower()

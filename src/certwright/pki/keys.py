@@ -1,6 +1,6 @@
 """Private and public keys: RSA 2048 to 8192, ECDSA on the NIST curves, Ed25519.
 
-Everything else is refused by name, whoever brings it. Work with RSA keys is slow
+Everything else is refused by name. Work with RSA keys is slow
 (`KeySpec.is_slow`): making one takes 0.05 to 10 s, a signature up to 40 ms. Callers on an
 event loop hand it to a thread pool; the calls release the interpreter while they compute.
 Elliptic keys take microseconds and may be used where one stands.
@@ -165,7 +165,7 @@ def read_key(data: bytes | str) -> PrivateKey:
         if isinstance(key, rsa.RSAPrivateKey):
             _check_parts(key.private_numbers())
     except PARSE_ERRORS:
-        # The cause is dropped: what a parser says about a private key may quote it.
+        # The cause is dropped: the text of a parser may quote a private key.
         raise MalformedKey("the private key does not parse or contradicts itself") from None
     assert isinstance(key, PrivateKey)
     return key

@@ -98,7 +98,7 @@ def common_name(name: x509.Name) -> str:
 
 
 def other_name(oid: str, text: str) -> x509.GeneralName:
-    """Make an alternative name of a kind that only its OID tells, such as a user principal name.
+    """Make an alternative name whose kind is an OID, such as a user principal name.
 
     Raises:
         MalformedName: the OID is none, or the text is longer than 127 bytes.
@@ -198,7 +198,7 @@ class AlternativeNames:
 def control_characters(name: x509.Name, alternatives: AlternativeNames) -> list[str]:
     """Return the values with NUL or other control characters: two readers may see two names."""
     values = [*alternatives.dns, *alternatives.emails, *alternatives.uris]
-    for rdn in name.rdns:  # bytes are bit strings, which nobody prints
+    for rdn in name.rdns:  # bytes are bit strings, which are not printed
         values += [one.value for one in rdn if isinstance(one.value, str)]
     return [value for value in values if _CONTROL.search(value)]
 

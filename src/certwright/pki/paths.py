@@ -82,12 +82,12 @@ class _Search:
     def extend(self, path: Path) -> None:
         top = path[-1]
         if top in self.roots.get(normal_name(top.subject), ()):
-            self._judge(path)
+            self._check(path)
             return
         issuer = normal_name(top.issuer)
         for root in self.roots.get(issuer, ()):
             if self.found is None and self._signed(top, root):
-                self._judge((*path, root))
+                self._check((*path, root))
         for between in self.intermediates.get(issuer, ()):
             if self.found is not None or len(path) >= CHAIN_LENGTH - 1:
                 return
@@ -112,12 +112,12 @@ class _Search:
         if not self.closest:
             self.closest = [Violation(name, message)]
 
-    def _judge(self, path: Path) -> None:
+    def _check(self, path: Path) -> None:
         violations = path_violations(path, self.now, self.usage)
         if not violations:
             self.found = path
         elif not self.closest or self.closest[0].name in {"BadSignature", "UnsupportedKey"}:
-            self.closest = violations  # the signatures are good here: this says more
+            self.closest = violations  # the signatures are good here: more useful
 
 
 def path_violations(

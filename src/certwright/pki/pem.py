@@ -88,7 +88,7 @@ def bounded(data: bytes | str, limit: int) -> bytes:
 
 
 def _blocks(data: bytes) -> Iterator[Block]:
-    """Jump from marker to marker: lines between blocks are never looked at."""
+    """Yield blocks, from marker to marker; lines between blocks are skipped."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     place = data.find(_BEGIN)

@@ -113,7 +113,7 @@ def read_request(data: bytes | str) -> SigningRequest:
     block = single_block(data, *_LABELS, limit=REQUEST_LIMIT)
     try:
         csr = x509.load_der_x509_csr(block.der)
-        # The key is judged first: verifying with a giant one would be the attack.
+        # The key is checked first: verifying with a giant one would be the attack.
         public_key = accepted_public_key(csr.public_key())
         _verify_signature(csr)
         request = _taken_apart(csr, public_key)
@@ -218,7 +218,7 @@ def _usage_violations(carried: Usages, expected: Usages) -> list[Violation]:
 
 
 def _is_dns_name(name: str) -> bool:
-    """Whether this is a DNS name as certificates carry them; the first label may be ``*``."""
+    """Return whether this is a DNS name for certificates; the first label may be ``*``."""
     return len(name) <= 253 and _is_dns_text(name) is not None
 
 

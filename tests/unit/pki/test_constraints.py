@@ -82,12 +82,12 @@ def test_a_mail_address_in_the_subject_counts_where_there_is_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", [OTHER, uri("urn:x"), uri("https://[broken")])
-def test_what_cannot_be_judged_is_forbidden(name: x509.GeneralName) -> None:
+def test_what_cannot_be_checked_is_forbidden(name: x509.GeneralName) -> None:
     tree = OTHER if name is OTHER else uri("example.com")
     names = x509.SubjectAlternativeName([name])
     for constraints in (x509.NameConstraints([tree], None), x509.NameConstraints(None, [tree])):
         (found,) = name_violations(NOBODY, names, constraints)
-        assert found.message.endswith("cannot be judged")
+        assert found.message.endswith("cannot be checked")
 
 
 def test_other_kinds_are_free() -> None:

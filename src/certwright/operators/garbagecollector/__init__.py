@@ -1,7 +1,7 @@
 """Collects immutable ConfigMaps and Secrets that nothing uses any more.
 
-What enters are the lists of a cluster at one resourceVersion; what leaves is a `Survey` that says
-of each collectable object why it stays or goes, and the deletion of those that go.
+What enters are the lists of a cluster at one resourceVersion; what leaves is a `Survey` with a
+verdict and its reason for each collectable object, and the deletion of what nothing uses.
 
 ==================  =============================================================
 `settings`          what is collected, how often, and how carefully

@@ -37,7 +37,7 @@ class Candidate:
     resource_version: str
     created: datetime
     unused_since: datetime | None = None
-    """When a pass first found it unused, as its annotation says."""
+    """When a pass first found it unused, by its annotation."""
     keep: bool = False
     """Whether it is annotated to be kept."""
     deleting: bool = False
@@ -95,8 +95,8 @@ def assess_all(
     minimum_lifetime: timedelta,
 ) -> Survey:
     """Assess all candidates; *users* maps each object in use to an object that uses it."""
-    judged = (assess(one, users.get(one.key), now, minimum_lifetime) for one in candidates)
-    return Survey(tuple(sorted(judged, key=lambda one: one.candidate.key)))
+    found = (assess(one, users.get(one.key), now, minimum_lifetime) for one in candidates)
+    return Survey(tuple(sorted(found, key=lambda one: one.candidate.key)))
 
 
 def assess(

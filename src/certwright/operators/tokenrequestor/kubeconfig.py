@@ -16,7 +16,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z][-A-Za-z0-9_./:]+")
 
 
 class KubeconfigError(ValueError):
-    """A kubeconfig has no place for a token; the message says what is missing."""
+    """A kubeconfig has no place for a token; the message names what is missing."""
 
 
 def token_in(text: str) -> str:

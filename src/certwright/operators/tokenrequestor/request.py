@@ -46,7 +46,7 @@ _TRUTHY: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 
 class TokenRequestError(ValueError):
-    """The annotations of a Secret are not valid; the message says what to change."""
+    """The annotations of a Secret are not valid; the message names what to change."""
 
 
 @dataclass(frozen=True, slots=True)

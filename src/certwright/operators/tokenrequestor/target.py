@@ -105,7 +105,7 @@ class TokenTarget:
             self._cache.note_write(kind, orjson.dumps(live))
 
     async def request_token(self, account: Key, lifetime: timedelta) -> IssuedToken:
-        """Let the API server issue a token of a ServiceAccount.
+        """Request a token of a ServiceAccount from the API server.
 
         Raises:
             NotFound: there is no such account; the store is corrected.
