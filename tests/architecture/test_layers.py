@@ -64,7 +64,7 @@ THIRD_PARTY = {
         "certwright.apply.manifests.yamldocument",
         "certwright.client.config.kubeconfig",
         "certwright.issuer.run.command",
-        "certwright.operators.tokenrequestor.kubeconfig",
+        "certwright.operators.tokenrequestor.contents",
         "certwright.apiserver.http.",
         "certwright.cli.",
         "certwright.testkit.",

@@ -10,8 +10,7 @@ cluster or on paper, and an answer to whether it is healthy.
 `readiness`         whether it is applied and healthy, and if not, why
 `secretdata`        objects into the bytes of a Secret, and out again
 `unique`            immutable ConfigMaps and Secrets, named by their contents
-`references`        annotations that protect them from being collected
-`usage`             which of them an object uses, read from its structure
+`references`        which of them an object uses, and the annotations that protect them
 `shards`            inventories that do not fit into a status
 ==================  =============================================================
 """
@@ -19,10 +18,9 @@ cluster or on paper, and an answer to whether it is healthy.
 from certwright.managed.declaration import Declaration, KeepOptions, render
 from certwright.managed.deploy import Progress, deploy, ensure, set_keep_objects
 from certwright.managed.readiness import Readiness, readiness
-from certwright.managed.references import annotate
+from certwright.managed.references import Reference, annotate, uses_of
 from certwright.managed.secretdata import PackingError, pack, unpack
 from certwright.managed.unique import make_unique
-from certwright.managed.usage import Reference, uses_of
 from certwright.managed.wait import delete, wait_until_healthy
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from certwright.api.managedresources import GROUP
 from certwright.kube import JsonObject
-from certwright.managed.usage import CONFIG_MAP, SECRET
+from certwright.managed.references import CONFIG_MAP, SECRET
 
 COLLECTABLE: Final = f"{GROUP}/garbage-collectable-reference"
 """The label, with the value ``true``, of what may be collected when it is not used."""

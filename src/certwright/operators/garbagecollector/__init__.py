@@ -5,8 +5,7 @@ verdict and its reason for each collectable object, and the deletion of what not
 
 ==================  =============================================================
 `settings`          what is collected, how often, and how carefully
-`snapshot`          candidates and their users, as of one moment
-`inventories`       what ManagedResources keep, which counts as used
+`snapshot`          candidates and what uses or keeps them, as of one moment
 `decision`          which objects may be collected, and why (pure)
 `collect`           one pass: list, assess, annotate, list again, delete
 `schedule`          when the next pass is due, across restarts

@@ -13,7 +13,6 @@ from certwright.operators.garbagecollector.collect import (
     no_further_users,
 )
 from certwright.operators.garbagecollector.decision import GarbageVerdict, ObjectKey
-from certwright.operators.garbagecollector.inventories import inventories
 from certwright.operators.garbagecollector.metrics import GarbageMetrics
 from certwright.operators.garbagecollector.schedule import (
     RETRY,
@@ -23,7 +22,7 @@ from certwright.operators.garbagecollector.schedule import (
     lease_of,
 )
 from certwright.operators.garbagecollector.settings import CollectorSettings
-from certwright.operators.garbagecollector.snapshot import COLLECTED, USERS
+from certwright.operators.garbagecollector.snapshot import COLLECTED, USERS, inventories
 from certwright.runtime import (
     DONE,
     Context,

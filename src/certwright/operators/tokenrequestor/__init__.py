@@ -8,11 +8,9 @@ What enters are Secrets whose annotations name a ServiceAccount; what leaves is 
 each of them, and the ServiceAccounts in the target cluster.
 
 ==================  =============================================================
-`request`           what a Secret asks for, read from its annotations
-`renewal`           when a token is renewed
+`request`           what a Secret asks for, read from its annotations; when to renew
 `contents`          where the token is in a Secret, or in the `kubeconfig` there
-`objects`           what is kept in the target cluster
-`target`            the target cluster: stores, writes, tokens
+`target`            the target cluster: stores, what is kept there, tokens
 `controller`        reconciles one Secret
 `operator`          all of it as an operator
 ==================  =============================================================

@@ -22,29 +22,33 @@ from certwright.kube.ownership import project
 from certwright.operators.tokenrequestor.contents import (
     CA_BUNDLE,
     TOKEN,
+    KubeconfigError,
     SecretContents,
     filled,
     held_token,
     holds_ca_bundle,
 )
-from certwright.operators.tokenrequestor.kubeconfig import KubeconfigError
-from certwright.operators.tokenrequestor.objects import account_object, requesters, target_secret
-from certwright.operators.tokenrequestor.renewal import (
-    RENEW_AFTER,
-    renew_time,
-    until_renewal,
-    write_renew_time,
-)
 from certwright.operators.tokenrequestor.request import (
     PURPOSE,
+    RENEW_AFTER,
     RENEW_TIMESTAMP,
     TOKEN_REQUESTOR,
     TokenRequest,
     TokenRequestError,
     account_of,
     read_request,
+    renew_time,
+    until_renewal,
+    write_renew_time,
 )
-from certwright.operators.tokenrequestor.target import FIELD_MANAGER, IssuedToken, TokenTarget
+from certwright.operators.tokenrequestor.target import (
+    FIELD_MANAGER,
+    IssuedToken,
+    TokenTarget,
+    account_object,
+    requesters,
+    target_secret,
+)
 from certwright.runtime import DONE, Context, Effect, Entry, Outcome, TerminalError, again
 from certwright.runtime.queue.backoff import Rng
 

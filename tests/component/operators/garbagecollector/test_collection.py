@@ -13,9 +13,8 @@ from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, Request, Response, Stream, Transport
 from certwright.kube import Forbidden, JsonObject, Key, ObjectMeta, Resource
 from certwright.kube.kinds import ConfigMap, Event, Lease, Pod, Secret
-from certwright.managed.references import annotations_for
+from certwright.managed.references import Reference, annotations_for
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
-from certwright.managed.usage import Reference
 from certwright.operators.garbagecollector import (
     CollectorSettings,
     GarbageMetrics,

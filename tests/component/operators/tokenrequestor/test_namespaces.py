@@ -8,13 +8,13 @@ import pytest
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Secret, ServiceAccount
 from certwright.operators.tokenrequestor import token_requestor
-from certwright.operators.tokenrequestor.objects import REQUESTED_BY
 from certwright.operators.tokenrequestor.request import (
     ACCOUNT_LABELS,
     ACCOUNT_NAME,
     ACCOUNT_NAMESPACE,
     PURPOSE,
 )
+from certwright.operators.tokenrequestor.target import REQUESTED_BY
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import namespace, secret
 

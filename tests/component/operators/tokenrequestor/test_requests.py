@@ -7,8 +7,7 @@ from tests.component.operators.tokenrequestor.conftest import Asking
 
 from certwright.kube.kinds import Event, Secret, ServiceAccount
 from certwright.operators.tokenrequestor import FINALIZER, token_requestor
-from certwright.operators.tokenrequestor.kubeconfig import ca_bundle_in, token_in
-from certwright.operators.tokenrequestor.objects import REQUESTED_BY
+from certwright.operators.tokenrequestor.contents import ca_bundle_in, token_in
 from certwright.operators.tokenrequestor.request import (
     ACCOUNT_LABELS,
     ACCOUNT_NAME,
@@ -20,6 +19,7 @@ from certwright.operators.tokenrequestor.request import (
     TARGET_NAME,
     TARGET_NAMESPACE,
 )
+from certwright.operators.tokenrequestor.target import REQUESTED_BY
 from certwright.testkit import Cluster
 from certwright.testkit.builders import secret
 

@@ -19,9 +19,8 @@ import pytest
 from certwright.client import Client, Request, Response, Stream
 from certwright.kube import JsonObject, format_time
 from certwright.kube.patches import apply_merge_patch
-from certwright.managed.references import annotations_for
+from certwright.managed.references import Reference, annotations_for
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
-from certwright.managed.usage import Reference
 from certwright.operators.garbagecollector import CollectorSettings, collect
 from certwright.operators.garbagecollector.collect import FIELD_MANAGER
 

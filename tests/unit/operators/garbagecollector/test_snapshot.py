@@ -10,8 +10,7 @@ from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import ConfigMap, Pod
 from certwright.managed.unique import UNUSED_SINCE
 from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
-from certwright.operators.garbagecollector.inventories import kept_by
-from certwright.operators.garbagecollector.snapshot import candidate_of, note_uses
+from certwright.operators.garbagecollector.snapshot import candidate_of, kept_by, note_uses
 
 KEY = ObjectKey("Secret", "ns", "s")
 

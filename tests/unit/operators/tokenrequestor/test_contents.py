@@ -6,12 +6,12 @@ import pytest
 
 from certwright.kube import JsonObject
 from certwright.operators.tokenrequestor.contents import (
+    KubeconfigError,
     SecretContents,
     filled,
     held_token,
     holds_ca_bundle,
 )
-from certwright.operators.tokenrequestor.kubeconfig import KubeconfigError
 
 CONFIG = """
 current-context: x

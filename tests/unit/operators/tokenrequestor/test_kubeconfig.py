@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from certwright.operators.tokenrequestor.kubeconfig import (
+from certwright.operators.tokenrequestor.contents import (
     KubeconfigError,
     ca_bundle_in,
     token_in,

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from certwright.kube import Key
-from certwright.operators.tokenrequestor.objects import (
+from certwright.operators.tokenrequestor.request import TokenRequest
+from certwright.operators.tokenrequestor.target import (
     MARK,
     REQUESTED_BY,
     account_object,
     requesters,
     target_secret,
 )
-from certwright.operators.tokenrequestor.request import TokenRequest
 
 ACCOUNT = Key("kube-system", "web")
 A, B = Key("ns", "a"), Key("ns", "b")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from certwright.operators.tokenrequestor.renewal import renew_time, until_renewal, write_renew_time
+from certwright.operators.tokenrequestor.request import renew_time, until_renewal, write_renew_time
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
