@@ -23,8 +23,8 @@ from certwright.client import (
     User,
     load_config,
     request,
+    responses,
 )
-from certwright.client import responses as answers
 from certwright.client.config.config import ExecPlugin
 from certwright.client.config.credentials import Credentials
 from certwright.client.request import WriteOptions
@@ -247,5 +247,5 @@ def test_a_kubeconfig_that_does_not_parse(tmp_path: Path, text: str) -> None:
 
 
 def test_a_refusal_is_cut_short() -> None:
-    error = answers.to_error(Response(500, {}, b"x" * 10**6))
+    error = responses.to_error(Response(500, {}, b"x" * 10**6))
     assert len(str(error)) < 400

@@ -6,8 +6,7 @@ import msgspec
 import orjson
 import pytest
 
-from certwright.client import BadResponse, Response, WrongShape, request
-from certwright.client import responses as answers
+from certwright.client import BadResponse, Response, WrongShape, request, responses
 from certwright.client.responses import Decoders
 from certwright.kube import (
     ApiError,
@@ -35,7 +34,7 @@ class Greeting(Object):
 
 def refusal(code: int, *, headers: dict[str, str] | None = None, **status: Any) -> ApiError:
     body = orjson.dumps({"kind": "Status", "status": "Failure", "code": code, **status})
-    return answers.to_error(Response(code, headers or {}, body))
+    return responses.to_error(Response(code, headers or {}, body))
 
 
 def test_a_status_becomes_the_exception_of_its_reason() -> None:
@@ -66,7 +65,7 @@ def test_retry_after_comes_from_the_header_when_the_status_is_silent() -> None:
 
 
 def test_a_text_answer_is_quoted_briefly() -> None:
-    error = answers.to_error(Response(404, {}, b"404 page not found\n" + b"x" * 10_000))
+    error = responses.to_error(Response(404, {}, b"404 page not found\n" + b"x" * 10_000))
     assert type(error) is NotFound
     assert str(error).startswith("the server answered 404: 404 page not found")
     assert len(str(error)) < 300
@@ -74,7 +73,7 @@ def test_a_text_answer_is_quoted_briefly() -> None:
 
 def test_a_web_page_is_not_quoted() -> None:
     headers = {"content-type": "text/html; charset=utf-8"}
-    error = answers.to_error(Response(502, headers, b"<html>Bad gateway</html>"))
+    error = responses.to_error(Response(502, headers, b"<html>Bad gateway</html>"))
     assert str(error) == (
         "the server answered 502 with a web page; it comes from a "
         "proxy or load balancer in front of it"
@@ -83,7 +82,7 @@ def test_a_web_page_is_not_quoted() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
 def test_a_refusal_without_a_status_is_still_a_refusal(body: bytes) -> None:
-    error = answers.to_error(Response(418, {}, body))
+    error = responses.to_error(Response(418, {}, body))
     assert isinstance(error, ApiError)
     assert error.status_code == 418
     assert "418" in str(error)
@@ -128,21 +127,21 @@ def test_json_that_is_no_object() -> None:
 
 def test_a_page_keeps_its_items_as_bytes() -> None:
     body = b'{"metadata":{"resourceVersion":"7","continue":"t"},"items":[{"a":1},{"b":2}]}'
-    page = answers.to_page(ASKED, body)
+    page = responses.to_page(ASKED, body)
     assert [bytes(item) for item in page.items] == [b'{"a":1}', b'{"b":2}']
     assert page.metadata.resource_version == "7"
     assert page.metadata.continue_token == "t"
 
 
 def test_an_empty_list_may_say_null() -> None:
-    assert answers.to_page(ASKED, b'{"metadata":{},"items":null}').items == []
+    assert responses.to_page(ASKED, b'{"metadata":{},"items":null}').items == []
 
 
 def test_a_page_that_is_cut_or_no_list() -> None:
     with pytest.raises(BadResponse, match="not complete JSON"):
-        answers.to_page(ASKED, b'{"items":[{"a":')
+        responses.to_page(ASKED, b'{"items":[{"a":')
     with pytest.raises(WrongShape, match="the response is not a list"):
-        answers.to_page(ASKED, b'{"items":"x"}')
+        responses.to_page(ASKED, b'{"items":"x"}')
 
 
 @pytest.mark.parametrize(
@@ -157,4 +156,4 @@ def test_a_page_that_is_cut_or_no_list() -> None:
 )
 def test_warnings(header: str | None, texts: list[str]) -> None:
     headers = {} if header is None else {"warning": header}
-    assert answers.warnings(headers) == texts
+    assert responses.warnings(headers) == texts
