@@ -141,8 +141,3 @@ def put_condition(existing: Iterable[C], patch: Sequence[C], new: C, now: dateti
     if stamped not in placed:
         placed.append(stamped)
     return placed
-
-
-def has_transition(existing: Iterable[C], new: C) -> bool:
-    """Return whether a condition is of a new type or changes its status: that wakes watchers."""
-    return all(one.type != new.type or one.status != new.status for one in existing)

@@ -31,7 +31,7 @@ async def test_only_the_holder_of_the_lease_signs(embedded_cluster: EmbeddedClus
 
     async def note(request: Request, issuer: Issuer[Any]) -> Bundle:
         assert request.name not in signed_by
-        signed_by[request.name] = clients[request.offload.__self__._around.client]
+        signed_by[request.name] = clients[request.offload.__self__.client]
         return await sign(request, issuer)
 
     clients: dict[Client, str] = {}

@@ -17,7 +17,7 @@ from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.client import Client
 from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest, TermsError
-from certwright.issuer.sign.result import SignResult, SignStatus
+from certwright.issuer.sign.result import SignResult
 from certwright.issuer.status import (
     APPROVED,
     DENIED,
@@ -28,7 +28,6 @@ from certwright.issuer.status import (
     Requeue,
     StatusEvent,
     StatusUpdate,
-    WaitReason,
     put_condition,
 )
 from certwright.issuer.upstream import upstream_phase
@@ -57,6 +56,8 @@ class CertificateRequestKind(RequestKind):
     object_type = CertificateRequest
     condition_type = Condition
     forbidden_conditions = frozenset({READY, APPROVED, DENIED, STATE})
+    rewritten = frozenset({READY})
+    pending_warning = "RetryableError"
 
     # Reading
 
@@ -106,47 +107,19 @@ class CertificateRequestKind(RequestKind):
         """Return Ready=Unknown."""
         message = f"{self.settings.field_manager} has started reconciling this {_KIND}"
         ready = _ready("Unknown", "Initializing", message)
-        patch = put_condition(request.conditions, self._kept(request), ready, now)
+        patch = put_condition(request.conditions, self.kept_conditions(request), ready, now)
         return StatusUpdate(status=_status(patch))
 
     def deny(self, request: StoredRequest, now: datetime) -> StatusUpdate:
         """Return Ready=False, reason Denied."""
         message = f"Detected that the {_KIND} is denied, so it will never be Ready."
-        return self._ended(request, self._kept(request, is_final=True), "Denied", message, now)
+        patch = self.kept_conditions(request, is_final=True)
+        return self._ended(request, patch, _ready("False", "Denied", message), now)
 
-    def wait(self, request: StoredRequest, reason: WaitReason, now: datetime) -> StatusUpdate:
-        """Return Ready=False, reason Pending, with what it waits for."""
-        event = StatusEvent("Normal", reason.reason, "Synced", reason.message)
-        return self._pending(
-            request, self._kept(request), StatusUpdate(event=event, requeue=Requeue.WAIT), now
-        )
-
-    def settle(self, request: StoredRequest, result: SignResult, now: datetime) -> StatusUpdate:
-        """Return how an attempt to sign ended: issued, failed, or pending."""
-        is_final = result.status in {SignStatus.ISSUED, SignStatus.FAILED}
-        kept = self._kept(request, is_final=is_final)
-        patch, moved = self.with_author_conditions(request.conditions, kept, result, now)
-        match result.status:
-            case SignStatus.ISSUED:
-                return self._issued(request, result, patch, now)
-            case SignStatus.PENDING:
-                message = self.compatibility.pending_text(result.text)
-                event = self.compatibility.pending_event(message, "RetryableError")
-                requeue = Requeue.POLL
-            case SignStatus.RETRY:
-                message = f"Failed to sign {_KIND}, will retry: {result.text}"
-                event = StatusEvent("Warning", "RetryableError", "SyncFailed", message)
-                requeue = Requeue.BACKOFF
-            case _:
-                message = f"Failed permanently to sign {_KIND}: {result.text}"
-                return self._ended(request, patch, "Failed", message, now)
-        step = Requeue.STOP if moved else requeue
-        update = StatusUpdate(event=event, requeue=step, after=result.after)
-        return self._pending(request, patch, update, now)
-
-    def _issued(
-        self, request: StoredRequest, result: SignResult, patch: list[Condition], now: datetime
+    def issued(
+        self, request: StoredRequest, patch: list[Condition], result: SignResult, now: datetime
     ) -> StatusUpdate:
+        """Return the certificate, with Ready=True."""
         assert result.bundle is not None
         message = f"Succeeded signing the {_KIND}"
         patch = put_condition(request.conditions, patch, _ready("True", "Issued", message), now)
@@ -156,23 +129,17 @@ class CertificateRequestKind(RequestKind):
         event = StatusEvent("Normal", "Issued", "Synced", message)
         return StatusUpdate(status=status, event=event, is_final=True)
 
-    def _ended(
-        self, request: StoredRequest, patch: list[Condition], reason: str, message: str,
-        now: datetime,
-    ) -> StatusUpdate:  # fmt: skip
-        """Return Ready=False for good. The time of failure stands in the same write."""
-        patch = put_condition(request.conditions, patch, _ready("False", reason, message), now)
-        return StatusUpdate(
-            status=_status(patch) | {"failureTime": format_time(now)},
-            event=StatusEvent("Warning", "PermanentError", "SyncFailed", message),
-            requeue=Requeue.STOP,
-            is_final=True,
-        )
+    def failed(
+        self, request: StoredRequest, patch: list[Condition], result: SignResult, now: datetime
+    ) -> StatusUpdate:
+        """Return Ready=False, reason Failed."""
+        message = f"Failed permanently to sign {_KIND}: {result.text}"
+        return self._ended(request, patch, _ready("False", "Failed", message), now)
 
-    def _pending(
+    def pending(
         self, request: StoredRequest, patch: list[Condition], update: StatusUpdate, now: datetime
     ) -> StatusUpdate:
-        """Add Ready=False, reason Pending, to an update, unless the request shows it already."""
+        """Return Ready=False, reason Pending, unless the request shows it already."""
         assert update.event is not None
         ready = _ready("False", "Pending", update.event.note)
         patch = put_condition(request.conditions, patch, ready, now)
@@ -180,8 +147,17 @@ class CertificateRequestKind(RequestKind):
             return replace(update, event=None)
         return replace(update, status=_status(patch))
 
-    def _kept(self, request: StoredRequest, *, is_final: bool = False) -> list[Condition]:
-        return self.kept_conditions(request.conditions, request.own - {READY}, is_final=is_final)
+    def _ended(
+        self, request: StoredRequest, patch: list[Condition], ready: Condition, now: datetime
+    ) -> StatusUpdate:
+        """Return a final Ready=False. The time of failure stands in the same write."""
+        status = _status(put_condition(request.conditions, patch, ready, now))
+        return StatusUpdate(
+            status=status | {"failureTime": format_time(now)},
+            event=StatusEvent("Warning", "PermanentError", "SyncFailed", ready.message),
+            requeue=Requeue.STOP,
+            is_final=True,
+        )
 
 
 def match_reference(ref: IssuerRef | None, namespace: str, kinds: Sequence[Resource]) -> IssuerKey:

@@ -8,14 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import msgspec
 import orjson
 from msgspec.structs import replace as replace_struct
 
 from certwright import pki
-from certwright.api.certificates import SigningCondition
 from certwright.client import Client
 from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.request import KindName, Offload, Request
@@ -25,15 +24,14 @@ from certwright.issuer.spec import SecretData
 from certwright.issuer.status import (
     STATE,
     Phase,
+    Requeue,
+    StatusEvent,
     StatusUpdate,
     WaitReason,
-    has_transition,
     put_condition,
 )
 from certwright.kube import Condition, JsonObject, Key, ObjectMeta, Resource, find_condition
 from certwright.runtime import Entry
-
-C = TypeVar("C", Condition, SigningCondition)
 
 RECENT = 128
 """How many decoded requests are kept for the steps that follow."""
@@ -95,6 +93,10 @@ class RequestKind(ABC):
     condition_type: ClassVar[type[Any]]
     forbidden_conditions: ClassVar[frozenset[str]]
     """Condition types that authors must not set: they belong to others, or to this library."""
+    rewritten: ClassVar[frozenset[str]]
+    """Condition types that every status contains anew."""
+    pending_warning: ClassVar[str]
+    """The reason of issuer-lib's warning that signing takes its time."""
 
     def __init__(self, issuers: Sequence[Resource], settings: IssuerSettings) -> None:
         self.issuers = issuers
@@ -149,12 +151,78 @@ class RequestKind(ABC):
         """Return the update of a request that is denied."""
 
     @abstractmethod
-    def wait(self, request: StoredRequest, reason: WaitReason, now: datetime) -> StatusUpdate:
-        """Return the update of a request that waits for its issuer."""
+    def issued(
+        self, request: StoredRequest, patch: list[Any], result: SignResult, now: datetime
+    ) -> StatusUpdate:
+        """Return the update of a request that was signed; *patch* are conditions to keep."""
 
     @abstractmethod
+    def failed(
+        self, request: StoredRequest, patch: list[Any], result: SignResult, now: datetime
+    ) -> StatusUpdate:
+        """Return the update of a request that failed for good."""
+
+    @abstractmethod
+    def pending(
+        self, request: StoredRequest, patch: list[Any], update: StatusUpdate, now: datetime
+    ) -> StatusUpdate:
+        """Return *update* with the status of a request that is not final."""
+
+    # What both do alike
+
+    def wait(self, request: StoredRequest, reason: WaitReason, now: datetime) -> StatusUpdate:
+        """Return the update of a request that waits for its issuer."""
+        event = StatusEvent("Normal", reason.reason, "Synced", reason.message)
+        update = StatusUpdate(event=event, requeue=Requeue.WAIT)
+        return self.pending(request, self.kept_conditions(request), update, now)
+
     def settle(self, request: StoredRequest, result: SignResult, now: datetime) -> StatusUpdate:
-        """Return the update after an attempt to sign."""
+        """Return the update after an attempt to sign: issued, failed, or pending."""
+        is_final = result.status in {SignStatus.ISSUED, SignStatus.FAILED}
+        kept = self.kept_conditions(request, is_final=is_final)
+        patch, wakes = self._with_author_conditions(request, kept, result, now)
+        match result.status:
+            case SignStatus.ISSUED:
+                return self.issued(request, patch, result, now)
+            case SignStatus.PENDING:
+                message = self.compatibility.pending_text(result.text)
+                event = self.compatibility.pending_event(message, self.pending_warning)
+                requeue = Requeue.POLL
+            case SignStatus.RETRY:
+                message = f"Failed to sign {self.name}, will retry: {result.text}"
+                event = StatusEvent("Warning", "RetryableError", "SyncFailed", message)
+                requeue = Requeue.BACKOFF
+            case _:
+                return self.failed(request, patch, result, now)
+        step = Requeue.STOP if wakes else requeue
+        update = StatusUpdate(event=event, requeue=step, after=result.after)
+        return self.pending(request, patch, update, now)
+
+    def kept_conditions(self, request: StoredRequest, *, is_final: bool = False) -> list[Any]:
+        """Return the conditions of ours that stay; the state goes when the request is final."""
+        if not self.compatibility.keeps_conditions:
+            return []
+        kept = request.own - self.rewritten - ({STATE} if is_final else set())
+        return [one for one in request.typed.status.conditions if one.type in kept]
+
+    def _with_author_conditions(
+        self, request: StoredRequest, patch: list[Any], result: SignResult, now: datetime
+    ) -> tuple[list[Any], bool]:
+        """Add the author's state and condition; return whether writing it wakes the request."""
+        existing, make = request.typed.status.conditions, self.condition_type
+        if result.state is not None and result.status is SignStatus.PENDING:
+            text = orjson.dumps(result.state, option=orjson.OPT_SORT_KEYS).decode()
+            if not any(one.type == STATE and one.message == text for one in patch):
+                state = make(type=STATE, status="True", reason="Carried", message=text)
+                patch = put_condition(existing, patch, state, now)
+        asked = result.condition
+        if asked is None:
+            return patch, False
+        custom = make(
+            type=asked.type, status=asked.status, reason=asked.reason, message=asked.message
+        )
+        is_new = all(one.type != custom.type or one.status != custom.status for one in existing)
+        return put_condition(existing, patch, custom, now), is_new
 
     # Stores
 
@@ -259,39 +327,6 @@ class RequestKind(ABC):
             read_secret=read_secret,
             offload=offload,
         )
-
-    # Conditions
-
-    def kept_conditions(
-        self, conditions: Sequence[C], own: frozenset[str], *, is_final: bool = False
-    ) -> list[C]:
-        """Return the conditions of ours that stay; the state goes when the request is final."""
-        if not self.compatibility.keeps_conditions:
-            return []
-        gone = {STATE} if is_final else set()
-        return [one for one in conditions if one.type in own - gone]
-
-    def with_author_conditions(
-        self, existing: Sequence[C], patch: list[C], result: SignResult, now: datetime
-    ) -> tuple[list[C], bool]:
-        """Add what the author set: the state, and a condition.
-
-        The second part is whether that condition is new or changed its status: writing it
-        wakes the request by itself.
-        """
-        make: Any = self.condition_type
-        if result.state is not None and result.status is SignStatus.PENDING:
-            text = orjson.dumps(result.state, option=orjson.OPT_SORT_KEYS).decode()
-            if not any(one.type == STATE and one.message == text for one in patch):
-                state = make(type=STATE, status="True", reason="Carried", message=text)
-                patch = put_condition(existing, patch, state, now)
-        asked = result.condition
-        if asked is None:
-            return patch, False
-        custom = make(
-            type=asked.type, status=asked.status, reason=asked.reason, message=asked.message
-        )
-        return put_condition(existing, patch, custom, now), has_transition(existing, custom)
 
 
 def _plain(condition: Any) -> Condition:

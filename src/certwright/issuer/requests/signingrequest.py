@@ -35,7 +35,6 @@ from certwright.issuer.status import (
     Requeue,
     StatusEvent,
     StatusUpdate,
-    WaitReason,
     put_condition,
 )
 from certwright.kube import JsonObject, Key, Resource
@@ -53,6 +52,8 @@ class SigningRequestKind(RequestKind):
     object_type = CertificateSigningRequest
     condition_type = SigningCondition
     forbidden_conditions = frozenset({APPROVED, DENIED, FAILED, STATE})
+    rewritten = frozenset[str]()
+    pending_warning = "Pending"
 
     # Reading
 
@@ -112,71 +113,49 @@ class SigningRequestKind(RequestKind):
         """Return nothing: the condition Denied is final by itself."""
         return StatusUpdate()
 
-    def wait(
+    def issued(
         self,
-        request: StoredRequest,
-        reason: WaitReason,
+        request: StoredRequest,  # noqa: ARG002
+        patch: list[SigningCondition],
+        result: SignResult,
         now: datetime,  # noqa: ARG002
     ) -> StatusUpdate:
-        """Return an event with what it waits for."""
-        event = StatusEvent("Normal", reason.reason, "Synced", reason.message)
-        update = StatusUpdate(event=event, requeue=Requeue.WAIT)
-        return self._pending(request, self._kept(request), update)
+        """Return the certificate; it needs no condition."""
+        assert result.bundle is not None
+        status = _status(patch) | {"certificate": b64encode(result.bundle.chain).decode()}
+        event = StatusEvent("Normal", "Issued", "Synced", f"Succeeded signing the {_KIND}")
+        return StatusUpdate(status=status, event=event, is_final=True)
 
-    def settle(self, request: StoredRequest, result: SignResult, now: datetime) -> StatusUpdate:
-        """Return how an attempt to sign ended: issued, failed, or pending."""
-        is_final = result.status in {SignStatus.ISSUED, SignStatus.FAILED}
-        existing, kept = request.typed.status.conditions, self._kept(request, is_final=is_final)
-        patch, moved = self.with_author_conditions(existing, kept, result, now)
-        match result.status:
-            case SignStatus.ISSUED:
-                assert result.bundle is not None
-                status = _status(patch) | {"certificate": b64encode(result.bundle.chain).decode()}
-                event = StatusEvent("Normal", "Issued", "Synced", f"Succeeded signing the {_KIND}")
-                return StatusUpdate(status=status, event=event, is_final=True)
-            case SignStatus.PENDING:
-                message = self.compatibility.pending_text(result.text)
-                event = self.compatibility.pending_event(message, "Pending")
-                requeue = Requeue.POLL
-            case SignStatus.RETRY:
-                message = f"Failed to sign {_KIND}, will retry: {result.text}"
-                event = StatusEvent("Warning", "RetryableError", "SyncFailed", message)
-                requeue = Requeue.BACKOFF
-            case _:
-                return self._failed(existing, patch, result, now)
-        step = Requeue.STOP if moved else requeue
-        update = StatusUpdate(event=event, requeue=step, after=result.after)
-        return self._pending(request, patch, update)
-
-    def _failed(
+    def failed(
         self,
-        existing: list[SigningCondition],
+        request: StoredRequest,
         patch: list[SigningCondition],
         result: SignResult,
         now: datetime,
     ) -> StatusUpdate:
+        """Return the condition Failed."""
         message = f"{_KIND} has failed permanently: {result.text}"
         failed = SigningCondition(type=FAILED, status="True", reason=result.reason, message=message)
         return StatusUpdate(
-            status=_status(put_condition(existing, patch, failed, now)),
+            status=_status(put_condition(request.typed.status.conditions, patch, failed, now)),
             event=StatusEvent("Warning", "PermanentError", "SyncFailed", message),
             requeue=Requeue.STOP,
             is_final=True,
         )
 
-    def _pending(
-        self, request: StoredRequest, patch: list[SigningCondition], update: StatusUpdate
+    def pending(
+        self,
+        request: StoredRequest,
+        patch: list[SigningCondition],
+        update: StatusUpdate,
+        now: datetime,  # noqa: ARG002
     ) -> StatusUpdate:
-        """Add conditions to an update if one of them is new; issuer-lib writes them always."""
+        """Return the author's conditions if one of them is new, and the event in any case."""
         held = {one.type: (one.status, one.reason, one.message) for one in request.conditions}
         new = any(held.get(one.type) != (one.status, one.reason, one.message) for one in patch)
         if self.compatibility.skips_repeated and not new:
             return update
         return replace(update, status=_status(patch))
-
-    def _kept(self, request: StoredRequest, *, is_final: bool = False) -> list[SigningCondition]:
-        conditions: list[SigningCondition] = request.typed.status.conditions
-        return self.kept_conditions(conditions, request.own, is_final=is_final)
 
 
 def match_signer(

@@ -3,12 +3,13 @@
 A missing or unreadable side always passes: one pass too many does no harm.
 """
 
-from collections.abc import Callable, Container, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Container
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
 
+from certwright.issuer.requests.kind import StoredRequest
 from certwright.issuer.status import READY, STATE
 from certwright.kube import Condition, find_condition
 from certwright.runtime import Entry, Predicate
@@ -38,29 +39,8 @@ class Outline(Struct):
         return (self.status.conditions if self.status else None) or []
 
 
-class _AnyMetadata(Protocol):
-    @property
-    def generation(self) -> int: ...
-    @property
-    def annotations(self) -> dict[str, str] | None: ...
-    @property
-    def labels(self) -> dict[str, str] | None: ...
-
-
-class Side(Protocol):
-    """One side of a change: an `Outline`, or a request that is decoded anyway."""
-
-    @property
-    def metadata(self) -> _AnyMetadata:
-        """Generation, labels and annotations."""
-        ...
-
-    @property
-    def conditions(self) -> Sequence[Condition]:
-        """The conditions, or none."""
-        ...
-
-
+Side: TypeAlias = Outline | StoredRequest
+"""One side of a change; requests are decoded anyway."""
 Changed: TypeAlias = Callable[[Side | None, Side | None], bool]
 Read: TypeAlias = Callable[[bytes], Side]
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from certwright import pki
-from certwright.issuer.conformance import Result
 from certwright.issuer.sign.httperrors import http_verb
 from certwright.issuer.sign.result import SignStatus, check_failure, classify, text_of
 from certwright.issuer.spec import NoSuchKey
@@ -48,7 +47,7 @@ def result_of(error: BaseException, *, is_window_open: bool = True) -> SignStatu
     ids=lambda value: repr(value)[:40],
 )
 def test_each_verb_inside_and_past_the_window(
-    error: Exception, inside: Result, past: Result
+    error: Exception, inside: SignStatus, past: SignStatus
 ) -> None:
     assert result_of(error) is inside
     assert result_of(error, is_window_open=False) is past
@@ -180,7 +179,7 @@ def answered(status: int, shape: str = "httpx", **headers: str) -> RuntimeError:
     [(400, SignStatus.FAILED), (404, SignStatus.FAILED), (422, SignStatus.FAILED), (408, SignStatus.RETRY),
      (429, SignStatus.RETRY), (500, SignStatus.RETRY), (503, SignStatus.RETRY)],
 )  # fmt: skip
-def test_http_errors(shape: str, status: int, result: Result) -> None:
+def test_http_errors(shape: str, status: int, result: SignStatus) -> None:
     assert result_of(answered(status, shape)) is result
 
 
