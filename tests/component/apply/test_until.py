@@ -68,7 +68,7 @@ class Bystander:
 
 
 @pytest.fixture
-def bystander(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> Bystander:
+def bystander(embedded_cluster: EmbeddedCluster) -> Bystander:
     return Bystander(embedded_cluster)
 
 

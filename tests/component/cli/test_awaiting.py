@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -71,7 +71,7 @@ class Waiting:
 
 
 @pytest.fixture
-def waiting(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> Waiting:
+def waiting(embedded_cluster: EmbeddedCluster) -> Waiting:
     return Waiting(embedded_cluster)
 
 

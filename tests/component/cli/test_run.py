@@ -3,7 +3,7 @@
 import json
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -256,7 +256,7 @@ async def test_credentials_that_expired_are_named(
 async def test_a_web_page_instead_of_a_server_is_named(
     start: Callable[..., Awaitable[Any]], operator: Callable[..., Any], tmp_path: Path
 ) -> None:
-    async def page(_request: MutableMapping) -> MutableMapping:
+    async def page(_request: web.Request) -> web.StreamResponse:
         return web.Response(text="<html>Please log in</html>", content_type="text/html")
 
     app = web.Application()

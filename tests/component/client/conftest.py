@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -159,7 +159,7 @@ class Gate:
         self.accepted = set(accepted)
         self.seen = []
 
-    async def __call__(self, request: MutableMapping) -> MutableMapping:
+    async def __call__(self, request: web.Request) -> web.StreamResponse:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.seen.append(token)
         if token not in self.accepted:
@@ -183,7 +183,7 @@ def mutual(
     """A server that asks for client certificates and says whom it sees."""
 
     async def start() -> str:
-        async def answer(request: MutableMapping) -> MutableMapping:
+        async def answer(request: web.Request) -> web.StreamResponse:
             certificate = request.transport.get_extra_info("peercert")
             subject = {name: value for rdn in certificate["subject"] for name, value in rdn}
             return web.json_response({"metadata": {"name": subject["commonName"]}})

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -56,7 +56,7 @@ async def test_a_watch_of_nobody(client_of: Callable[..., Any]) -> None:
 async def test_a_web_page(
     serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
 ) -> None:
-    async def page(_: MutableMapping) -> MutableMapping:
+    async def page(_: web.Request) -> web.StreamResponse:
         return web.Response(text="<html>Welcome!</html>", content_type="text/html")
 
     url = await serve(page)
@@ -75,7 +75,7 @@ async def test_a_web_page(
 async def test_a_load_balancer_that_speaks_for_a_dead_server(
     serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
 ) -> None:
-    async def page(_: MutableMapping) -> MutableMapping:
+    async def page(_: web.Request) -> web.StreamResponse:
         return web.Response(status=503, text="<html>Bad</html>", content_type="text/html")
 
     with pytest.raises(ServiceUnavailable, match="503 with a web page"):
@@ -87,7 +87,7 @@ async def test_redirects_are_not_followed(
 ) -> None:
     seen = []
 
-    async def elsewhere(request: MutableMapping) -> None:
+    async def elsewhere(request: web.Request) -> None:
         seen.append(request.path)
         raise web.HTTPFound("http://elsewhere.invalid/login?next=canary")
 
@@ -101,7 +101,7 @@ async def test_redirects_are_not_followed(
 async def test_truncated_json(
     serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
 ) -> None:
-    async def half(_: MutableMapping) -> MutableMapping:
+    async def half(_: web.Request) -> web.StreamResponse:
         return web.Response(text='{"metadata":{"na', content_type="application/json")
 
     with pytest.raises(BadResponse, match="is not complete JSON"):
@@ -192,7 +192,7 @@ async def test_a_server_that_accepts_and_never_answers(
 ) -> None:
     hung = asyncio.Event()
 
-    async def never(_: MutableMapping) -> MutableMapping:
+    async def never(_: web.Request) -> web.StreamResponse:
         await hung.wait()
         return web.Response()
 
@@ -216,7 +216,7 @@ async def test_a_quiet_watch_is_not_ended(
     """The deadline on answers ends with the headers: a watch may be silent as long as it likes."""
     quiet = asyncio.Event()
 
-    async def answer(request: MutableMapping) -> MutableMapping:
+    async def answer(request: web.Request) -> web.StreamResponse:
         if "watch" not in request.query:
             await quiet.wait()
             return web.Response()
@@ -238,7 +238,7 @@ async def test_a_quiet_watch_is_not_ended(
 async def test_a_watch_cut_in_the_middle_of_an_event(
     serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
 ) -> None:
-    async def watch(request: MutableMapping) -> MutableMapping:
+    async def watch(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b'{"type":"ADDED"}\n{"type":"MOD')
@@ -281,7 +281,7 @@ async def test_a_watch_cut_without_a_goodbye(
 async def test_a_refused_watch_raises_what_the_server_says(
     serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
 ) -> None:
-    async def refuse(_: MutableMapping) -> MutableMapping:
+    async def refuse(_: web.Request) -> web.StreamResponse:
         status = {
             "kind": "Status",
             "code": 500,
@@ -311,7 +311,7 @@ async def test_the_client_lives_on_after_every_failure(
 ) -> None:
     answers = iter(["<html>", '{"metadata":{'])
 
-    async def recover(_: MutableMapping) -> MutableMapping:
+    async def recover(_: web.Request) -> web.StreamResponse:
         text = next(answers, '{"metadata":{"name":"web"}}')
         kind = "text/html" if text.startswith("<") else "application/json"
         return web.Response(text=text, content_type=kind)

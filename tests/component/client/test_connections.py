@@ -1,7 +1,7 @@
 """TLS, proxies, pools and cancellation, on real sockets."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ from certwright.kube.kinds import ConfigMap
 KEY = Key("shop", "web")
 
 
-async def hello(_: MutableMapping) -> MutableMapping:
+async def hello(_: web.Request) -> web.StreamResponse:
     return web.json_response({"metadata": {"name": "web"}})
 
 
@@ -193,7 +193,7 @@ async def test_what_happened_last_at_an_address_counts(
     stack: AsyncExitStack,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def answer(_: MutableMapping) -> MutableMapping:
+    async def answer(_: web.Request) -> web.StreamResponse:
         response = web.json_response({})
         response.force_close()
         return response
@@ -230,7 +230,7 @@ async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(
 ) -> None:
     seen = []
 
-    async def answer(request: MutableMapping) -> MutableMapping:
+    async def answer(request: web.Request) -> web.StreamResponse:
         seen.append((id(request.transport), request.headers["Accept-Encoding"]))
         return web.json_response({})
 
@@ -244,7 +244,7 @@ async def test_the_connection_is_reused_and_bodies_are_asked_for_as_they_are(
 async def test_repeated_headers_are_all_heard(
     serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
 ) -> None:
-    async def warn(_: MutableMapping) -> MutableMapping:
+    async def warn(_: web.Request) -> web.StreamResponse:
         response = web.json_response({})
         response.headers.add("Warning", '299 - "one"')
         response.headers.add("Warning", '299 - "two"')
@@ -364,7 +364,7 @@ async def test_watches_do_not_starve_requests(
     """Many more watches than connections for requests are open, and a request still gets through."""
     end = asyncio.Event()
 
-    async def answer(request: MutableMapping) -> MutableMapping:
+    async def answer(request: web.Request) -> web.StreamResponse:
         if "watch" not in request.query:
             return web.json_response({"metadata": {"name": "web"}})
         response = web.StreamResponse()

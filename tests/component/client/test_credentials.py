@@ -4,7 +4,7 @@ import asyncio
 import base64
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ async def test_a_password(
 ) -> None:
     seen = []
 
-    async def answer(request: MutableMapping) -> MutableMapping:
+    async def answer(request: web.Request) -> web.StreamResponse:
         seen.append(request.headers["Authorization"])
         return web.json_response({})
 
@@ -112,7 +112,7 @@ async def test_a_token_rotated_while_the_server_rejected_the_old_is_tried_once(
     file.write_text("old")
 
     class Rotating(gate_for):
-        async def __call__(self, request: MutableMapping) -> MutableMapping:
+        async def __call__(self, request: web.Request) -> web.StreamResponse:
             replace(file, "new")
             return await super().__call__(request)
 
@@ -146,7 +146,7 @@ async def test_impersonation(
 ) -> None:
     seen = []
 
-    async def answer(request: MutableMapping) -> MutableMapping:
+    async def answer(request: web.Request) -> web.StreamResponse:
         seen.extend(
             (name.lower(), value)
             for name, value in request.headers.items()

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from ssl import SSLContext
@@ -93,7 +93,7 @@ async def test_large_bodies_both_ways(
 ) -> None:
     connections = set()
 
-    async def echo(request: MutableMapping) -> MutableMapping:
+    async def echo(request: web.Request) -> web.StreamResponse:
         connections.add(request.transport)
         body = await request.read()
         if not chunked:

@@ -3,7 +3,7 @@
 import base64
 import os
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ async def our_headers(config: Config, serve: Callable[..., Awaitable[Any]]) -> d
     """Return what a server hears from us; asked over plain HTTP, which changes no header."""
     seen = {}
 
-    async def answer(request: MutableMapping) -> MutableMapping:
+    async def answer(request: web.Request) -> web.StreamResponse:
         seen.update(request.headers)
         return web.json_response({})
 

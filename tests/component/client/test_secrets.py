@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -91,27 +91,27 @@ def test_reprs(value: Any) -> None:
     assert CANARY not in str(value)
 
 
-async def html(_: MutableMapping) -> MutableMapping:
+async def html(_: web.Request) -> web.StreamResponse:
     return web.Response(text="<html>", content_type="text/html")
 
 
-async def elsewhere(_: MutableMapping) -> None:
+async def elsewhere(_: web.Request) -> None:
     raise web.HTTPFound("http://elsewhere.invalid")
 
 
-async def unauthorized(_: MutableMapping) -> MutableMapping:
+async def unauthorized(_: web.Request) -> web.StreamResponse:
     return web.json_response({"kind": "Status", "message": "Unauthorized"}, status=401)
 
 
-async def unavailable(_: MutableMapping) -> MutableMapping:
+async def unavailable(_: web.Request) -> web.StreamResponse:
     return web.Response(status=500, text="no")
 
 
-async def truncated(_: MutableMapping) -> MutableMapping:
+async def truncated(_: web.Request) -> web.StreamResponse:
     return web.Response(text='{"data":{"password":"' + CANARY, content_type="application/json")
 
 
-async def large(_: MutableMapping) -> MutableMapping:
+async def large(_: web.Request) -> web.StreamResponse:
     return web.Response(text=CANARY * 1000)
 
 

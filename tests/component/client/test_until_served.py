@@ -1,7 +1,5 @@
 """Waiting for a kind that has just been defined."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from certwright.client import until_served
@@ -28,7 +26,7 @@ def definition(version: str = "v1") -> JsonObject:
 
 
 async def test_a_kind_is_served_when_lists_and_discovery_know_it(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
 ) -> None:
     await cluster.client.apply(definition())
     await until_served(cluster.client, definition())
@@ -38,7 +36,7 @@ async def test_a_kind_is_served_when_lists_and_discovery_know_it(
 
 
 async def test_a_kind_that_is_never_served_is_not_waited_for_in_vain(
-    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    embedded_cluster: EmbeddedCluster,
 ) -> None:
     with pytest.raises(TimeoutError):
         await until_served(embedded_cluster.client, definition("v2"), seconds=3)

@@ -1,6 +1,5 @@
 """Every verb against a server that means it: the embedded one, and the real one when asked for."""
 
-from collections.abc import AsyncIterator
 from typing import ClassVar
 
 import msgspec
@@ -44,7 +43,7 @@ def config(name: str = "web", **data: str) -> JsonObject:
     }
 
 
-async def test_create_get_update_delete(cluster: AsyncIterator[Cluster]) -> None:
+async def test_create_get_update_delete(cluster: Cluster) -> None:
     client = cluster.client
     created = await client.create(config(a="b"))
     assert (await client.get(ConfigMap, KEY)) == created
@@ -62,7 +61,7 @@ async def test_create_get_update_delete(cluster: AsyncIterator[Cluster]) -> None
         await client.get(ConfigMap, KEY)
 
 
-async def test_apply_typed_objects_and_see_who_owns_what(cluster: AsyncIterator[Cluster]) -> None:
+async def test_apply_typed_objects_and_see_who_owns_what(cluster: Cluster) -> None:
     client = cluster.client
     mine = TypedConfigMap(metadata=ObjectMeta(namespace=NAMESPACE, name="web"), data={"a": "b"})
     applied = await client.apply(mine)
@@ -76,7 +75,7 @@ async def test_apply_typed_objects_and_see_who_owns_what(cluster: AsyncIterator[
     assert (await client.get(TypedConfigMap, KEY)).data == {"a": "c"}
 
 
-async def test_patches(cluster: AsyncIterator[Cluster]) -> None:
+async def test_patches(cluster: Cluster) -> None:
     client = cluster.client
     await client.create(config(a="1"))
     assert (await client.patch(ConfigMap, KEY, {"data": {"b": "2"}}))["data"] == {
@@ -90,7 +89,7 @@ async def test_patches(cluster: AsyncIterator[Cluster]) -> None:
     assert merged.data == {"b": "2", "c": "3"}
 
 
-async def test_dry_runs_change_nothing(cluster: AsyncIterator[Cluster]) -> None:
+async def test_dry_runs_change_nothing(cluster: Cluster) -> None:
     client = cluster.client
     assert (await client.create(config(a="b"), dry_run=True))["metadata"]["uid"]
     with pytest.raises(NotFound):
@@ -102,7 +101,7 @@ async def test_dry_runs_change_nothing(cluster: AsyncIterator[Cluster]) -> None:
 
 
 async def test_misspelt_fields_are_refused_unless_told_otherwise(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
 ) -> None:
     client = cluster.client
     with pytest.raises(BadRequest, match='unknown field "dta"'):
@@ -111,7 +110,7 @@ async def test_misspelt_fields_are_refused_unless_told_otherwise(
     assert "dta" not in created
 
 
-async def test_lists_in_pages_and_by_selector(cluster: AsyncIterator[Cluster]) -> None:
+async def test_lists_in_pages_and_by_selector(cluster: Cluster) -> None:
     client = cluster.client
     names = [f"web-{n}" for n in range(5)]
     for name in names:
@@ -127,7 +126,7 @@ async def test_lists_in_pages_and_by_selector(cluster: AsyncIterator[Cluster]) -
 
 @pytest.mark.parametrize("metadata_only", [False, True])
 async def test_a_streaming_list_ends_with_a_bookmark_and_goes_on(
-    cluster: AsyncIterator[Cluster], *, metadata_only: bool
+    cluster: Cluster, *, metadata_only: bool
 ) -> None:
     client = cluster.client
     await client.create(config("one"))
@@ -148,14 +147,14 @@ async def test_a_streaming_list_ends_with_a_bookmark_and_goes_on(
     ]
 
 
-async def test_unknown_kinds_are_named(cluster: AsyncIterator[Cluster]) -> None:
+async def test_unknown_kinds_are_named(cluster: Cluster) -> None:
     with pytest.raises(NotFound, match=r"no kind Nothing in demo\.certwright\.dev/v1"):
         await cluster.client.discovery.resource_for(
             GroupVersionKind("demo.certwright.dev", "v1", "Nothing")
         )
 
 
-async def test_subresources(cluster: AsyncIterator[Cluster]) -> None:
+async def test_subresources(cluster: Cluster) -> None:
     client = cluster.client
     key = Key(NAMESPACE, "robot")
     meta = {"namespace": NAMESPACE, "name": "robot"}

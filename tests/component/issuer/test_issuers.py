@@ -2,7 +2,7 @@
 
 import asyncio
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -167,7 +167,7 @@ class Seen(World):
 @pytest.mark.scenario("ISS-80")
 @pytest.mark.scenario("ISS-81")
 @pytest.mark.scenario("ISS-83")
-async def test_a_secret_is_resolved_and_watched(cluster: AsyncIterator[Cluster]) -> None:
+async def test_a_secret_is_resolved_and_watched(cluster: Cluster) -> None:
     w = Seen(cluster)
     await secret(cluster, token=b"swordfish\n", other=b"\x00\xff")
     await make(w, token=ref(), all={"name": "credentials"}, more={"x": ref(key="token")})
@@ -191,7 +191,7 @@ async def test_a_secret_is_resolved_and_watched(cluster: AsyncIterator[Cluster])
 
 
 async def test_a_corrected_secret_helps_an_issuer_that_failed_for_good(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
 ) -> None:
     w = Seen(cluster)
     w.script.checks[:] = [Permanent("token refused")]
@@ -213,7 +213,7 @@ async def test_a_corrected_secret_helps_an_issuer_that_failed_for_good(
     ],
 )
 async def test_an_unusable_secret_is_named(
-    cluster: AsyncIterator[Cluster], data: dict[str, bytes], message: str
+    cluster: Cluster, data: dict[str, bytes], message: str
 ) -> None:
     w = Seen(cluster)
     await secret(cluster, **data)
@@ -223,7 +223,7 @@ async def test_an_unusable_secret_is_named(
     assert not w.seen
 
 
-async def test_secrets_are_read_once_per_version(cluster: AsyncIterator[Cluster]) -> None:
+async def test_secrets_are_read_once_per_version(cluster: Cluster) -> None:
     w = Seen(cluster)
     await secret(cluster, token=b"swordfish")
     await make(w, token=ref())
@@ -239,7 +239,7 @@ async def test_secrets_are_read_once_per_version(cluster: AsyncIterator[Cluster]
 
 @pytest.mark.scenario("ISS-82")
 async def test_a_cluster_issuer_reads_secrets_in_one_namespace_only(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
 ) -> None:
     w = Seen(cluster, cluster_resource_namespace=cluster.namespace)
     await make(w, cluster=True, token=ref("theirs"))

@@ -1,6 +1,6 @@
 """What an author's code blurts out about its credentials reaches nobody."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +62,7 @@ async def blurting(cluster: EmbeddedCluster) -> World:
     ids=["any", "permanent", "pending", "issuer", "condition"],
 )
 async def test_credentials_in_what_sign_raises_reach_nobody(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
     capsys: pytest.CaptureFixture[str],
     verb: Callable[..., Any] | type[Exception],
     secret: str,
@@ -84,7 +84,7 @@ async def test_credentials_in_what_sign_raises_reach_nobody(
 
 
 async def test_credentials_in_what_check_raises_reach_nobody(
-    cluster: AsyncIterator[Cluster], capsys: pytest.CaptureFixture[str]
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     w = await blurting(cluster)
     w.script.always_check = ValueError(f"illegal header value b'{TOKEN}'")

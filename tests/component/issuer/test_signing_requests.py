@@ -306,7 +306,7 @@ async def test_namespaced_issuers_are_for_those_who_may_refer_to_them(virtual: V
 @pytest.mark.scenario("ISS-86")
 @pytest.mark.scenario("ISS-87")
 async def test_namespaced_issuers_on_the_real_control_plane(
-    real_cluster: AsyncIterator[RealCluster],
+    real_cluster: RealCluster,
 ) -> None:
     w = World(real_cluster, namespaced_csrs=True)
     try:

@@ -1,7 +1,7 @@
 """The commands of an issuer against a cluster, and what a process tells about itself."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -23,7 +23,7 @@ from certwright.testkit.embedded import AfterSend
 
 
 @pytest.mark.scenario("ISS-94")
-async def test_the_printed_kinds_are_served(cluster: AsyncIterator[Cluster]) -> None:
+async def test_the_printed_kinds_are_served(cluster: Cluster) -> None:
     w = World(cluster)
     await cluster.install(*w.app.crds())
     await w.issuer()
@@ -166,7 +166,7 @@ async def test_a_request_nobody_approves_says_what_is_probably_missing(
 
 
 @pytest.mark.scenario("ISS-101")
-async def test_every_sign_is_counted_once(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> None:
+async def test_every_sign_is_counted_once(embedded_cluster: EmbeddedCluster) -> None:
     w = World(embedded_cluster, max_retry=timedelta(hours=1))
     metrics = Metrics()
     manager = Manager(
@@ -198,7 +198,7 @@ async def test_every_sign_is_counted_once(embedded_cluster: AsyncIterator[Embedd
     assert results == {"retry": 1, "pending": 2, "issuer_error": 1, "failed": 1, "issued": 1}
 
 
-async def test_sync_functions_and_classes_and_hooks(cluster: AsyncIterator[Cluster]) -> None:
+async def test_sync_functions_and_classes_and_hooks(cluster: Cluster) -> None:
     """The other ways to write the same issuer."""
     world = World(cluster)
     app: IssuerApp[Spec] = IssuerApp(group=GROUP, kind="TestIssuer", spec=Spec)

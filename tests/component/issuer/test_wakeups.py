@@ -1,7 +1,7 @@
 """Nobody waits for something that has happened already."""
 
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -88,7 +88,7 @@ async def test_what_a_request_reported_survives_a_hook_that_fails(
 
 
 async def test_a_corrected_secret_helps_after_a_restart_too(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
 ) -> None:
     w = World(cluster, spec=TokenSpec)
     w.script.checks[:] = [Permanent("token refused")]

@@ -1,6 +1,6 @@
 """Authorities out of Secrets, and how one follows another."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -50,7 +50,7 @@ def held(authority: Authority, **more: bytes) -> JsonObject:
 
 
 @pytest.fixture
-async def ca(cluster: AsyncIterator[Cluster], world_of: Callable[..., Awaitable[Any]]) -> World:
+async def ca(cluster: Cluster, world_of: Callable[..., Awaitable[Any]]) -> World:
     return await world_of(cluster, app)
 
 
@@ -97,7 +97,7 @@ async def test_certificates_say_where_to_ask_about_their_authority(ca: World, cs
 
 
 async def test_one_authority_follows_another_unnoticed(
-    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    embedded_cluster: EmbeddedCluster,
     world_of: Callable[..., Awaitable[Any]],
     csr: bytes,
     openssl: Callable[..., Any],
@@ -217,7 +217,7 @@ async def test_an_unfit_authority_is_named_until_it_is_mended(
 
 
 async def test_an_authority_that_expires_keeps_requests_waiting(
-    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    embedded_cluster: EmbeddedCluster,
     world_of: Callable[..., Awaitable[Any]],
     csr: bytes,
 ) -> None:

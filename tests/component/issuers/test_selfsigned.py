@@ -1,6 +1,6 @@
 """Requests signed with their own key."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,9 +16,7 @@ NAMED = {PRIVATE_KEY_SECRET: "key"}
 
 
 @pytest.fixture
-async def selfsigned(
-    cluster: AsyncIterator[Cluster], world_of: Callable[..., Awaitable[Any]]
-) -> World:
+async def selfsigned(cluster: Cluster, world_of: Callable[..., Awaitable[Any]]) -> World:
     working = await world_of(cluster, app)
     await working.issuer()
     return working
@@ -61,7 +59,7 @@ async def test_a_request_that_names_no_key_is_refused_for_good(
 
 
 async def test_a_key_that_comes_later_is_waited_for(
-    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    embedded_cluster: EmbeddedCluster,
     world_of: Callable[..., Awaitable[Any]],
     csr: bytes,
     leaf_key: EllipticCurvePrivateKey,

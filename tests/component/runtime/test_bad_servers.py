@@ -1,7 +1,7 @@
 """A whole manager over HTTP and a server that answers nonsense: it says so, and lives on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -18,17 +18,17 @@ LINE_LIMIT = 64 * 1024
 PATIENCE_SECONDS = 20
 
 
-async def web_page(_request: MutableMapping) -> MutableMapping:
+async def web_page(_request: web.Request) -> web.StreamResponse:
     return web.Response(text="<html>Please log in</html>", content_type="text/html")
 
 
-async def truncated_json(_request: MutableMapping) -> MutableMapping:
+async def truncated_json(_request: web.Request) -> web.StreamResponse:
     return web.Response(
         body=b'{"kind": "ConfigMapList", "items": [', content_type="application/json"
     )
 
 
-async def two_gibibytes(request: MutableMapping) -> Any:
+async def two_gibibytes(request: web.Request) -> Any:
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     response.content_length = 2 * 1024**3
     await response.prepare(request)
@@ -38,7 +38,7 @@ async def two_gibibytes(request: MutableMapping) -> Any:
     return response
 
 
-async def one_endless_line(request: MutableMapping) -> Any:
+async def one_endless_line(request: web.Request) -> Any:
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
     await response.prepare(request)
     with suppress(ConnectionError):
@@ -47,7 +47,7 @@ async def one_endless_line(request: MutableMapping) -> Any:
     return response
 
 
-async def hang_up(request: MutableMapping) -> MutableMapping:
+async def hang_up(request: web.Request) -> web.StreamResponse:
     request.transport.close()
     return web.Response()
 
@@ -59,7 +59,7 @@ class Server:
         self.api = ApiServer()
         self.misbehave = misbehave
 
-    async def answer(self, request: MutableMapping) -> MutableMapping:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         if self.misbehave is not None:
             return await self.misbehave(request)
         call = Request(
@@ -92,7 +92,7 @@ class Server:
 def in_pages(misbehave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """Refuse to stream lists, and misbehave when asked for pages."""
 
-    async def answer(request: MutableMapping) -> MutableMapping:
+    async def answer(request: web.Request) -> web.StreamResponse:
         if "sendInitialEvents" not in request.query:
             return await misbehave(request)
         status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 400}

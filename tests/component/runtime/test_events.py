@@ -212,7 +212,7 @@ async def test_a_controller_records_through_its_context(world: World) -> None:
 
 
 async def test_every_server_accepts_events_and_their_series(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
 ) -> None:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
         if key == Key(cluster.namespace, "a"):

@@ -29,7 +29,7 @@ from certwright.testkit import Cluster, EmbeddedCluster
 
 
 @pytest.fixture
-async def toybox(cluster: AsyncIterator[Cluster], toy: Toys) -> EmbeddedCluster:
+async def toybox(cluster: Cluster, toy: Toys) -> EmbeddedCluster:
     """A cluster that knows toys: the embedded one, and the real one when asked for."""
     await cluster.install(toy.crd)
     return cluster

@@ -18,7 +18,6 @@ name of that namespace too, so tests on a shared server do not see each other.
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -300,12 +299,12 @@ HEALTHY = {
 
 
 @pytest.fixture
-def keeping(cluster: AsyncIterator[Cluster]) -> Keeping:
+def keeping(cluster: Cluster) -> Keeping:
     return Keeping(cluster)
 
 
 @pytest.fixture
-def embedded_keeping(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> Keeping:
+def embedded_keeping(embedded_cluster: EmbeddedCluster) -> Keeping:
     return Keeping(embedded_cluster)
 
 

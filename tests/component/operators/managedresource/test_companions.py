@@ -1,6 +1,6 @@
 """Inventories that do not fit into a status, and hands laid on the rest of them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -205,7 +205,7 @@ async def test_a_part_that_is_given_up_holds_up_no_deletion(keeping: Keeping) ->
 
 @pytest.mark.parametrize("suspend", [True, False])
 async def test_the_loss_is_told_and_no_defect_of_ours(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping], *, suspend: bool
+    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping], *, suspend: bool
 ) -> None:
     metrics = Metrics()
     async with EmbeddedCluster(metrics=metrics) as cluster:

@@ -1,7 +1,5 @@
 """How the objects of several source clusters are told apart in one target."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
@@ -50,9 +48,7 @@ async def test_a_literal_id_is_part_of_the_origin(keeping: Keeping) -> None:
 
 @pytest.mark.scenario("MR-100")
 @pytest.mark.parametrize("text", ["<cluster>", "<default>"])
-async def test_the_cluster_says_who_it_is(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], text: str
-) -> None:
+async def test_the_cluster_says_who_it_is(embedded_cluster: EmbeddedCluster, text: str) -> None:
     """Embedded: kube-system of a real server belongs to all tests."""
     client = embedded_cluster.client
     named = {"cluster-identity": "seed-1"}

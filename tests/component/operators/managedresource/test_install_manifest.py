@@ -1,7 +1,6 @@
 """The manifest that the documentation installs: its roles suffice, and its process starts."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -87,7 +86,7 @@ async def declare(cluster: EmbeddedCluster) -> None:
 
 
 async def test_its_roles_are_enough_and_no_watch_is_refused(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], manifests: list[JsonObject]
+    embedded_cluster: EmbeddedCluster, manifests: list[JsonObject]
 ) -> None:
     assert embedded_cluster is not None  # for its virtual time
     async with EmbeddedCluster(rbac=True) as cluster:

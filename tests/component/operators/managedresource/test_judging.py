@@ -4,7 +4,6 @@ Some tests run the controller ``health`` alone, on statuses that another process
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping, Toys
@@ -326,7 +325,7 @@ async def test_who_does_not_judge_health_leaves_the_word_to_who_does(
 
 
 async def test_what_could_not_be_told_is_told_later(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping]
+    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
 ) -> None:
     planned = {}
     loop = asyncio.get_running_loop()

@@ -48,7 +48,7 @@ class Counted:
 
 @pytest.fixture
 async def counted(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping]
+    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
 ) -> AsyncIterator[Counted]:
     """Embedded: where the watch is late, an echo hides behind the next event."""
     metrics = Metrics()

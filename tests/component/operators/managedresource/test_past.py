@@ -87,9 +87,7 @@ class Past:
 
 
 @pytest.fixture
-async def past(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], keeping_on: type[Keeping]
-) -> AsyncIterator[Past]:
+async def past(embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]) -> AsyncIterator[Past]:
     loop = asyncio.get_running_loop()
     interference = Interference(At(), loop.trace, loop.clock.jump)
     async with (

@@ -1,7 +1,6 @@
 """An instance confined to namespaces, with Secrets in two of them that share an account."""
 
 from base64 import b64decode
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -30,7 +29,7 @@ def asking(where: str, **labels: str) -> JsonObject:
 
 
 @pytest.fixture
-async def asking_in_two(embedded_cluster: AsyncIterator[EmbeddedCluster]) -> None:
+async def asking_in_two(embedded_cluster: EmbeddedCluster) -> None:
     await embedded_cluster.create(namespace("other"))
     await embedded_cluster.create(asking("default", a="1"))
     await embedded_cluster.create(asking("other", b="1"))
@@ -42,7 +41,7 @@ async def token_of(cluster: EmbeddedCluster, name: str) -> str:
 
 
 async def test_they_share_it_without_a_fight(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking_in_two: None
+    embedded_cluster: EmbeddedCluster, asking_in_two: None
 ) -> None:
     cluster = embedded_cluster
     account = (await cluster.get(ServiceAccount, "web"))["metadata"]
@@ -54,7 +53,7 @@ async def test_they_share_it_without_a_fight(
 
 
 async def test_it_goes_with_the_last_of_them(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking_in_two: None
+    embedded_cluster: EmbeddedCluster, asking_in_two: None
 ) -> None:
     cluster = embedded_cluster
     await cluster.delete(Secret, "s")
@@ -67,7 +66,7 @@ async def test_it_goes_with_the_last_of_them(
 
 
 async def test_secrets_elsewhere_are_not_looked_at(
-    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    embedded_cluster: EmbeddedCluster,
 ) -> None:
     await embedded_cluster.create(namespace("third"))
     await embedded_cluster.create(asking("third"))

@@ -1,6 +1,5 @@
 """Tokens over time: renewed before they expire, once each, whatever the process does."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -16,7 +15,7 @@ OPERATOR = token_requestor()
 
 
 async def test_a_token_is_renewed_at_four_fifths_of_its_life(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+    embedded_cluster: EmbeddedCluster, asking: Asking
 ) -> None:
     await asking.create(more={EXPIRATION: "10h"})
     began = embedded_cluster.clock.now()
@@ -38,7 +37,7 @@ async def test_a_token_is_renewed_at_four_fifths_of_its_life(
 
 
 async def test_no_token_ever_expires_where_it_stands(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+    embedded_cluster: EmbeddedCluster, asking: Asking
 ) -> None:
     for number in range(5):
         await asking.create(f"s{number}", more={EXPIRATION: f"{10 + 7 * number}m"})
@@ -50,7 +49,7 @@ async def test_no_token_ever_expires_where_it_stands(
 
 
 async def test_a_renewal_that_came_due_while_nobody_ran(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+    embedded_cluster: EmbeddedCluster, asking: Asking
 ) -> None:
     await asking.create()
     await embedded_cluster.settle(OPERATOR)
@@ -63,7 +62,7 @@ async def test_a_renewal_that_came_due_while_nobody_ran(
 
 
 async def test_a_day_costs_three_renewals_and_nothing_else(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+    embedded_cluster: EmbeddedCluster, asking: Asking
 ) -> None:
     await asking.create()
     await embedded_cluster.settle(OPERATOR)
@@ -72,9 +71,7 @@ async def test_a_day_costs_three_renewals_and_nothing_else(
     assert calls.reads == 0
 
 
-async def test_renewals_are_spread(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
-) -> None:
+async def test_renewals_are_spread(embedded_cluster: EmbeddedCluster, asking: Asking) -> None:
     for number in range(20):
         await asking.create(f"s{number}")
     await embedded_cluster.settle(OPERATOR)
@@ -83,7 +80,7 @@ async def test_renewals_are_spread(
 
 
 async def test_tokens_stay_out_of_logs_and_events(
-    embedded_cluster: AsyncIterator[EmbeddedCluster],
+    embedded_cluster: EmbeddedCluster,
     asking: Asking,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -100,7 +97,7 @@ async def test_tokens_stay_out_of_logs_and_events(
 
 
 async def test_the_last_secret_takes_its_account_along_after_a_day(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+    embedded_cluster: EmbeddedCluster, asking: Asking
 ) -> None:
     await asking.create()
     await embedded_cluster.settle(OPERATOR)

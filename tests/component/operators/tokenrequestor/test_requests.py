@@ -1,7 +1,5 @@
 """Secrets ask for tokens, and get them: on both servers, with the calls counted."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from tests.component.operators.tokenrequestor.conftest import Asking
 
@@ -34,7 +32,7 @@ OPERATOR = token_requestor(ca_bundle=lambda: b"THE CA")
 
 
 async def test_a_token_with_four_writes_and_none_after_a_restart(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create(more={ACCOUNT_LABELS: '{"app":"web"}'})
     calls = await cluster.settle(OPERATOR)
@@ -50,7 +48,7 @@ async def test_a_token_with_four_writes_and_none_after_a_restart(
 
 
 async def test_secrets_of_others_are_neither_seen_nor_touched(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await cluster.create(secret("other", {"token": "x"}, labels={PURPOSE: "something"}))
     calls = await cluster.settle(OPERATOR)
@@ -60,7 +58,7 @@ async def test_secrets_of_others_are_neither_seen_nor_touched(
     assert calls.writes == 0
 
 
-async def test_a_token_inside_a_kubeconfig(cluster: AsyncIterator[Cluster], asking: Asking) -> None:
+async def test_a_token_inside_a_kubeconfig(cluster: Cluster, asking: Asking) -> None:
     await asking.create(data={"kubeconfig": KUBECONFIG}, more={INJECT_CA_BUNDLE: "true"})
     await cluster.settle(OPERATOR)
     data = await asking.data()
@@ -70,9 +68,7 @@ async def test_a_token_inside_a_kubeconfig(cluster: AsyncIterator[Cluster], aski
     assert "server: https://c" in data["kubeconfig"]
 
 
-async def test_the_authority_beside_the_token(
-    cluster: AsyncIterator[Cluster], asking: Asking
-) -> None:
+async def test_the_authority_beside_the_token(cluster: Cluster, asking: Asking) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     assert (await asking.data()).keys() == {"token"}
@@ -81,9 +77,7 @@ async def test_the_authority_beside_the_token(
     assert (await asking.data())["bundle.crt"] == "THE CA"
 
 
-async def test_a_secret_in_the_target_takes_the_token(
-    cluster: AsyncIterator[Cluster], asking: Asking
-) -> None:
+async def test_a_secret_in_the_target_takes_the_token(cluster: Cluster, asking: Asking) -> None:
     where = {TARGET_NAME: "taken", TARGET_NAMESPACE: cluster.namespace}
     await asking.create(data={"token": "old"}, more=where)
     await cluster.settle(OPERATOR)
@@ -99,7 +93,7 @@ async def test_a_secret_in_the_target_takes_the_token(
 
 
 async def test_the_account_and_the_target_go_with_the_secret(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     where = {TARGET_NAME: "taken", TARGET_NAMESPACE: cluster.namespace}
     await asking.create(more=where)
@@ -113,7 +107,7 @@ async def test_the_account_and_the_target_go_with_the_secret(
 
 
 async def test_an_account_two_ask_for_stays_until_the_last_goes(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create("a", more={ACCOUNT_LABELS: '{"a":"1"}'})
     await asking.create("b", more={ACCOUNT_LABELS: '{"b":"1"}'})
@@ -132,7 +126,7 @@ async def test_an_account_two_ask_for_stays_until_the_last_goes(
 
 
 async def test_an_account_that_was_deleted_comes_back_with_new_tokens_for_all(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create("a")
     await asking.create("b")
@@ -147,7 +141,7 @@ async def test_an_account_that_was_deleted_comes_back_with_new_tokens_for_all(
 
 
 async def test_an_account_that_was_edited_is_put_right_and_the_token_stays(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create(more={ACCOUNT_LABELS: '{"app":"web"}'})
     await cluster.settle(OPERATOR)
@@ -162,9 +156,7 @@ async def test_an_account_that_was_edited_is_put_right_and_the_token_stays(
     assert calls.writes == 1
 
 
-async def test_a_token_that_opens_nothing_is_replaced(
-    cluster: AsyncIterator[Cluster], asking: Asking
-) -> None:
+async def test_a_token_that_opens_nothing_is_replaced(cluster: Cluster, asking: Asking) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     await asking.put({"token": "forged"})
@@ -174,7 +166,7 @@ async def test_a_token_that_opens_nothing_is_replaced(
 
 
 async def test_another_account_means_another_token_and_the_old_account_goes(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
@@ -185,7 +177,7 @@ async def test_another_account_means_another_token_and_the_old_account_goes(
 
 
 async def test_taking_the_timestamp_away_asks_for_a_renewal(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
@@ -197,9 +189,7 @@ async def test_taking_the_timestamp_away_asks_for_a_renewal(
     assert calls.writes == 2
 
 
-async def test_a_secret_no_longer_labelled_is_let_go(
-    cluster: AsyncIterator[Cluster], asking: Asking
-) -> None:
+async def test_a_secret_no_longer_labelled_is_let_go(cluster: Cluster, asking: Asking) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
     await cluster.patch(Secret, "s", {"metadata": {"labels": {PURPOSE: None}}})
@@ -209,7 +199,7 @@ async def test_a_secret_no_longer_labelled_is_let_go(
 
 
 async def test_a_secret_no_longer_labelled_is_let_go_after_a_restart_too(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create()
     await cluster.settle(OPERATOR)
@@ -221,7 +211,7 @@ async def test_a_secret_no_longer_labelled_is_let_go_after_a_restart_too(
 
 
 async def test_a_class_is_looked_after_by_its_own_instance(
-    cluster: AsyncIterator[Cluster], asking: Asking
+    cluster: Cluster, asking: Asking
 ) -> None:
     await asking.create("mine", account="mine", labels={CLASS: "shoot"})
     await asking.create("other", account="other", labels={CLASS: "garden"})
@@ -239,7 +229,7 @@ async def test_a_class_is_looked_after_by_its_own_instance(
     ],
 )
 async def test_what_makes_no_sense_is_told_and_nothing_is_made(
-    cluster: AsyncIterator[Cluster],
+    cluster: Cluster,
     asking: Asking,
     more: dict[str, str],
     data: dict[str, str] | None,

@@ -1,7 +1,6 @@
 """Secrets in one cluster, ServiceAccounts in another: the tokens open the other one."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from random import Random
 
 from tests.component.operators.tokenrequestor.conftest import Asking
@@ -17,7 +16,7 @@ from certwright.testkit import EmbeddedCluster
 
 
 async def test_accounts_and_targets_live_in_the_other_cluster(
-    embedded_cluster: AsyncIterator[EmbeddedCluster], asking: Asking
+    embedded_cluster: EmbeddedCluster, asking: Asking
 ) -> None:
     await asking.create("own", account="web")
     where = {TARGET_NAME: "taken", TARGET_NAMESPACE: "default"}

@@ -6,7 +6,7 @@ the signatures: Pebble does that. ``refuse`` holds answers to be given instead, 
 
 import json
 from base64 import urlsafe_b64decode
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -59,7 +59,7 @@ class FakeAcme:
         detail: str = "because",
         headers: dict[str, str] | None = None,
         **more: Any,
-    ) -> MutableMapping:
+    ) -> web.StreamResponse:
         body = {"type": PROBLEM + kind, "detail": detail, "status": status, **more}
         return web.Response(
             status=status,
@@ -71,7 +71,7 @@ class FakeAcme:
     def paths(self) -> list[str]:
         return [path for path, _, _ in self.seen]
 
-    async def answer(self, request: MutableMapping) -> MutableMapping:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         path = request.path
         if path == "/dir":
             kinds = {"newNonce": "nonce", "newAccount": "account", "newOrder": "orders"}
@@ -91,7 +91,7 @@ class FakeAcme:
         self._nonces.add(nonce)
         return nonce
 
-    def _signed(self, path: str, message: dict[str, str]) -> MutableMapping:
+    def _signed(self, path: str, message: dict[str, str]) -> web.StreamResponse:
         head = json.loads(decoded(message["protected"]))
         payload = decoded(message["payload"])
         self.seen.append((path, json.loads(payload) if payload else None, head))
@@ -105,14 +105,14 @@ class FakeAcme:
         answer = getattr(self, "_" + path.split("/")[1])
         return answer()
 
-    def _account(self) -> MutableMapping:
+    def _account(self) -> web.StreamResponse:
         location = {"Location": f"{self.url}/account/1"}
         return web.json_response({"status": self.account_status}, status=201, headers=location)
 
-    def _orders(self) -> MutableMapping:
+    def _orders(self) -> web.StreamResponse:
         return self._order(status=201)
 
-    def _order(self, status: int = 200) -> MutableMapping:
+    def _order(self, status: int = 200) -> web.StreamResponse:
         body = {
             "status": self.order_status,
             "authorizations": [f"{self.url}/authz/{number}" for number in range(len(self.names))],
@@ -126,7 +126,7 @@ class FakeAcme:
             headers["Retry-After"] = self.retry_after
         return web.json_response(body, status=status, headers=headers)
 
-    def _authz(self) -> MutableMapping:
+    def _authz(self) -> web.StreamResponse:
         challenge = {
             "type": "http-01", "url": f"{self.url}/challenge/1", "token": "tok",
             "status": self.challenge_status,
@@ -138,15 +138,15 @@ class FakeAcme:
             {"identifier": name, "status": self.authz_status, "challenges": [challenge]}
         )
 
-    def _challenge(self) -> MutableMapping:
+    def _challenge(self) -> web.StreamResponse:
         self.challenge_status = "processing"
         return web.json_response({"type": "http-01", "url": "x", "status": "processing"})
 
-    def _finalize(self) -> MutableMapping:
+    def _finalize(self) -> web.StreamResponse:
         self.order_status = "processing"
         return self._order()
 
-    def _certificate(self) -> MutableMapping:
+    def _certificate(self) -> web.StreamResponse:
         return web.Response(text="PEM", content_type="application/pem-certificate-chain")
 
 

@@ -1,6 +1,6 @@
 """Orders step by step: what is done, what is remembered, how they end."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -101,7 +101,7 @@ async def test_a_proof_that_stays_behind_does_not_cost_the_certificate(
     assert issued.leftovers == (f"{PATH}: the name server is away",)
 
 
-def acme_valid(acme: FakeAcme) -> MutableMapping:
+def acme_valid(acme: FakeAcme) -> web.StreamResponse:
     acme.order_status = "valid"
     response = acme._order()
     acme.order_status = "ready"
