@@ -1,8 +1,11 @@
 """Calls that are allowed in few places, and sizes that keep files readable."""
 
 import ast
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from tests.architecture.conftest import Module
 
 LONGEST_FILE = 400
 
@@ -19,13 +22,13 @@ BROAD_EXCEPT = {
 }
 
 
-def calls(module):
+def calls(module: Module) -> Iterator[tuple[str, int]]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func), node.lineno
 
 
-def test_files_are_short(modules):
+def test_files_are_short(modules: list[Module]) -> None:
     long = [
         f"{module.where}: {lines} lines"
         for module in modules
@@ -34,7 +37,7 @@ def test_files_are_short(modules):
     assert not long, "\n".join(long)
 
 
-def test_only_the_clock_knows_the_time(modules):
+def test_only_the_clock_knows_the_time(modules: list[Module]) -> None:
     banned = {
         "datetime.now", "datetime.utcnow", "datetime.today", "date.today",
         "time.time", "time.monotonic", "time.perf_counter", "time.sleep",
@@ -49,7 +52,7 @@ def test_only_the_clock_knows_the_time(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_randomness_is_injected(modules):
+def test_randomness_is_injected(modules: list[Module]) -> None:
     wrong = [
         f"{module.where}:{line}: imports {name}"
         for module in modules
@@ -60,7 +63,7 @@ def test_randomness_is_injected(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_task_has_a_parent(modules):
+def test_every_task_has_a_parent(modules: list[Module]) -> None:
     wrong = [
         f"{module.where}:{line}: {name}()"
         for module in modules
@@ -70,12 +73,12 @@ def test_every_task_has_a_parent(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def named(node):
+def named(node: Any) -> Any:
     """Return the names in an expression: of classes, and of tuples of them."""
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-def broad_names(modules):
+def broad_names(modules: Any) -> Any:
     """Return what catches everything: the two classes, and constants that contain one of them."""
     constants = {
         target.id: named(node.value)
@@ -91,7 +94,7 @@ def broad_names(modules):
     return broad
 
 
-def broad_catches(tree, broad):
+def broad_catches(tree: Any, broad: Any) -> Iterator[Any]:
     """Yield the line of each handler or ``suppress`` that keeps any exception to itself."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler):
@@ -106,7 +109,7 @@ def broad_catches(tree, broad):
             yield node.lineno
 
 
-def test_broad_excepts_stand_at_the_boundaries_only(modules):
+def test_broad_excepts_stand_at_the_boundaries_only(modules: list[Module]) -> None:
     broad = broad_names(modules)
     wrong = [
         f"{module.where}:{line}: catches every exception"
@@ -117,7 +120,7 @@ def test_broad_excepts_stand_at_the_boundaries_only(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_boundaries_are_where_broad_excepts_stand(modules):
+def test_the_boundaries_are_where_broad_excepts_stand(modules: list[Module]) -> None:
     broad = broad_names(modules)
     found = {module.name for module in modules if any(broad_catches(module.tree, broad))}
     assert not BROAD_EXCEPT - found, "these catch nothing broad; take them off the list"
@@ -134,11 +137,11 @@ def test_the_boundaries_are_where_broad_excepts_stand(modules):
         "with suppress(Exception): f()",
     ],
 )
-def test_every_way_to_catch_everything_is_found(code):
+def test_every_way_to_catch_everything_is_found(code: Any) -> None:
     assert list(broad_catches(ast.parse(code), {"Exception", "BaseException", "CRASHES"}))
 
 
-def test_no_star_imports(modules):
+def test_no_star_imports(modules: list[Module]) -> None:
     wrong = [
         f"{module.where}:{node.lineno}"
         for module in modules

@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 import typer
@@ -21,13 +22,13 @@ QUOTE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def pages(root):
+def pages(root: Path) -> list[Path]:
     found = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("examples/**/*.md")]
     assert len(found) >= 5
     return found
 
 
-def test_links_lead_to_files(root, pages):
+def test_links_lead_to_files(root: Path, pages: list[Path]) -> None:
     dead = [
         f"{page.relative_to(root)}: {target}"
         for page in pages
@@ -39,7 +40,7 @@ def test_links_lead_to_files(root, pages):
     assert not dead, "\n".join(dead)
 
 
-def test_anchors_lead_to_headings(root, pages):
+def test_anchors_lead_to_headings(root: Path, pages: list[Path]) -> None:
     dead = [
         f"{page.relative_to(root)}: {target}{anchor}"
         for page in pages
@@ -50,14 +51,14 @@ def test_anchors_lead_to_headings(root, pages):
     assert not dead, "\n".join(dead)
 
 
-def headings(page):
+def headings(page: Path) -> set[str]:
     """The anchors of a page, as forges make them of its headings."""
     text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_code_compiles_and_imports_what_exists(root, pages):
+def test_code_compiles_and_imports_what_exists(root: Path, pages: list[Path]) -> None:
     blocks = [(page, code) for page in pages for code in PYTHON.findall(page.read_text("utf-8"))]
     assert len(blocks) > 10
     for page, code in blocks:
@@ -70,7 +71,7 @@ def test_code_compiles_and_imports_what_exists(root, pages):
                 assert not absent, f"{where}: {absent}"
 
 
-def test_commands_that_are_shown_exist(root, pages):
+def test_commands_that_are_shown_exist(root: Path, pages: list[Path]) -> None:
     shown = [
         (page, line)
         for page in pages
@@ -92,7 +93,7 @@ def test_commands_that_are_shown_exist(root, pages):
         assert given <= known, f"{page.relative_to(root)}: {line}"
 
 
-def test_quoted_files_are_quoted_as_they_are(root, pages):
+def test_quoted_files_are_quoted_as_they_are(root: Path, pages: list[Path]) -> None:
     quotes = [
         (page, name, text)
         for page in pages
@@ -103,7 +104,7 @@ def test_quoted_files_are_quoted_as_they_are(root, pages):
         assert text == (root / name).read_text("utf-8"), f"{page.relative_to(root)}: {name}"
 
 
-def test_every_make_target_named_in_the_docs_exists(root, pages):
+def test_every_make_target_named_in_the_docs_exists(root: Path, pages: list[Path]) -> None:
     makefile = (root / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     for page in pages:
@@ -111,7 +112,7 @@ def test_every_make_target_named_in_the_docs_exists(root, pages):
             assert name in targets, f"{page.relative_to(root)}: make {name}"
 
 
-def test_the_conformance_reference_is_complete(root):
+def test_the_conformance_reference_is_complete(root: Path) -> None:
     page = (root / "docs/reference/conformance.md").read_text("utf-8")
     missing = [one for one in Feature if f"| `{one}` | {one.meaning} |" not in page]
     sources = [*root.glob("src/certwright/issuer/conformance/*.py")]
@@ -122,7 +123,7 @@ def test_the_conformance_reference_is_complete(root):
     assert not missing, missing
 
 
-def test_every_name_in_the_error_reference_exists(root):
+def test_every_name_in_the_error_reference_exists(root: Path) -> None:
     page = (root / "docs/reference/errors.md").read_text("utf-8")
     named = re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \|", page, re.MULTILINE)
     names = [name for cell in named for name in re.findall(r"`(\w+)`", cell)]

@@ -4,6 +4,9 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
+
+from tests.architecture.conftest import Module
 
 ALLOWED = {
     # layer: the layers below it that it may import
@@ -73,12 +76,12 @@ THIRD_PARTY = {
 EVERYWHERE = {"certwright", "msgspec", "orjson"}
 
 
-def test_every_layer_is_known(modules):
+def test_every_layer_is_known(modules: list[Module]) -> None:
     layers = {module.layer for module in modules} - {""}
     assert layers == set(ALLOWED)
 
 
-def test_layers_import_only_downwards(modules):
+def test_layers_import_only_downwards(modules: list[Module]) -> None:
     wrong = [
         f"{module.where}:{line}: {module.layer} imports {name}"
         for module in modules
@@ -90,7 +93,7 @@ def test_layers_import_only_downwards(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_http_stack_stands_alone(modules):
+def test_the_http_stack_stands_alone(modules: list[Module]) -> None:
     """It could serve any HTTP client: neither imports nor words of Kubernetes."""
     words = re.compile(
         r"kube|api.?server|service.?account|namespace|cluster|\bpods?\b", re.IGNORECASE
@@ -111,8 +114,8 @@ def test_the_http_stack_stands_alone(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_operators_do_not_know_each_other(modules):
-    def operator(name):
+def test_operators_do_not_know_each_other(modules: list[Module]) -> None:
+    def operator(name: str) -> str:
         return name.split(".")[2] if name.startswith("certwright.operators.") else ""
 
     wrong = [
@@ -125,7 +128,7 @@ def test_operators_do_not_know_each_other(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_third_party_libraries_stay_where_they_belong(modules):
+def test_third_party_libraries_stay_where_they_belong(modules: list[Module]) -> None:
     wrong = []
     for module in modules:
         for name, line in module.imports():
@@ -141,14 +144,14 @@ def test_third_party_libraries_stay_where_they_belong(modules):
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_serves_nothing_loads_no_web_server(root):
+def test_what_serves_nothing_loads_no_web_server(root: Path) -> None:
     """The libraries of a server are memory that most processes have no use for."""
     code = "import sys, certwright.client, certwright.runtime; sys.exit('aiohttp' in sys.modules)"
     environ = {**os.environ, "PYTHONPATH": str(root / "src")}
     assert subprocess.run([sys.executable, "-c", code], env=environ, check=False).returncode == 0
 
 
-def test_the_lowest_layers_neither_wait_nor_do_input_or_output(modules):
+def test_the_lowest_layers_neither_wait_nor_do_input_or_output(modules: list[Module]) -> None:
     banned = {"asyncio", "socket", "ssl", "subprocess", "os", "pathlib", "threading", "selectors"}
     wrong = [
         f"{module.where}:{line}: imports {name}"

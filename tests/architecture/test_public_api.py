@@ -1,6 +1,7 @@
 """The public names of each façade are pinned: adding or removing one is a decision, not an accident."""
 
 import importlib
+from pathlib import Path
 
 import pytest
 
@@ -24,14 +25,14 @@ FACADES = (
 )
 
 
-def pinned(root, facade):
+def pinned(root: Path, facade: str) -> list[str]:
     text = (root / "tests/architecture/public_names.txt").read_text("utf-8")
     sections = dict(part.split("\n", 1) for part in text.strip().split("\n\n"))
     return sections[f"[{facade}]"].split()
 
 
 @pytest.mark.parametrize("facade", FACADES)
-def test_public_names_are_as_pinned(root, facade):
+def test_public_names_are_as_pinned(root: Path, facade: str) -> None:
     names = sorted(importlib.import_module(facade).__all__)
     assert names == pinned(root, facade), (
         f"the public names of {facade} changed; if that is wanted, change"
@@ -40,7 +41,7 @@ def test_public_names_are_as_pinned(root, facade):
 
 
 @pytest.mark.parametrize("facade", FACADES)
-def test_public_names_exist_and_are_documented(facade):
+def test_public_names_exist_and_are_documented(facade: str) -> None:
     module = importlib.import_module(facade)
     promised = {name: getattr(module, name) for name in module.__all__}
     undocumented = [

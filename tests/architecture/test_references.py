@@ -7,9 +7,15 @@ import ast
 import importlib
 import pkgutil
 import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 import typer
+from tests.architecture.conftest import Module
+from typer.core import TyperCommand, TyperGroup
 
 import certwright.api
 import certwright.apply
@@ -32,16 +38,16 @@ SHIPPED = ("ca", "selfsigned", "acme", "cfssl", "vault", "pkcs11")
 
 
 @pytest.fixture(scope="module")
-def page(root):
+def page(root: Path) -> Callable[..., Any]:
     return lambda *names: "\n".join((root / "docs" / name).read_text("utf-8") for name in names)
 
 
 @pytest.fixture(scope="module")
-def docs(root):
+def docs(root: Path) -> str:
     return "\n".join(path.read_text("utf-8") for path in sorted(root.glob("docs/**/*.md")))
 
 
-def test_every_metric_is_in_the_reference(root, page):
+def test_every_metric_is_in_the_reference(root: Path, page: Callable[..., Any]) -> None:
     metrics = Metrics()
     ResourceMetrics(metrics), GarbageMetrics(metrics), IssuerMetrics(metrics)
     names = {
@@ -56,7 +62,7 @@ def test_every_metric_is_in_the_reference(root, page):
     assert not missing, missing
 
 
-def test_every_annotation_and_label_is_documented(docs):
+def test_every_annotation_and_label_is_documented(docs: str) -> None:
     packages = (
         certwright.api,
         certwright.apply,
@@ -73,7 +79,7 @@ def test_every_annotation_and_label_is_documented(docs):
     assert not missing, missing
 
 
-def keys_of(package):
+def keys_of(package: ModuleType) -> Iterator[str]:
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not info.name.endswith("__main__"):
             module = importlib.import_module(info.name)
@@ -93,7 +99,9 @@ def keys_of(package):
         ("certwright.issuer", ["reference/issuer.md"]),
     ],
 )
-def test_every_reason_is_documented(modules, page, package, names):
+def test_every_reason_is_documented(
+    modules: list[Module], page: Callable[..., Any], package: str, names: list[str]
+) -> None:
     ours = [m for m in modules if m.name.startswith(package) and ".conformance" not in m.name]
     found = {reason for module in ours for reason in reasons_in(module.tree)}
     assert len(found) > 10
@@ -102,7 +110,7 @@ def test_every_reason_is_documented(modules, page, package, names):
     assert not missing, missing
 
 
-def reasons_in(tree):
+def reasons_in(tree: ast.Module) -> Iterator[str]:
     """Words in calls that make a condition or an event, or are given as a reason."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -121,7 +129,9 @@ def reasons_in(tree):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_field_of_a_shipped_issuer_is_in_the_reference(page, name):
+def test_every_field_of_a_shipped_issuer_is_in_the_reference(
+    page: Callable[..., Any], name: str
+) -> None:
     shipped = importlib.import_module(f"certwright.issuers.{name}").app.namespaced_kind
     _, _, rest = page("reference/issuers.md").partition(f"\n## {name}\n")
     section = rest.partition("\n## ")[0]
@@ -132,7 +142,7 @@ def test_every_field_of_a_shipped_issuer_is_in_the_reference(page, name):
     assert not missing, missing
 
 
-def commands(command, *words):
+def commands(command: TyperCommand | TyperGroup, *words: str) -> Iterator[tuple[str, TyperCommand]]:
     inner = getattr(command, "commands", None)
     if inner is None:
         yield " ".join(words), command
@@ -144,13 +154,15 @@ def commands(command, *words):
     ("name", "command"),
     [pytest.param(n, c, id=n) for n, c in commands(typer.main.get_command(app))],
 )
-def test_every_option_of_a_command_is_in_the_reference(page, name, command):
+def test_every_option_of_a_command_is_in_the_reference(
+    page: Callable[..., Any], name: str, command: TyperCommand
+) -> None:
     text = page("reference/cli.md", "reference/conformance.md", "reference/managed-resources.md")
-    assert re.search(rf"certwright [a-z|\\]*\b{name.split()[0]}\b", text), name
+    assert re.search(rf"certwright [a-z|\\]*\b{name.split(maxsplit=1)[0]}\b", text), name
     options = [one.opts for one in command.params if one.param_type_name == "option"]
     missing = [names for names in options if not any(mentioned(name, text) for name in names)]
     assert not missing, missing
 
 
-def mentioned(option, text):
+def mentioned(option: str, text: str) -> re.Match[str]:
     return re.search(rf"[` ]{option}\b", text)

@@ -4,6 +4,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from tests.architecture.conftest import Module
 from tests.architecture.offences import Offences
 
 LARGEST_FOLDER = 15
@@ -21,7 +22,7 @@ BRIEF_PACKAGES = Offences(apiserver=5, issuer=5, issuers=4, operators=1)
 SHORTEST_INTRODUCTION = 100
 
 
-def test_folders_are_small(modules):
+def test_folders_are_small(modules: list[Module]) -> None:
     folders = defaultdict(list)
     for module in modules:
         if module.path.name != "__init__.py":
@@ -34,7 +35,7 @@ def test_folders_are_small(modules):
     assert not wide, "\n".join(wide)
 
 
-def test_exceptions_stay_few():
+def test_exceptions_stay_few() -> None:
     assert len(LARGER) <= 3
 
 
@@ -42,7 +43,7 @@ def below_certwright(folder: Path) -> str:
     return folder.as_posix().partition("/certwright/")[2]
 
 
-def test_modules_are_named_by_nouns(modules):
+def test_modules_are_named_by_nouns(modules: list[Module]) -> None:
     GERUNDS.check(
         (module, f"{module.where}: name it by what it holds, not by what happens")
         for module in modules
@@ -51,7 +52,7 @@ def test_modules_are_named_by_nouns(modules):
     assert len(NOUNS) <= 5
 
 
-def test_packages_say_what_enters_and_what_leaves(modules):
+def test_packages_say_what_enters_and_what_leaves(modules: list[Module]) -> None:
     BRIEF_PACKAGES.check(
         (module, f"{module.where}: a docstring of a paragraph: what enters, what leaves")
         for module in modules

@@ -37,7 +37,7 @@ DOCSTRINGS = Offences(
 )
 
 
-def test_public_classes_have_names_of_their_own(modules):
+def test_public_classes_have_names_of_their_own(modules: list[Module]) -> None:
     places = defaultdict(list)
     for module in modules:
         for node in ast.walk(module.tree):
@@ -47,7 +47,7 @@ def test_public_classes_have_names_of_their_own(modules):
     assert len(twice) <= TWICE, "\n".join(sorted(twice))
 
 
-def test_messages_name_who_is_meant(modules):
+def test_messages_name_who_is_meant(modules: list[Module]) -> None:
     RIDDLES.check(
         (module, f"{module.where}:{node.lineno}: {node.value!r}")
         for module in modules
@@ -65,7 +65,7 @@ def texts(module: Module) -> Iterator[ast.Constant]:
             yield node
 
 
-def test_docstrings_of_functions_start_with_a_verb(modules):
+def test_docstrings_of_functions_start_with_a_verb(modules: list[Module]) -> None:
     DOCSTRINGS.check(
         (module, f"{module.where}:{function.lineno} {function.name}: {docstring.splitlines()[0]}")
         for module in modules

@@ -9,11 +9,11 @@ from tests.support.contract.transcript import Conversation
 
 from certwright.apiserver import ApiServer
 from certwright.client import connect
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import Namespace
 
 
-def _namespace(name: str) -> dict:
+def _namespace(name: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 

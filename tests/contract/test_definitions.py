@@ -1,5 +1,7 @@
 """CustomResourceDefinitions and the objects they allow."""
 
+from typing import Any
+
 import pytest
 from tests.support.contract.definitions import (
     RULED,
@@ -66,7 +68,7 @@ def widget(api: Conversation, name: str, spec: object) -> Json:
 )
 @pytest.mark.real
 async def test_objects(
-    embedded: Conversation, real: Conversation, schema: Json, specs: list
+    embedded: Conversation, real: Conversation, schema: Json, specs: list[Any]
 ) -> None:
     for api in (embedded, real):
         path = await define(api, schema)

@@ -34,6 +34,8 @@ from tests.support.contract.users import (
     withdraw_everywhere,
 )
 
+from certwright.kube import JsonObject
+
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
 ACCOUNTS = f"{NAMESPACED}/serviceaccounts"
 OTHER = "/api/v1/namespaces/default"
@@ -228,7 +230,7 @@ async def test_rules_for_subresources(api: Conversation) -> None:
     ids=str,
 )
 @contract
-async def test_stars(api: Conversation, given: dict) -> None:
+async def test_stars(api: Conversation, given: JsonObject) -> None:
     await grant(api, "r", user("jane"), given)
     jane = as_user(api, "jane")
     await jane.get(f"{CONFIG_MAPS}/a")

@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -94,7 +95,7 @@ def real_server(
 ) -> Iterator[TraceConversation]:
     """Talk to the real server; what traces leave behind is removed after each."""
 
-    async def begin() -> tuple[Callable, TraceConversation]:
+    async def begin() -> tuple[Callable[..., Any], TraceConversation]:
         client = connect(kubeconfig=control_plane_kubeconfig)
         api = TraceConversation(client.transport, NAMESPACE)
         await make_namespace(api)

@@ -32,6 +32,7 @@ from tests.support.faults.resourcescenarios import (
 
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.testkit import (
+    EmbeddedCluster,
     break_each_watch,
     crash_after_every_write,
     delay_each_event,
@@ -43,6 +44,7 @@ from certwright.testkit import (
     simulate,
     stale_restart,
 )
+from certwright.testkit.faults.simulation import Scenario
 
 SEEDS = 63
 """Of each scenario; over two thousand together."""
@@ -50,49 +52,49 @@ SEEDS = 63
 
 # Stories: what users do. `steady` is wanted from beginning to end.
 
-SCENARIOS = []
+SCENARIOS: list[Scenario] = []
 
 
-def scenario(play):
+def scenario(play: Scenario) -> Scenario:
     """Note a scenario. Its first step declares at least the ConfigMap ``steady`` by `web`."""
     SCENARIOS.append(play)
     return play
 
 
 @scenario
-async def create(cluster):
+async def create(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
 
 
 @scenario
-async def change(cluster):
+async def change(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady", "two"), config("b"))
 
 
 @scenario
-async def add(cluster):
+async def add(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"), config("b"), config("c"))
 
 
 @scenario
-async def prune(cluster):
+async def prune(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"), config("c"))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"))
 
 
 @scenario
-async def prune_while_starting(cluster):
+async def prune_while_starting(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await rewrite(cluster, "web", config("steady"), config("c"))
 
 
 @scenario
-async def prune_and_add_back(cluster):
+async def prune_and_add_back(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"))
@@ -101,7 +103,7 @@ async def prune_and_add_back(cluster):
 
 
 @scenario
-async def delete(cluster):
+async def delete(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
     await cluster.settle()
@@ -109,7 +111,7 @@ async def delete(cluster):
 
 
 @scenario
-async def delete_with_secret(cluster):
+async def delete_with_secret(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"))
     await cluster.delete(Secret, "api")
@@ -117,14 +119,14 @@ async def delete_with_secret(cluster):
 
 
 @scenario
-async def keep_all(cluster):
+async def keep_all(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), keepObjects=True)
     await done(cluster)
     await cluster.delete(MR, "web")
 
 
 @scenario
-async def keep_one(cluster):
+async def keep_one(cluster: EmbeddedCluster) -> None:
     kept = config("steady", annotations={f"{PREFIX}/keep-object": "true"})
     await declare(cluster, "web", kept, config("b"))
     await done(cluster)
@@ -132,7 +134,7 @@ async def keep_one(cluster):
 
 
 @scenario
-async def drift(cluster):
+async def drift(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
     await cluster.patch(ConfigMap, "steady", {"data": {"text": "edited", "more": "kept"}})
@@ -140,7 +142,7 @@ async def drift(cluster):
 
 
 @scenario
-async def move(cluster):
+async def move(cluster: EmbeddedCluster) -> None:
     ignored = config("steady", annotations={f"{PREFIX}/mode": "Ignore"})
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
@@ -150,7 +152,7 @@ async def move(cluster):
 
 
 @scenario
-async def take_over(cluster):
+async def take_over(cluster: EmbeddedCluster) -> None:
     taken = config("steady", "two", annotations={f"{OURS}/take-over": "true"})
     await declare(cluster, "web", config("steady"))
     await done(cluster)
@@ -160,7 +162,7 @@ async def take_over(cluster):
 
 
 @scenario
-async def refused(cluster):
+async def refused(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await done(cluster)
     await declare(cluster, "api", config("steady", "two"), config("b"))
@@ -169,7 +171,7 @@ async def refused(cluster):
 
 
 @scenario
-async def class_change(cluster):
+async def class_change(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), **{"class": "seed"})
     await cluster.settle(operator("seed"))  # a process of its own
@@ -177,7 +179,7 @@ async def class_change(cluster):
 
 
 @scenario
-async def recreate(cluster):
+async def recreate(cluster: EmbeddedCluster) -> None:
     marks = {f"{PREFIX}/delete-on-invalid-update": "true"}
     await declare(cluster, "web", config("steady"), job("run", "one", annotations=marks))
     await cluster.settle()
@@ -185,14 +187,14 @@ async def recreate(cluster):
 
 
 @scenario
-async def immutable(cluster):
+async def immutable(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b", immutable=True))
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"), config("b", "two", immutable=True))
 
 
 @scenario
-async def undecodable(cluster):
+async def undecodable(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
     await rewrite(cluster, "web", config("b", "two"), "\n---\n: not [yaml")
@@ -201,7 +203,7 @@ async def undecodable(cluster):
 
 
 @scenario
-async def secret_comes_late(cluster):
+async def secret_comes_late(cluster: EmbeddedCluster) -> None:
     await cluster.create(unit("web", "web", "more"))
     await cluster.create(secret("web", config("steady")))
     await cluster.settle()
@@ -209,7 +211,7 @@ async def secret_comes_late(cluster):
 
 
 @scenario
-async def secret_goes(cluster):
+async def secret_goes(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
     await cluster.delete(Secret, "web")
@@ -218,21 +220,21 @@ async def secret_goes(cluster):
 
 
 @scenario
-async def definition(cluster):
+async def definition(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), gizmo("a"), GIZMOS)
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"))
 
 
 @scenario
-async def unknown_kind(cluster):
+async def unknown_kind(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), gizmo("a"))
     await cluster.settle()
     await cluster.install(GIZMOS)
 
 
 @scenario
-async def ignored(cluster):
+async def ignored(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await done(cluster)
     await annotate(cluster, "web", **{f"{PREFIX}/ignore": "true"})
@@ -242,7 +244,7 @@ async def ignored(cluster):
 
 
 @scenario
-async def ensure_exists(cluster):
+async def ensure_exists(cluster: EmbeddedCluster) -> None:
     once = config("steady", annotations={f"{PREFIX}/mode": "EnsureExists"})
     await declare(cluster, "web", once)
     await done(cluster)
@@ -252,7 +254,7 @@ async def ensure_exists(cluster):
 
 
 @scenario
-async def held_back(cluster):
+async def held_back(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
     await cluster.patch(ConfigMap, "b", {"metadata": {"finalizers": [HELD]}})
@@ -262,7 +264,7 @@ async def held_back(cluster):
 
 
 @scenario
-async def wanted_again(cluster):
+async def wanted_again(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
     await cluster.patch(ConfigMap, "b", {"metadata": {"finalizers": [HELD]}})
@@ -273,14 +275,14 @@ async def wanted_again(cluster):
 
 
 @scenario
-async def depends(cluster):
+async def depends(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "api", config("b"), dependsOn=[{"name": "web"}])
     await cluster.settle()
     await declare(cluster, "web", config("steady"))
 
 
 @scenario
-async def suspended(cluster):
+async def suspended(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await cluster.settle()
     await cluster.patch(MR, "web", {"spec": {"suspend": True}})
@@ -291,7 +293,7 @@ async def suspended(cluster):
 
 
 @scenario
-async def mass_deletion(cluster):
+async def mass_deletion(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), *[config(f"m{n}") for n in range(10)])
     await cluster.settle()
     await rewrite(cluster, "web", config("steady"))
@@ -302,14 +304,14 @@ async def mass_deletion(cluster):
 
 
 @scenario
-async def labels(cluster):
+async def labels(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), injectLabels={"team": "a", "old": "x"})
     await cluster.settle()
     await cluster.patch(MR, "web", {"spec": {"injectLabels": {"team": "b", "old": None}}})
 
 
 @scenario
-async def forced_pass(cluster):
+async def forced_pass(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
     await annotate(cluster, "web", **{"gardener.cloud/operation": "reconcile"})
@@ -321,31 +323,31 @@ each_scenario = pytest.mark.parametrize("play", SCENARIOS, ids=lambda play: play
 
 
 @each_scenario
-def test_crashes_at_every_write(play) -> None:
+def test_crashes_at_every_write(play: Scenario) -> None:
     assert survive(play, crash_after_every_write) >= 8
 
 
 @each_scenario
-def test_views_of_the_past(play) -> None:
+def test_views_of_the_past(play: Scenario) -> None:
     assert survive(play, stale_restart if LONG else restart_into_the_past) >= 4
 
 
 @each_scenario
-def test_every_single_event_dropped(play) -> None:
+def test_every_single_event_dropped(play: Scenario) -> None:
     assert survive(play, drop_each_event) > 5
 
 
 @each_scenario
-def test_writes_that_are_refused_or_answered_by_nobody(play) -> None:
+def test_writes_that_are_refused_or_answered_by_nobody(play: Scenario) -> None:
     survive(play, refuse_every_write if LONG else refuse_in_turn, lose_every_answer, most=8)
 
 
 @pytest.mark.parametrize("play", SCENARIOS if LONG else [drift], ids=lambda p: p.__name__)
-def test_watches_and_requests_that_fail(play) -> None:
+def test_watches_and_requests_that_fail(play: Scenario) -> None:
     survive(play, break_each_watch, fail_every_request, repeat_each_event, delay_each_event)
 
 
 @each_scenario
-def test_storms(play) -> None:
+def test_storms(play: Scenario) -> None:
     campaign = simulate(watched(play), operator(), seeds=range(SEEDS), ignore=PASSING)
     assert campaign.crashes > 0

@@ -4,7 +4,9 @@ Each scenario is played under a few faults; a campaign (``--certwright-seeds``) 
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -30,7 +32,7 @@ from tests.support.faults.resourcescenarios import (
     watched,
 )
 
-from certwright.kube import Key, NotFound
+from certwright.kube import JsonObject, Key, NotFound
 from certwright.kube.kinds import (
     ConfigMap,
     CustomResourceDefinition,
@@ -46,7 +48,9 @@ from certwright.operators.managedresource import Configuration, resource_operato
 from certwright.operators.managedresource.configuration import Controllers, GarbageCollectorSettings
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.operators.tokenrequestor.request import ACCOUNT_NAME, ACCOUNT_NAMESPACE, PURPOSE
+from certwright.runtime import Controller, Operator
 from certwright.testkit import (
+    EmbeddedCluster,
     break_each_watch,
     crash_after_every_write,
     delay_each_event,
@@ -58,6 +62,7 @@ from certwright.testkit import (
     stale_restart,
 )
 from certwright.testkit.builders import deployment
+from certwright.testkit.faults.simulation import Scenario
 
 HOLD = {"metadata": {"finalizers": [HELD]}}
 LET_GO = {"metadata": {"finalizers": None}}
@@ -72,23 +77,23 @@ CLOCKS_ARE_RIGHT = timedelta(hours=3)
 SCENARIOS = {}
 
 
-def scenario(play):
+def scenario(play: Scenario) -> Scenario:
     """Note a scenario that only needs the operator."""
     SCENARIOS[play] = (operator(),)
     return play
 
 
-def scenario_with(*operators):
+def scenario_with(*operators: Any) -> Any:
     """Note a scenario that needs others, too."""
 
-    def note(play):
+    def note(play: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         SCENARIOS[play] = operators
         return play
 
     return note
 
 
-async def gone(cluster, kind, name):
+async def gone(cluster: EmbeddedCluster, kind: Any, name: str) -> None:
     """Return as soon as an object is gone."""
     for _ in range(900):
         try:
@@ -99,12 +104,12 @@ async def gone(cluster, kind, name):
     raise AssertionError(f"{name} is still there")
 
 
-def large(number):
+def large(number: Any) -> Any:
     """Return an object of which two fill the inventory in a status."""
     return config(f"c{number}", annotations={"n": "x" * 250_000})
 
 
-def in_space(obj):
+def in_space(obj: Any) -> JsonObject:
     return {**obj, "metadata": {**obj["metadata"], "namespace": "space"}}
 
 
@@ -112,7 +117,7 @@ def in_space(obj):
 
 
 @scenario
-async def inventory_beside(cluster):
+async def inventory_beside(cluster: EmbeddedCluster) -> None:
     """Somebody deletes the ConfigMap with what of the inventory does not fit."""
     await declare(cluster, "web", config("steady"), *map(large, range(3)))
     await done(cluster)
@@ -126,7 +131,7 @@ async def inventory_beside(cluster):
 
 
 @scenario
-async def inventory_grows_and_shrinks(cluster):
+async def inventory_grows_and_shrinks(cluster: EmbeddedCluster) -> None:
     await cluster.create(secret("web", config("steady"), large(0), large(1)))
     await cluster.create(secret("more", large(2), large(3)))
     await cluster.create(unit("web", "web", "more"))
@@ -139,7 +144,7 @@ async def inventory_grows_and_shrinks(cluster):
 
 
 @scenario
-async def large_and_born_again(cluster):
+async def large_and_born_again(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", large(0), large(1), large(2))
     await cluster.settle()
@@ -152,7 +157,7 @@ async def large_and_born_again(cluster):
 
 
 @scenario
-async def fall_back(cluster):
+async def fall_back(cluster: EmbeddedCluster) -> None:
     await cluster.create(config("b", "theirs"))
     await declare(cluster, "web", config("steady"), config("b", annotations=FALL_BACK))
     await done(cluster)
@@ -162,7 +167,7 @@ async def fall_back(cluster):
 
 
 @scenario
-async def fall_back_that_was_never_needed(cluster):
+async def fall_back_that_was_never_needed(cluster: EmbeddedCluster) -> None:
     await cluster.create(config("b", "theirs"))
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b", annotations=FALL_BACK), config("c"))
@@ -171,7 +176,7 @@ async def fall_back_that_was_never_needed(cluster):
 
 
 @scenario
-async def adopted_when_asked(cluster):
+async def adopted_when_asked(cluster: EmbeddedCluster) -> None:
     wary = {f"{OURS}/adopt": "IfLabelled"}
     await cluster.create(config("b", "theirs"))
     await declare(cluster, "web", config("steady"), config("b", annotations=wary))
@@ -184,7 +189,7 @@ async def adopted_when_asked(cluster):
 
 
 @scenario
-async def never_adopted(cluster):
+async def never_adopted(cluster: EmbeddedCluster) -> None:
     await cluster.create(config("b", "theirs"))
     await declare(cluster, "web", config("steady"))
     wary = {f"{OURS}/adopt": "Never"}
@@ -194,7 +199,7 @@ async def never_adopted(cluster):
 
 
 @scenario
-async def marks_removed(cluster):
+async def marks_removed(cluster: EmbeddedCluster) -> None:
     """Somebody takes the labels and annotations off; somebody else writes another owner."""
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
@@ -209,7 +214,7 @@ async def marks_removed(cluster):
 
 
 @scenario
-async def fight_by_deletion(cluster):
+async def fight_by_deletion(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
     for _ in range(8):
@@ -222,7 +227,7 @@ async def fight_by_deletion(cluster):
 
 
 @scenario
-async def swapped(cluster):
+async def swapped(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await declare(cluster, "api", config("c"))
     await done(cluster)
@@ -231,7 +236,7 @@ async def swapped(cluster):
 
 
 @scenario
-async def swapped_by_force(cluster):
+async def swapped_by_force(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await declare(cluster, "api", config("c"))
     await done(cluster)
@@ -240,7 +245,7 @@ async def swapped_by_force(cluster):
 
 
 @scenario
-async def taken_from_one_that_goes(cluster):
+async def taken_from_one_that_goes(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
     await done(cluster)
@@ -249,7 +254,7 @@ async def taken_from_one_that_goes(cluster):
 
 
 @scenario
-async def inherited(cluster):
+async def inherited(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
     await done(cluster)
@@ -259,7 +264,7 @@ async def inherited(cluster):
 
 
 @scenario
-async def one_secret_for_two(cluster):
+async def one_secret_for_two(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await cluster.create(secret("both", config("b")))
     await cluster.create(unit("one", "both"))
@@ -276,7 +281,7 @@ async def one_secret_for_two(cluster):
 
 
 @scenario
-async def nested(cluster):
+async def nested(cluster: EmbeddedCluster) -> None:
     """One keeps another, which goes with it."""
     await declare(cluster, "web", config("steady"))
     inner = (secret("inner", config("b"), config("c")), unit("inner"))
@@ -288,7 +293,7 @@ async def nested(cluster):
 
 
 @scenario
-async def cycle(cluster):
+async def cycle(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "one", config("b"), dependsOn=[{"name": "two"}])
     await declare(cluster, "two", config("c"), dependsOn=[{"name": "three"}])
@@ -300,7 +305,7 @@ async def cycle(cluster):
 
 
 @scenario
-async def dependants_deleted(cluster):
+async def dependants_deleted(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "db", config("d"))
     await declare(cluster, "api", config("b"), dependsOn=[{"name": "db"}])
@@ -316,7 +321,7 @@ async def dependants_deleted(cluster):
 
 
 @scenario
-async def secrets_with_new_names(cluster):
+async def secrets_with_new_names(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await cluster.settle()
     for old, new in (("web", "web-1"), ("web-1", "web-2"), ("web-2", "web-3")):
@@ -326,7 +331,7 @@ async def secrets_with_new_names(cluster):
 
 
 @scenario
-async def from_secret_to_secret(cluster):
+async def from_secret_to_secret(cluster: EmbeddedCluster) -> None:
     await cluster.create(secret("web", config("steady"), config("b")))
     await cluster.create(secret("more", config("c")))
     await cluster.create(unit("web", "web", "more"))
@@ -340,7 +345,7 @@ async def from_secret_to_secret(cluster):
 
 
 @scenario
-async def many_edits(cluster):
+async def many_edits(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     for number in range(6):
         await asyncio.sleep(0.004)  # in the middle of a pass
@@ -350,7 +355,7 @@ async def many_edits(cluster):
 
 
 @scenario
-async def ignored_and_back(cluster):
+async def ignored_and_back(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), config("b"))
     await done(cluster)
     await rewrite(cluster, "web", config("steady", annotations=IGNORED), config("b"))
@@ -361,7 +366,7 @@ async def ignored_and_back(cluster):
 
 
 @scenario
-async def mass_deletion_reverted(cluster):
+async def mass_deletion_reverted(cluster: EmbeddedCluster) -> None:
     many = [config(f"m{number}") for number in range(10)]
     await declare(cluster, "web", config("steady"), *many)
     await done(cluster)
@@ -374,7 +379,7 @@ async def mass_deletion_reverted(cluster):
 
 
 @scenario
-async def namespace_and_content(cluster):
+async def namespace_and_content(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), in_space(config("a")), SPACE)
     await done(cluster)
     await rewrite(cluster, "web", config("steady"))
@@ -385,7 +390,7 @@ async def namespace_and_content(cluster):
 
 
 @scenario
-async def namespace_of_their_own_goes(cluster):
+async def namespace_of_their_own_goes(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await cluster.create(SPACE)
     await cluster.create(in_space(secret("api", config("b"), in_space(config("a")))))
@@ -396,7 +401,7 @@ async def namespace_of_their_own_goes(cluster):
 
 
 @scenario
-async def definition_and_back(cluster):
+async def definition_and_back(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), gizmo("a"), GIZMOS)
     await done(cluster)
     await rewrite(cluster, "web", config("steady"))
@@ -407,7 +412,7 @@ async def definition_and_back(cluster):
 
 
 @scenario
-async def definition_of_another(cluster):
+async def definition_of_another(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "kinds", GIZMOS)
     await declare(cluster, "api", gizmo("a"), config("b"), dependsOn=[{"name": "kinds"}])
@@ -420,7 +425,7 @@ async def definition_of_another(cluster):
 
 
 @scenario
-async def recreated_slowly(cluster):
+async def recreated_slowly(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), job("run", "one", annotations=RECREATED))
     await done(cluster)
     await cluster.patch(Job, "run", HOLD)
@@ -429,7 +434,7 @@ async def recreated_slowly(cluster):
     await cluster.patch(Job, "run", LET_GO)
 
 
-async def hold_up_a_deletion(cluster):
+async def hold_up_a_deletion(cluster: EmbeddedCluster) -> None:
     """Delete a ManagedResource one of whose objects somebody holds."""
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
@@ -439,7 +444,7 @@ async def hold_up_a_deletion(cluster):
 
 
 @scenario
-async def changed_while_going(cluster):
+async def changed_while_going(cluster: EmbeddedCluster) -> None:
     """None of it stops a deletion."""
     await hold_up_a_deletion(cluster)
     await cluster.settle()
@@ -450,7 +455,7 @@ async def changed_while_going(cluster):
 
 
 @scenario
-async def kept_while_going(cluster):
+async def kept_while_going(cluster: EmbeddedCluster) -> None:
     await hold_up_a_deletion(cluster)
     await done(cluster)
     await cluster.patch(MR, "api", {"spec": {"keepObjects": True}})
@@ -459,7 +464,7 @@ async def kept_while_going(cluster):
 
 
 @scenario
-async def deleted_by_force(cluster):
+async def deleted_by_force(cluster: EmbeddedCluster) -> None:
     await hold_up_a_deletion(cluster)
     await done(cluster)
     await annotate(cluster, "api", **{f"{OURS}/force-delete": "true"})
@@ -467,7 +472,7 @@ async def deleted_by_force(cluster):
 
 
 @scenario
-async def class_there_and_back(cluster):
+async def class_there_and_back(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"), config("c"))
     await cluster.settle(operator("seed"))  # a process of its own
@@ -478,7 +483,7 @@ async def class_there_and_back(cluster):
 
 
 @scenario
-async def on_and_off(cluster):
+async def on_and_off(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"))
     await declare(cluster, "api", config("b"))
     for _ in range(3):
@@ -491,7 +496,7 @@ async def on_and_off(cluster):
 # With others in the same process
 
 
-def with_garbage_collector():
+def with_garbage_collector() -> tuple[Operator, Controller]:
     collector = replace(GarbageCollectorSettings(), enabled=True)
     controllers = replace(Controllers(), garbage_collector=collector)
     often = CollectorSettings(enabled=True, period=timedelta(minutes=20), home=Key("default", "gc"))
@@ -501,7 +506,7 @@ def with_garbage_collector():
     )
 
 
-def rollout(text):
+def rollout(text: str) -> Any:
     """Return contents under a name of their own, and who uses them."""
     contents = make_unique(config("contents", text))
     volume = {"name": "v", "configMap": {"name": contents["metadata"]["name"]}}
@@ -511,7 +516,7 @@ def rollout(text):
 
 
 @scenario_with(*with_garbage_collector())
-async def contents_rotated(cluster):
+async def contents_rotated(cluster: EmbeddedCluster) -> None:
     await declare(cluster, "web", config("steady"), *rollout("1"))
     await done(cluster)
     for text in ("2", "1", "3"):  # and back, before the old contents are collected
@@ -523,8 +528,8 @@ async def contents_rotated(cluster):
 
 
 @scenario_with(operator(), token_requestor())
-async def token_kept(cluster):
-    def asking(account):
+async def token_kept(cluster: EmbeddedCluster) -> None:
+    def asking(account: Any) -> JsonObject:
         wish = {ACCOUNT_NAME: account, ACCOUNT_NAMESPACE: "default"}
         labels = {PURPOSE: "token-requestor"}
         metadata = {"name": "t", "namespace": "default", "labels": labels, "annotations": wish}
@@ -538,7 +543,7 @@ async def token_kept(cluster):
 
 
 @scenario
-async def dependency_not_ready(cluster):
+async def dependency_not_ready(cluster: EmbeddedCluster) -> None:
     """A dependant is deleted while what it waits for is not ready."""
     await declare(cluster, "web", config("steady"), deployment("d", namespace="default"))
     await declare(cluster, "api", config("b"), dependsOn=[{"name": "web"}])
@@ -581,11 +586,11 @@ each_scenario = pytest.mark.parametrize("play", SCENARIOS, ids=lambda play: play
 
 
 @each_scenario
-def test_faults(play) -> None:
+def test_faults(play: Scenario) -> None:
     tortures = TORTURES if LONG else TORTURES[:1]
     assert survive(play, *tortures, operators=SCENARIOS[play], most=2) >= 2
 
 
 @each_scenario
-def test_storms(play) -> None:
+def test_storms(play: Scenario) -> None:
     simulate(watched(play), *SCENARIOS[play], seeds=range(SEEDS), ignore=PASSING)

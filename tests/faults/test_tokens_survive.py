@@ -1,9 +1,12 @@
 """The token requestor under faults at every point: one valid token, one account, no leftovers."""
 
 from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import Secret, ServiceAccount
 from certwright.operators.tokenrequestor import token_requestor
 from certwright.operators.tokenrequestor.request import (
@@ -35,7 +38,7 @@ OPERATOR = token_requestor()
 IGNORE = ("Secret.data.token",)  # no two are alike
 
 
-def asking(name: str, account: str, **more: str) -> dict:
+def asking(name: str, account: str, **more: str) -> JsonObject:
     annotations = {ACCOUNT_NAME: account, ACCOUNT_NAMESPACE: "default"} | more
     return secret(name, labels={PURPOSE: "token-requestor"}, annotations=annotations)
 
@@ -85,11 +88,11 @@ SCENARIOS = pytest.mark.parametrize("scenario", [life, ageing])
 
 
 @SCENARIOS
-def test_crashes(scenario) -> None:
+def test_crashes(scenario: Any) -> None:
     assert survives(scenario, OPERATOR, crash_after_every_write, ignore=IGNORE) > 10
 
 
-def restart_into_the_past(calm):
+def restart_into_the_past(calm: Any) -> Iterator[Any]:
     """Of all earlier states, at every write the latest ones and ever fewer of the others."""
     steps = {1, 2, 3, 5, 8, 13, 21, 34}
     for plan in stale_restart(calm):

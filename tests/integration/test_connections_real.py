@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from certwright.testkit.actors import workload_controllers
 
 
 @pytest.mark.real
-def test_a_stopped_manager_leaves_no_socket_open(control_plane_kubeconfig):
+def test_a_stopped_manager_leaves_no_socket_open(control_plane_kubeconfig: Path) -> None:
     async def run_for_a_moment() -> None:
         async with connect(kubeconfig=control_plane_kubeconfig) as client:
             manager = Manager(client, workload_controllers())

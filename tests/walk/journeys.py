@@ -92,7 +92,9 @@ def api_server(tracer: Tracer | None = None) -> Iterator[ServerThread]:
 class Arrival:
     """Switches the tracer off as soon as the server stores an object that has arrived."""
 
-    def __init__(self, server: ApiServer, tracer: Tracer, arrived: Callable[[JsonObject], bool]):
+    def __init__(
+        self, server: ApiServer, tracer: Tracer, arrived: Callable[[JsonObject], bool]
+    ) -> None:
         self._tracer = tracer
         self._arrived = arrived
         self._done = threading.Event()

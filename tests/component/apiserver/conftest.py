@@ -40,7 +40,8 @@ class Answer:
 
     @property
     def message(self) -> str:
-        return self.body["message"]
+        value: str = self.body["message"]
+        return value
 
 
 def request(

@@ -192,7 +192,10 @@ def test_asking_about_oneself(jane: Api, grant: Callable[..., Any]) -> None:
     def ask(verb: str, namespace: str) -> JsonObject:
         attributes = {"verb": verb, "resource": "configmaps", "namespace": namespace}
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-        return jane.create(path, {"spec": {"resourceAttributes": attributes}}).body["status"]
+        value: JsonObject = jane.create(path, {"spec": {"resourceAttributes": attributes}}).body[
+            "status"
+        ]
+        return value
 
     assert ask("list", "default") == {
         "allowed": True,
@@ -209,7 +212,8 @@ def test_asking_about_others(api: Api, grant: Callable[..., Any]) -> None:
 
     def allowed(user: str) -> bool:
         spec = {"user": user, "resourceAttributes": attributes}
-        return api.create(path, {"spec": spec}).body["status"]["allowed"]
+        value: bool = api.create(path, {"spec": spec}).body["status"]["allowed"]
+        return value
 
     assert allowed("jane")
     assert not allowed("joe")

@@ -24,7 +24,10 @@ def owned(api: Api, maps: str, config_map: Callable[..., Any]) -> Callable[..., 
             }
             for owner in owners
         ]
-        return api.create(maps, config_map(name, ownerReferences=references, **metadata)).body
+        value: JsonObject = api.create(
+            maps, config_map(name, ownerReferences=references, **metadata)
+        ).body
+        return value
 
     return create
 

@@ -25,7 +25,8 @@ def virtual() -> Callable[..., Any]:
     def run(main: Callable[..., Awaitable[Any]]) -> float | list[JsonObject]:
         loop = VirtualLoop(seed=1)
         try:
-            return loop.run_until_complete(main())
+            value: float | list[JsonObject] = loop.run_until_complete(main())
+            return value
         finally:
             loop.close()
 

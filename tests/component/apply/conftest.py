@@ -24,7 +24,7 @@ class Bench:
         self.log = CallLog([])
         transport = CountingTransport(cluster.client.transport, self.log)
         self.client = Client(transport, clock=cluster.clock, field_manager=MANAGER)
-        self.direct = Direct(self.client)
+        self.direct: Any = Direct(self.client)
         self.restart()
 
     def restart(self) -> None:

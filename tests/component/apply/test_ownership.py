@@ -16,7 +16,8 @@ PREDECESSOR = "predecessor"
 
 
 async def data(bench: Bench) -> JsonObject:
-    return (await bench.cluster.get(ConfigMap, "a"))["data"]
+    value: JsonObject = (await bench.cluster.get(ConfigMap, "a"))["data"]
+    return value
 
 
 async def test_every_object_says_whose_it_is(bench: Bench) -> None:

@@ -28,7 +28,8 @@ def unscaled(name: str) -> JsonObject:
 
 
 async def replicas(bench: Bench, name: str = "d") -> int:
-    return (await bench.cluster.get(Deployment, name))["spec"]["replicas"]
+    value: int = (await bench.cluster.get(Deployment, name))["spec"]["replicas"]
+    return value
 
 
 async def scale(bench: Bench, count: int) -> None:

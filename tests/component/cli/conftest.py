@@ -107,7 +107,8 @@ def until() -> Callable[..., Awaitable[Any]]:
         async with asyncio.timeout(SECONDS):
             while not (answer := await question()):
                 await asyncio.sleep(0.05)
-        return answer
+        value: int | JsonObject = answer
+        return value
 
     return until
 
@@ -136,7 +137,8 @@ class Ask:
     def __call__(self, question: Callable[..., Any]) -> JsonObject | Listing[Any] | None:
         async def ask() -> JsonObject | Listing[Any] | None:
             async with connect(kubeconfig=self._kubeconfig) as client:
-                return await question(client)
+                value: JsonObject | Listing[Any] | None = await question(client)
+                return value
 
         return asyncio.run(ask())
 

@@ -28,7 +28,8 @@ def write(tmp_path: Path) -> Callable[..., Any]:
 
 
 def apply(cli: Callable[..., Any], path: str, *words: str) -> Done:
-    return cli("apply", "-f", path, "-i", "app", *words)
+    value: Done = cli("apply", "-f", path, "-i", "app", *words)
+    return value
 
 
 def test_apply_then_nothing_then_a_change(
@@ -265,7 +266,8 @@ def half(cli: Callable[..., Any], write: Callable[..., Any], tmp_path: Path) -> 
     changed = json.dumps(config_map("a", {"k": "changed"}))
     nameless = "apiVersion: v1\nkind: ConfigMap"
     (tmp_path / "app.yaml").write_text(f"{changed}\n---\nkind: [\n---\n{nameless}\n", "utf-8")
-    return path
+    value: str = path
+    return value
 
 
 def test_the_good_part_of_the_input_is_applied_and_nothing_is_pruned(

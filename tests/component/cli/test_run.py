@@ -57,7 +57,8 @@ def operator(tmp_path: Path) -> Callable[..., Any]:
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+        value: int = taken.getsockname()[1]
+        return value
 
 
 def config_map(name: str) -> JsonObject:

@@ -157,7 +157,7 @@ class Gate:
 
     def __init__(self, *accepted: str) -> None:
         self.accepted = set(accepted)
-        self.seen = []
+        self.seen: list[Any] = []
 
     async def __call__(self, request: web.Request) -> web.StreamResponse:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -188,6 +188,7 @@ def mutual(
             subject = {name: value for rdn in certificate["subject"] for name, value in rdn}
             return web.json_response({"metadata": {"name": subject["commonName"]}})
 
-        return await serve(answer, server_tls(clients=other_authority))
+        value: str = await serve(answer, server_tls(clients=other_authority))
+        return value
 
     return start

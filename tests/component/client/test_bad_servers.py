@@ -30,7 +30,8 @@ CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "a"
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        value: int = probe.getsockname()[1]
+        return value
 
 
 async def test_nobody_listens(client_of: Callable[..., Any]) -> None:

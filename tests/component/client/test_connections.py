@@ -142,7 +142,8 @@ async def test_the_address_that_worked_is_tried_first(
 
         server = await asyncio.start_server(converse, address, port)
         stack.callback(server.close)
-        return server.sockets[0].getsockname()[1]
+        value: int = server.sockets[0].getsockname()[1]
+        return value
 
     async def resolve(
         _host: str, port: int, **_: Any
@@ -250,7 +251,7 @@ async def test_repeated_headers_are_all_heard(
         response.headers.add("Warning", '299 - "two"')
         return response
 
-    heard = []
+    heard: list[Any] = []
     client = client_of(await serve(warn), on_warning=heard.append)
     await client.get(ConfigMap, KEY)
     assert heard == ["one", "two"]
@@ -262,7 +263,7 @@ class Proxy:
     def __init__(self, port: int, status: int = 200) -> None:
         self.port = port
         self.status = status
-        self.heads = []
+        self.heads: list[Any] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())

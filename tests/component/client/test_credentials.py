@@ -114,7 +114,8 @@ async def test_a_token_rotated_while_the_server_rejected_the_old_is_tried_once(
     class Rotating(gate_for):
         async def __call__(self, request: web.Request) -> web.StreamResponse:
             replace(file, "new")
-            return await super().__call__(request)
+            value: web.StreamResponse = await super().__call__(request)
+            return value
 
     gate = Rotating("new")
     client = client_of(Config(await serve(gate), user=User(token_file=str(file))))
@@ -144,7 +145,7 @@ async def test_rejected_credentials_say_whose_they_are_and_what_to_do(
 async def test_impersonation(
     serve: Callable[..., Awaitable[Any]], client_of: Callable[..., Any]
 ) -> None:
-    seen = []
+    seen: list[Any] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
         seen.extend(

@@ -329,7 +329,7 @@ async def test_requests_that_find_all_connections_busy(
             await transport.send(GET)
         ended.append(caught.value)
 
-    ended = []
+    ended: list[Any] = []
     server = await serve_talk(silence)
     limits = Limits(connections=1, response=timedelta(milliseconds=300))
     transport = transport_of(server.url, limits=limits)
@@ -431,7 +431,7 @@ async def test_through_a_proxy_that_is_encrypted_itself(
             group.create_task(pump(reader, far_writer))
             group.create_task(pump(far_reader, writer))
 
-    heads = []
+    heads: list[Any] = []
     server = await serve_talk(talk, server_tls("api.internal", "127.0.0.1"))
     front = await serve_talk(proxy, server_tls("api.internal", "127.0.0.1"))
     config = Config("https://api.internal", ca=Material(authority.certificate), proxy_url=front.url)
@@ -467,7 +467,7 @@ async def test_a_plain_server_behind_a_proxy(
         writer.write(named(b"web"))
         await reader.read()
 
-    heads = []
+    heads: list[Any] = []
     front = await serve_talk(proxy)
     url = front.url.replace("//", "//joe:canary@")
     transport = transport_of(Config("http://api.internal:8001", proxy_url=url))

@@ -111,7 +111,7 @@ def read(path: str | None) -> bytes:
 
 async def our_headers(config: Config, serve: Callable[..., Awaitable[Any]]) -> dict[str, str]:
     """Return what a server hears from us; asked over plain HTTP, which changes no header."""
-    seen = {}
+    seen: dict[Any, Any] = {}
 
     async def answer(request: web.Request) -> web.StreamResponse:
         seen.update(request.headers)

@@ -172,7 +172,7 @@ def test_each_warning_is_passed_on_once(loop: VirtualLoop) -> None:
     def warned(*texts: str) -> Response:
         return ok({"warning": ", ".join(f'299 - "{text}"' for text in texts)}, kind="ConfigMap")
 
-    heard = []
+    heard: list[Any] = []
     script = Script([warned("old", "odd"), warned("old"), warned("new")])
     client = client_on(loop, script, on_warning=heard.append)
     for _ in range(3):
@@ -181,7 +181,7 @@ def test_each_warning_is_passed_on_once(loop: VirtualLoop) -> None:
 
 
 def test_a_server_cannot_fill_memory_with_warnings(loop: VirtualLoop) -> None:
-    heard = []
+    heard: list[Any] = []
     count = 3000
     answers = [ok({"warning": f'299 - "w{n}"'}, kind="ConfigMap") for n in range(count)]
     client = client_on(loop, Script(answers), on_warning=heard.append)

@@ -17,7 +17,8 @@ async def ready_world(world: Callable[..., Any], **options: Any) -> World:
     await w.issuer()
     await w.issuer(cluster=True)
     await w.settle()
-    return w
+    value: World = w
+    return value
 
 
 @pytest.mark.scenario("ISS-1")
@@ -204,7 +205,7 @@ async def test_requests_of_ignored_issuers_get_no_condition(
 
     await w.issuer()
     await w.cluster.patch(
-        w.app.namespaced_kind, "issuer-1", {"metadata": {"annotations": {"leave": "alone"}}}
+        w.namespaced_kind, "issuer-1", {"metadata": {"annotations": {"leave": "alone"}}}
     )
     await w.request(approve=not denied)
     if denied:
@@ -227,8 +228,10 @@ async def test_upstream_says_first_that_it_has_seen_the_request(
         if call.verb == "patch":
             first = call
             break
-    assert b"tests.example.com has started reconciling this CertificateRequest" in first.body
-    assert b'"Unknown"' in first.body
+    assert b"tests.example.com has started reconciling this CertificateRequest" in (
+        first.body or b""
+    )
+    assert b'"Unknown"' in (first.body or b"")
 
 
 @pytest.mark.scenario("ISS-16")

@@ -29,7 +29,7 @@ class SecretSpec:
 
 
 async def secret(
-    cluster: EmbeddedCluster, name: str = "credentials", namespace: str = "", **data: bytes
+    cluster: Cluster, name: str = "credentials", namespace: str = "", **data: bytes
 ) -> None:
     await cluster.create(
         {
@@ -47,7 +47,7 @@ def ref(name: str = "credentials", key: str = "token") -> JsonObject:
 
 async def make(w: "Seen", name: str = "issuer-1", *, cluster: bool = False, **spec: Any) -> None:
     """Create an issuer from plain words, as kubectl does."""
-    kind = (w.app.cluster_kind if cluster else w.app.namespaced_kind).resource
+    kind = (w.cluster_kind if cluster else w.namespaced_kind).resource
     await w.cluster.install(*w.app.crds())
     await w.cluster.create(
         {
@@ -105,7 +105,7 @@ async def test_an_issuer_that_failed_for_good_waits_for_its_spec(
     said = await w.issuer_ready()
     assert (said.status, said.reason) == ("False", "Failed")
     assert said.message == "Failed permanently: wrong account"
-    kind = w.app.namespaced_kind
+    kind = w.namespaced_kind
     await w.cluster.patch(kind, "issuer-1", {"metadata": {"annotations": {"poke": "1"}}})
     calls = await w.settle()
     assert calls.writes == 0
@@ -146,7 +146,7 @@ async def test_an_issuer_that_is_gone_is_forgotten(world: Callable[..., World]) 
     w = world()
     await w.issuer()
     await w.settle()
-    await w.cluster.delete(w.app.namespaced_kind, "issuer-1")
+    await w.cluster.delete(w.namespaced_kind, "issuer-1")
     calls = await w.settle()
     assert calls.writes == 0
     assert w.script.check_calls == 1

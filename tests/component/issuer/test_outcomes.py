@@ -39,7 +39,8 @@ async def requested(
     await w.settle()
     await w.request()
     w.calls = await w.settle()
-    return w
+    value: World = w
+    return value
 
 
 def gaps(times: list[float]) -> list[float]:
@@ -255,7 +256,7 @@ async def test_an_issuer_beyond_help_waits_for_its_spec_to_change(
     await w.cluster.advance(hours=2)
     assert (await w.ready()).message == quoted, "the request waits without limit"
     assert w.script.check_calls == checks
-    await w.cluster.patch(w.app.namespaced_kind, "issuer-1", {"spec": {"url": "elsewhere"}})
+    await w.cluster.patch(w.namespaced_kind, "issuer-1", {"spec": {"url": "elsewhere"}})
     await w.settle()
     await w.cluster.advance(minutes=1)
     assert (await w.ready()).reason == "Issued"
@@ -286,7 +287,7 @@ async def test_a_late_complaint_has_an_issuer_that_is_not_ready_checked(
 
     async def late(request: Request, issuer: Issuer[Any]) -> None:
         w.script.always_check = ValueError("down")
-        await w.cluster.patch(w.app.namespaced_kind, "issuer-1", {"spec": {"url": "elsewhere"}})
+        await w.cluster.patch(w.namespaced_kind, "issuer-1", {"spec": {"url": "elsewhere"}})
         await w.cluster._loop.idle()  # the issuer is found not to be ready meanwhile
         assert (await w.issuer_ready()).status == "False"
         late.checks = w.script.check_calls

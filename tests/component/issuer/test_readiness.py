@@ -17,7 +17,7 @@ async def say(
     w: World, status: str, reason: str, message: str, *, observed: int = 1, name: str = "issuer-1"
 ) -> None:
     """Write the Ready condition of an issuer in the app's name, while the app is stopped."""
-    kind = w.app.namespaced_kind.resource
+    kind = w.namespaced_kind.resource
     condition = {
         "type": "Ready",
         "status": status,
@@ -65,7 +65,7 @@ async def test_a_waiting_request_notices_that_its_issuer_is_gone(
     await w.settle()
     quoted = f'{WAIT} is "Failed": Failed permanently: broken.'
     assert (await w.ready()).message == quoted
-    await w.cluster.delete(w.app.namespaced_kind, "issuer-1")
+    await w.cluster.delete(w.namespaced_kind, "issuer-1")
     await w.settle()
     assert (await w.ready()).message == MISSING
 

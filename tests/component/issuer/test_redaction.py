@@ -16,7 +16,7 @@ from certwright.issuer import (
     SecretKey,
     WithCondition,
 )
-from certwright.testkit import Cluster, EmbeddedCluster
+from certwright.testkit import Cluster
 
 TOKEN = "hunter2-swordfish"
 KEY = "-----no PEM-----opensesame"
@@ -30,13 +30,13 @@ class Spec:
     more: SecretData
 
 
-async def blurting(cluster: EmbeddedCluster) -> World:
+async def blurting(cluster: Cluster) -> World:
     w = World(cluster, spec=Spec)
     data = {"token": TOKEN, "key": KEY}
     await cluster.create(
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "c"}, "stringData": data}
     )
-    kind = w.app.namespaced_kind.resource
+    kind = w.namespaced_kind.resource
     await cluster.install(*w.app.crds())
     await cluster.create(
         {
@@ -74,7 +74,7 @@ async def test_credentials_in_what_sign_raises_reach_nobody(
     assert w.script.sign_calls
     seen = [
         await cluster.get(CertificateRequest.resource, "cr1"),
-        await cluster.get(w.app.namespaced_kind.resource, "issuer-1"),
+        await cluster.get(w.namespaced_kind.resource, "issuer-1"),
         await w.events(),
         await w.events("issuer-1"),
         capsys.readouterr().out,
@@ -90,7 +90,7 @@ async def test_credentials_in_what_check_raises_reach_nobody(
     w.script.always_check = ValueError(f"illegal header value b'{TOKEN}'")
     await w.settle()
     seen = [
-        await cluster.get(w.app.namespaced_kind.resource, "issuer-1"),
+        await cluster.get(w.namespaced_kind.resource, "issuer-1"),
         await w.events("issuer-1"),
         capsys.readouterr().out,
     ]

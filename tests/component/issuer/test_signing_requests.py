@@ -79,8 +79,8 @@ async def asked(world: Callable[..., World]) -> AsyncIterator[Callable[..., Awai
         name = f"csr-{w.cluster.namespace}"
         if await w.cluster.find(CSR, name):
             await w.cluster.delete(CSR, name)
-        if await w.cluster.find(w.app.cluster_kind.resource, "issuer-1"):
-            await w.cluster.delete(w.app.cluster_kind, "issuer-1")
+        if await w.cluster.find(w.cluster_kind.resource, "issuer-1"):
+            await w.cluster.delete(w.cluster_kind, "issuer-1")
 
 
 @pytest.mark.scenario("ISS-100")
@@ -147,7 +147,7 @@ async def test_an_approved_signing_request_gets_its_certificate_and_no_condition
     issued = ("Normal", "Issued", "Succeeded signing the CertificateSigningRequest")
     assert await events(w, name) == [issued]
     assert w.script.sign_calls[0].username
-    await w.cluster.delete(w.app.cluster_kind, "my.name")
+    await w.cluster.delete(w.cluster_kind, "my.name")
 
 
 @pytest.mark.scenario("ISS-85")

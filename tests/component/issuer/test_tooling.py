@@ -47,7 +47,7 @@ class Acting:
     async def send(self, request: Request) -> Response:
         return await self._inner.send(replace(request, headers=request.headers + self._headers))
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(replace(request, headers=request.headers + self._headers))
 
     async def close(self) -> None:

@@ -45,7 +45,7 @@ async def test_initially_not_found_and_not_ready(
     assert (await w.ready()).reason == "Issued"
     assert len(w.script.sign_calls) == 1
     if cluster_kind:
-        await w.cluster.delete(w.app.cluster_kind, name)
+        await w.cluster.delete(w.cluster_kind, name)
 
 
 async def test_set_condition(embedded_world: Callable[..., World]) -> None:
@@ -184,7 +184,7 @@ async def test_requests_and_issuers_that_are_gone_are_left_alone(
     await w.request(approve=False)
     await w.settle()
     await w.cluster.delete(CertificateRequest, "cr1")
-    await w.cluster.delete(w.app.namespaced_kind, "issuer-1")
+    await w.cluster.delete(w.namespaced_kind, "issuer-1")
     calls = await w.settle()
     assert calls.writes == 0
 

@@ -22,7 +22,8 @@ async def ready_world(world: Callable[..., Any], **options: Any) -> World:
     w = world(**options)
     await w.issuer()
     await w.settle()
-    return w
+    value: World = w
+    return value
 
 
 def made_for(

@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_world import World
@@ -68,7 +69,7 @@ async def test_what_a_request_reported_survives_a_hook_that_fails(
     embedded_world: Callable[..., World],
 ) -> None:
     w = embedded_world()
-    trouble = []
+    trouble: list[Any] = []
 
     @w.app.ignore_issuer
     def ignored(_metadata: ObjectMeta) -> bool:
@@ -100,7 +101,7 @@ async def test_a_corrected_secret_helps_after_a_restart_too(
             "stringData": {"token": "wrong"},
         }
     )
-    kind = w.app.namespaced_kind.resource
+    kind = w.namespaced_kind.resource
     await cluster.install(*w.app.crds())
     await cluster.create(
         {
@@ -124,11 +125,12 @@ async def test_requests_notice_that_their_issuer_is_ours_now(
     world: Callable[..., World], where: str
 ) -> None:
     w = world()
-    kind = w.app.namespaced_kind
+    kind = w.namespaced_kind
 
     @w.app.ignore_issuer
     def foreign(metadata: ObjectMeta) -> bool:
-        return getattr(metadata, where).get("class") == "theirs"
+        value: bool = getattr(metadata, where).get("class") == "theirs"
+        return value
 
     await w.issuer()
     await w.settle()
@@ -154,7 +156,7 @@ async def test_a_new_issuer_notices_that_it_is_ours_now(world: Callable[..., Wor
     await w.settle()
     assert await w.issuer_ready() is None
     patch = {"metadata": {"labels": {"class": "ours"}}}
-    await w.cluster.patch(w.app.namespaced_kind, "issuer-1", patch)
+    await w.cluster.patch(w.namespaced_kind, "issuer-1", patch)
     await w.settle()
     assert (await w.issuer_ready()).status == "True"
 
@@ -167,7 +169,8 @@ async def test_a_request_notices_that_it_is_ours_now(
 
     @w.app.ignore_request
     def foreign(request: Request) -> bool:
-        return getattr(request, where).get("class") != "ours"
+        value: bool = getattr(request, where).get("class") != "ours"
+        return value
 
     await w.issuer()
     await w.request()

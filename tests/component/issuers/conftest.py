@@ -84,7 +84,8 @@ class World:
     async def issuer_ready(self) -> IssuerCondition:
         kind = self.app.namespaced_kind
         found = await self.cluster.get(kind, "it")
-        return next(one for one in found.status.conditions if one.type == "Ready")
+        value: IssuerCondition = next(one for one in found.status.conditions if one.type == "Ready")
+        return value
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from certwright.testkit import Cluster, EmbeddedCluster
 
 DAY = timedelta(days=1)
 KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048), ("Ed25519", 0)]
-_keys = {}
+_keys: dict[Any, Any] = {}
 
 
 def key_of(
@@ -34,7 +34,10 @@ def key_of(
         _keys[algorithm, size, which] = pki.generate_key(
             pki.KeySpec(pki.KeyAlgorithm(algorithm), size)
         )
-    return _keys[algorithm, size, which]
+    value: EllipticCurvePrivateKey | Ed25519PrivateKey | RSAPrivateKey = _keys[
+        algorithm, size, which
+    ]
+    return value
 
 
 def root(
@@ -51,7 +54,8 @@ def held(authority: Authority, **more: bytes) -> JsonObject:
 
 @pytest.fixture
 async def ca(cluster: Cluster, world_of: Callable[..., Awaitable[Any]]) -> World:
-    return await world_of(cluster, app)
+    value: World = await world_of(cluster, app)
+    return value
 
 
 @pytest.mark.parametrize(("algorithm", "size"), KEYS)

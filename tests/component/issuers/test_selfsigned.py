@@ -19,7 +19,8 @@ NAMED = {PRIVATE_KEY_SECRET: "key"}
 async def selfsigned(cluster: Cluster, world_of: Callable[..., Awaitable[Any]]) -> World:
     working = await world_of(cluster, app)
     await working.issuer()
-    return working
+    value: World = working
+    return value
 
 
 @pytest.mark.parametrize(("algorithm", "size"), [("ECDSA", 256), ("RSA", 2048), ("Ed25519", 0)])

@@ -61,7 +61,8 @@ class Server:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if self.misbehave is not None:
-            return await self.misbehave(request)
+            value: web.StreamResponse = await self.misbehave(request)
+            return value
         call = Request(
             "", request.method, request.path,
             tuple(request.query.items()), tuple(request.headers.items()), await request.read(),
@@ -94,7 +95,8 @@ def in_pages(misbehave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitabl
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if "sendInitialEvents" not in request.query:
-            return await misbehave(request)
+            value: web.StreamResponse = await misbehave(request)
+            return value
         status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 400}
         return web.json_response({**status, "reason": "BadRequest"}, status=400)
 
@@ -117,7 +119,7 @@ def in_pages(misbehave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitabl
 async def test_nonsense_is_named_and_survived(
     misbehave: Callable[..., Awaitable[Any]], complaint: str
 ) -> None:
-    seen = asyncio.Queue()
+    seen: Any = asyncio.Queue()
 
     async def reconcile(_ctx: Context, key: Key) -> Outcome:
         seen.put_nowait(key.name)

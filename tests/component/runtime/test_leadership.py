@@ -38,7 +38,7 @@ class Cable:
 class Replica:
     def __init__(self, world: World, identity: str) -> None:
         self.cable = Cable(world.server.transport())
-        self.terms = []
+        self.terms: list[Any] = []
         client = Client(self.cable, clock=world.clock)
         self.elector = Elector(client, election(identity), world.clock, self.terms.append)
         self._task = None
@@ -55,11 +55,12 @@ class Tasks:
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
-        self._tasks = []
+        self._tasks: list[Any] = []
 
     def start(self, body: Awaitable[Any]) -> asyncio.Task[Any]:
         self._tasks.append(self._group.create_task(body))
-        return self._tasks[-1]
+        value: asyncio.Task[Any] = self._tasks[-1]
+        return value
 
     def stop(self) -> None:
         for task in self._tasks:
@@ -190,7 +191,7 @@ def recorder(log: list[tuple[str, str]], name: str) -> Controller:
 
 
 async def test_only_the_leader_works_and_the_standby_takes_over_warm(world: World) -> None:
-    log = []
+    log: list[Any] = []
     await world.secrets("a")
     async with world.running(recorder(log, "one"), leader_election=election("one")) as one:
         await world.rest(5)

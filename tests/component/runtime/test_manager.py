@@ -311,7 +311,7 @@ class Cable:
         self._check()
         return await self._transport.send(request)
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         self._check()
         return self._transport.stream(request)
 

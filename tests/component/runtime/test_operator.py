@@ -53,7 +53,8 @@ def copying(cluster: Cluster, log: list[Any]) -> Operator:
 
 
 async def text_of(cluster: Cluster, name: str) -> str:
-    return (await cluster.get(Secret, name))["metadata"]["annotations"]["text"]
+    value: str = (await cluster.get(Secret, name))["metadata"]["annotations"]["text"]
+    return value
 
 
 async def test_a_channel_wakes_and_settling_waits_for_the_other_cache(cluster: Cluster) -> None:
@@ -69,7 +70,7 @@ async def test_a_channel_wakes_and_settling_waits_for_the_other_cache(cluster: C
 
 
 async def test_each_process_builds_its_own(cluster: Cluster) -> None:
-    log = []
+    log: list[Any] = []
     await cluster.settle(copying(cluster, log))
     await cluster.restart()
     assert log == ["built", "built"]

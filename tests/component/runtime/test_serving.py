@@ -15,7 +15,8 @@ from certwright.runtime import DONE, Context, Controller, ListenAddress, Manager
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        value: int = probe.getsockname()[1]
+        return value
 
 
 async def read(session: aiohttp.ClientSession, url: str) -> tuple[int, str]:

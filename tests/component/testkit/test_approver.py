@@ -5,7 +5,7 @@ import pytest
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest, CertificateRequestSpec, IssuerRef
 from certwright.kube import ObjectMeta
-from certwright.testkit import Cluster, EmbeddedCluster
+from certwright.testkit import Cluster
 from certwright.testkit.actors import approver
 
 
@@ -16,7 +16,7 @@ async def request_(cluster: Cluster) -> None:
     await cluster.create(CertificateRequest(metadata=ObjectMeta(name="web"), spec=spec))
 
 
-async def decided(cluster: EmbeddedCluster) -> list[tuple[str, str]]:
+async def decided(cluster: Cluster) -> list[tuple[str, str]]:
     found = await cluster.get(CertificateRequest, "web")
     return [(one.type, one.status) for one in found.status.conditions]
 

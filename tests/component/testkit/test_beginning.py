@@ -86,7 +86,8 @@ def test_each_has_its_own_uids_and_times(embedded: Callable[..., Any]) -> None:
         times |= {each["time"] for each in found["metadata"]["managedFields"]}
         assert times == {found["metadata"]["creationTimestamp"]}
         assert times == {now.strftime("%Y-%m-%dT%H:%M:%SZ")}
-        return found["metadata"]["uid"]
+        value: str = found["metadata"]["uid"]
+        return value
 
     assert embedded(body, seed=1) != embedded(body, seed=2)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from certwright.issuers.acme.messages import (
 from certwright.issuers.cfssl.client import _Reply
 from certwright.issuers.vault.client import _Failure, _Login, _Signed
 from certwright.issuers.web import WebError, WebResponse
+from certwright.kube import JsonObject
 from certwright.pki import PkiError
 
 NOW = datetime(2031, 5, 17, 12, tzinfo=UTC)
@@ -48,7 +50,7 @@ JSON = st.recursive(
 @pytest.mark.parametrize("kind", MESSAGES)
 @given(value=JSON)
 @settings(max_examples=60, deadline=None)
-def test_any_json_is_a_message_or_refused(kind, value):
+def test_any_json_is_a_message_or_refused(kind: type[Any], value: Any) -> None:
     try:
         message = WebResponse(200, {}, msgspec.json.encode(value)).json(kind)
     except WebError:
@@ -60,34 +62,34 @@ def test_any_json_is_a_message_or_refused(kind, value):
 @pytest.mark.parametrize("kind", MESSAGES)
 @given(body=st.binary(max_size=200))
 @settings(max_examples=40, deadline=None)
-def test_any_bytes_are_a_message_or_refused(kind, body):
+def test_any_bytes_are_a_message_or_refused(kind: type[Any], body: bytes) -> None:
     with contextlib.suppress(WebError):
         WebResponse(200, {}, body).json(kind)
 
 
 @given(value=st.dictionaries(st.sampled_from(Ticket.__struct_fields__) | st.text(max_size=5), JSON))
 @settings(max_examples=100, deadline=None)
-def test_any_state_is_a_ticket_or_none(value):
+def test_any_state_is_a_ticket_or_none(value: JsonObject) -> None:
     assert isinstance(ticket_in(value), Ticket | None)
 
 
 @given(header=st.text(max_size=60) | st.from_regex(r"[A-Z][a-z]{2}, \d\d May \d{1,5} [\d:]{8} GMT"))
 @settings(max_examples=200, deadline=None)
-def test_any_header_is_a_time_within_reason_or_none(header):
+def test_any_header_is_a_time_within_reason_or_none(header: str) -> None:
     wait = retry_after(header, NOW)
     assert wait is None or timedelta(seconds=1) <= wait <= timedelta(hours=1)
 
 
 @given(text=st.text(max_size=60))
 @settings(max_examples=100, deadline=None)
-def test_any_text_is_a_key_or_refused(text):
+def test_any_text_is_a_key_or_refused(text: str) -> None:
     with contextlib.suppress(MalformedBinding):
         assert ExternalAccount.of("id", text).mac_key
 
 
 @given(data=st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode()))
 @settings(max_examples=100, deadline=None)
-def test_any_file_is_shown_or_refused(data):
+def test_any_file_is_shown_or_refused(data: bytes) -> None:
     for text in (data, b"-----BEGIN CERTIFICATE-----\n" + data + b"\n-----END CERTIFICATE-----\n"):
         with contextlib.suppress(PkiError):
             of_pem("x", text)

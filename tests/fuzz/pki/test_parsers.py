@@ -13,8 +13,10 @@ import sys
 import time
 import tracemalloc
 import warnings
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -25,6 +27,7 @@ from hypothesis import strategies as st
 
 from certwright.pki import (
     AlternativeNames,
+    Authority,
     KeyAlgorithm,
     KeySpec,
     PkiError,
@@ -61,7 +64,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the parsers below warn abou
 
 
 @cache
-def authority():
+def authority() -> tuple[Authority, Authority, x509.CertificateSigningRequest]:
     """A root and an intermediate, and a request for a leaf."""
     top = create_root(parse_name("CN=top,O=x"), generate_key(KeySpec()), 99 * DAY, NOW)
     between = create_intermediate(top, parse_name("CN=b"), generate_key(KeySpec()), 50 * DAY, NOW)
@@ -72,22 +75,22 @@ def authority():
 
 
 @cache
-def leaf():
+def leaf() -> x509.Certificate:
     _, between, csr = authority()
     request = read_request(write_request(csr))
     return between.issue(request_template(request, RequestTerms(DAY)), NOW)
 
 
-def fuzz_pem(data):
+def fuzz_pem(data: bytes) -> None:
     read_blocks(data, limit=1 << 20)
 
 
-def fuzz_key(data):
+def fuzz_key(data: bytes) -> None:
     key = read_key(data)
     read_key(write_key(key))
 
 
-def fuzz_certificate(data):
+def fuzz_certificate(data: bytes) -> None:
     certificate = read_certificate(data)
     usages_of(certificate)
     _, _, csr = authority()
@@ -97,24 +100,24 @@ def fuzz_certificate(data):
         assert len(str(one)) < 2_000
 
 
-def fuzz_chain(data):
+def fuzz_chain(data: bytes) -> None:
     read_chain(data)
 
 
-def fuzz_delivered(data):
+def fuzz_delivered(data: bytes) -> None:
     chain_violations(read_certificates(data))
 
 
-def fuzz_path(data):
+def fuzz_path(data: bytes) -> None:
     found = read_certificates(data)
     verify_path(found[0], roots=found[-1:], intermediates=found, now=NOW)
 
 
-def fuzz_bundle(data):
+def fuzz_bundle(data: bytes) -> None:
     read_bundle(data)
 
 
-def fuzz_request(data):
+def fuzz_request(data: bytes) -> None:
     request = read_request(data)
     for one in request_violations(request, RequestTerms()):
         assert "\n" not in str(one)
@@ -123,12 +126,12 @@ def fuzz_request(data):
     top.issue_request(request, RequestTerms(), NOW)
 
 
-def fuzz_name(data):
+def fuzz_name(data: bytes) -> None:
     name = parse_name(data.decode("utf-8", "surrogateescape"))
     assert parse_name(format_name(name)) == name
 
 
-def fuzz_usages(data):
+def fuzz_usages(data: bytes) -> None:
     parse_usages(data.decode("utf-8", "replace").split(","))
 
 
@@ -164,7 +167,7 @@ BLOCKS = {
 }
 
 
-def run(target, data):
+def run(target: str, data: bytes) -> None:
     """Run one target; being refused is what it is for."""
     with contextlib.suppress(PkiError):
         TARGETS[target](data)
@@ -173,14 +176,14 @@ def run(target, data):
 @pytest.mark.parametrize("target", TARGETS)
 @settings(deadline=None, max_examples=100, suppress_health_check=list(HealthCheck))
 @given(data=st.binary(max_size=300))
-def test_noise_is_refused(target, data):
+def test_noise_is_refused(target: str, data: bytes) -> None:
     run(target, data)
 
 
 @pytest.mark.parametrize("target", BLOCKS)
 @settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_damaged_documents_are_refused(target, data):
+def test_damaged_documents_are_refused(target: str, data: Any) -> None:
     """A good document with a few bytes changed, cut, doubled or moved."""
     label, documents = BLOCKS[target]()
     out = []
@@ -204,11 +207,11 @@ def test_damaged_documents_are_refused(target, data):
 @pytest.mark.parametrize("target", ["name"])
 @settings(deadline=None, max_examples=400)
 @given(text=st.text('CNO=,+;"\\# \0aé1.2', max_size=40))
-def test_almost_names_are_refused_or_survive(target, text):
+def test_almost_names_are_refused_or_survive(target: str, text: str) -> None:
     run(target, text.encode())
 
 
-def oddities():
+def oddities() -> Iterator[bytes]:
     """Certificates and requests that broke other readers."""
     vectors = pytest.importorskip("cryptography_vectors")
     from importlib.resources import files  # noqa: PLC0415
@@ -222,7 +225,7 @@ def oddities():
                 yield write_block("CERTIFICATE", entry.read_bytes())
 
 
-def test_oddities_of_the_field_are_read_or_refused():
+def test_oddities_of_the_field_are_read_or_refused() -> None:
     read, refusals = 0, []
     for text in oddities():
         for target in ("certificate", "chain", "path", "bundle", "request", "key"):
@@ -236,14 +239,14 @@ def test_oddities_of_the_field_are_read_or_refused():
     assert all("\n" not in message and 0 < len(message) < 2_000 for message in refusals)
 
 
-def many_names():
+def many_names() -> bytes:
     builder = x509.CertificateSigningRequestBuilder().subject_name(parse_name("CN=a"))
     names = [x509.DNSName(f"{number:x}") for number in range(8_000)]
     builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     return write_request(builder.sign(generate_key(KeySpec()), hashes.SHA256()))
 
 
-def same_name_chain():
+def same_name_chain() -> bytes:
     """Ten authorities of one name, none of which signed another, with the dearest keys."""
     spec, name = KeySpec(KeyAlgorithm.ECDSA, 521), parse_name("CN=x")
     plain = x509.CertificateBuilder().subject_name(name).issuer_name(name).serial_number(1)
@@ -253,7 +256,7 @@ def same_name_chain():
     )  # fmt: skip
 
 
-def nested(depth):
+def nested(depth: int) -> bytes:
     der = b""
     for _ in range(depth):
         size = len(der)
@@ -282,7 +285,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_bombs_cost_little(bomb):
+def test_bombs_cost_little(bomb: str) -> None:
     """At most 100 ms and 64 MiB, whoever reads it."""
     data = BOMBS[bomb]()
     for target in TARGETS:
@@ -297,13 +300,13 @@ def test_bombs_cost_little(bomb):
             tracemalloc.stop()
 
 
-def cpu_seconds(target, data):
+def cpu_seconds(target: str, data: bytes) -> float:
     start = time.thread_time()
     run(target, data)
     return time.thread_time() - start
 
 
-def main():
+def main() -> None:
     """Let atheris run one target until it is stopped."""
     import atheris  # noqa: PLC0415
 

@@ -1,11 +1,12 @@
 """Certificates that name our issuers, from the first issuance to the next."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
 from certwright import pki
-from certwright.api.certmanager import Certificate, PrivateKeyOptions
+from certwright.api.certmanager import Certificate, IssuerRef, PrivateKeyOptions
 from certwright.clock import SYSTEM
 from certwright.kube.kinds import Secret
 from certwright.pki.certificates import alternative_names
@@ -16,11 +17,13 @@ pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(params=["ca_issuer", "ca_cluster_issuer"])
-def issuer(request: pytest.FixtureRequest):
+def issuer(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
 
 
-async def test_a_certificate_becomes_ready(issuer, make_certificate, until, ready, key_pair):
+async def test_a_certificate_becomes_ready(
+    issuer: Any, make_certificate: Any, until: Any, ready: Any, key_pair: Any
+) -> None:
     await make_certificate("web", issuer)
     await until(Certificate, "web", ready)
     chain, key, authority = await key_pair("web")
@@ -31,8 +34,13 @@ async def test_a_certificate_becomes_ready(issuer, make_certificate, until, read
 
 
 async def test_a_certificate_is_renewed_before_it_expires(
-    cert_manager_cluster: RealCluster, ca_issuer, make_certificate, until, ready, key_pair
-):
+    cert_manager_cluster: RealCluster,
+    ca_issuer: IssuerRef,
+    make_certificate: Any,
+    until: Any,
+    ready: Any,
+    key_pair: Any,
+) -> None:
     """One hour, of which five minutes are back-dated, to be renewed 54:57 before the end."""
     await make_certificate("brief", ca_issuer, duration="1h", renew_before="54m57s")
     await until(Certificate, "brief", ready)
@@ -45,8 +53,13 @@ async def test_a_certificate_is_renewed_before_it_expires(
 
 
 async def test_a_certificate_survives_another_kind_of_key(
-    cert_manager_cluster: RealCluster, ca_issuer, make_certificate, until, ready, key_pair
-):
+    cert_manager_cluster: RealCluster,
+    ca_issuer: IssuerRef,
+    make_certificate: Any,
+    until: Any,
+    ready: Any,
+    key_pair: Any,
+) -> None:
     await make_certificate("rekeyed", ca_issuer)
     await until(Certificate, "rekeyed", ready)
     _, first, _ = await key_pair("rekeyed")
@@ -60,8 +73,13 @@ async def test_a_certificate_survives_another_kind_of_key(
 
 
 async def test_a_lost_certificate_is_issued_again_for_the_same_key(
-    cert_manager_cluster: RealCluster, ca_issuer, make_certificate, until, ready, key_pair
-):
+    cert_manager_cluster: RealCluster,
+    ca_issuer: IssuerRef,
+    make_certificate: Any,
+    until: Any,
+    ready: Any,
+    key_pair: Any,
+) -> None:
     options = PrivateKeyOptions(algorithm="ECDSA", rotation_policy="Never")
     await make_certificate("lost", ca_issuer, private_key=options)
     await until(Certificate, "lost", ready)
@@ -74,8 +92,13 @@ async def test_a_lost_certificate_is_issued_again_for_the_same_key(
 
 
 async def test_another_name_is_another_certificate(
-    cert_manager_cluster: RealCluster, ca_issuer, make_certificate, until, ready, key_pair
-):
+    cert_manager_cluster: RealCluster,
+    ca_issuer: IssuerRef,
+    make_certificate: Any,
+    until: Any,
+    ready: Any,
+    key_pair: Any,
+) -> None:
     await make_certificate("growing", ca_issuer)
     await until(Certificate, "growing", ready)
     names = ["growing.example.com", "more.example.com"]

@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -29,7 +30,7 @@ class Nothing:
     """Nothing to be set."""
 
 
-async def command(plane, issuer: IssuerRef, namespace: str, *words: str) -> tuple[int, str]:
+async def command(plane: Any, issuer: IssuerRef, namespace: str, *words: str) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
         COMMAND, "conformance", "--kubeconfig", plane.kubeconfig, "--namespace", namespace,
         "--issuer", f"{issuer.group}/{issuer.kind}/{issuer.name}", "--timeout", "30s", *words,
@@ -42,8 +43,11 @@ async def command(plane, issuer: IssuerRef, namespace: str, *words: str) -> tupl
 
 @pytest.mark.scenario("ISS-98")
 async def test_the_shipped_authority_conforms(
-    cert_manager: CertManager, cert_manager_cluster: RealCluster, ca_cluster_issuer, tmp_path
-):
+    cert_manager: CertManager,
+    cert_manager_cluster: RealCluster,
+    ca_cluster_issuer: IssuerRef,
+    tmp_path: Path,
+) -> None:
     """Only what the approver of cert-manager makes invisible, and renewal information, is left."""
     junit = tmp_path / "out.xml"
     cluster = cert_manager_cluster
@@ -68,8 +72,8 @@ async def test_the_shipped_authority_conforms(
 
 
 async def test_a_broken_issuer_is_told_what_is_wrong(
-    cert_manager: CertManager, cert_manager_cluster: RealCluster, run_app
-):
+    cert_manager: CertManager, cert_manager_cluster: RealCluster, run_app: Any
+) -> None:
     app = IssuerApp(group="wrong.example.com", kind="WrongIssuer", spec=Nothing, compat="upstream")
 
     @app.sign
@@ -99,8 +103,8 @@ async def test_a_broken_issuer_is_told_what_is_wrong(
 
 
 async def test_an_issuer_that_is_not_there_cannot_be_tested(
-    cert_manager: CertManager, cert_manager_cluster: RealCluster, ca_issuer, say
-):
+    cert_manager: CertManager, cert_manager_cluster: RealCluster, ca_issuer: IssuerRef, say: Any
+) -> None:
     plane, namespace = cert_manager.plane, cert_manager_cluster.namespace
     missing = IssuerRef("missing", ca_issuer.kind, ca_issuer.group)
     code, out = await command(plane, missing, namespace)

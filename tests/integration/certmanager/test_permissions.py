@@ -1,6 +1,9 @@
 """Issuers work with exactly the roles they print, and cert-manager approves through theirs only."""
 
+from typing import Any
+
 import pytest
+from tests.support.certmanager.certmanager_world import Service
 
 from certwright.api.certmanager import Certificate, CertificateRequest, IssuerRef
 from certwright.client import connect
@@ -18,8 +21,13 @@ DOCTORS = 10
 
 
 async def test_the_issuer_may_do_what_it_does_and_no_more(
-    cert_manager_cluster: RealCluster, ca_service, ca_issuer, make_certificate, until, ready
-):
+    cert_manager_cluster: RealCluster,
+    ca_service: Service,
+    ca_issuer: IssuerRef,
+    make_certificate: Any,
+    until: Any,
+    ready: Any,
+) -> None:
     """The Certificate shows that its roles suffice; these are what a thief of its token wants."""
     await make_certificate("web", ca_issuer)
     await until(Certificate, "web", ready)
@@ -41,8 +49,8 @@ async def test_the_issuer_may_do_what_it_does_and_no_more(
 
 
 async def test_an_issuer_cannot_approve_its_own_requests(
-    cert_manager_cluster: RealCluster, ca_service, make_request
-):
+    cert_manager_cluster: RealCluster, ca_service: Service, make_request: Any
+) -> None:
     """It may write the status of requests, but the webhook asks who may approve."""
     foreign = IssuerRef("any", "CAIssuer", "issuers.certwright.dev")
     await make_request("mine", foreign)
@@ -61,7 +69,9 @@ async def test_an_issuer_cannot_approve_its_own_requests(
             )
 
 
-async def test_the_doctor_finds_that_no_permission_is_missing(ca_service, say):
+async def test_the_doctor_finds_that_no_permission_is_missing(
+    ca_service: Service, say: Any
+) -> None:
     """Asked as the issuer itself, which may not ask what cert-manager may do."""
     where = ["--kubeconfig", ca_service.kubeconfig, "--namespace", ca_service.namespace]
     _, out = await say("certwright.issuers.ca", "doctor", "--name", ca_service.namespace, *where)
@@ -74,13 +84,13 @@ async def test_the_doctor_finds_that_no_permission_is_missing(ca_service, say):
 
 
 async def test_cert_manager_approves_through_the_generated_role_only(
-    cert_manager: CertManager, cert_manager_cluster: RealCluster, run_service, ca_issuer,
-    make_certificate, until, ready, say,
-):  # fmt: skip
+    cert_manager: CertManager, cert_manager_cluster: RealCluster, run_service: Any, ca_issuer: IssuerRef,
+    make_certificate: Any, until: Any, ready: Any, say: Any,
+) -> None:  # fmt: skip
     asked = ["--kubeconfig", cert_manager.plane.kubeconfig, "--namespace", "selfsigned"]
     left_out = []
 
-    def is_approval(manifest) -> bool:
+    def is_approval(manifest: Any) -> bool:
         if not manifest["metadata"]["name"].startswith("cert-manager-controller-approve:"):
             return False
         left_out.append(manifest)

@@ -1,6 +1,7 @@
 """The cert-manager of the tests does what the one in a cluster does."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -38,8 +39,12 @@ async def issuer(cert_manager_cluster: RealCluster) -> IssuerRef:
 
 
 async def test_a_certificate_becomes_ready(
-    cert_manager_cluster: RealCluster, issuer, make_certificate, until, ready
-):
+    cert_manager_cluster: RealCluster,
+    issuer: IssuerRef,
+    make_certificate: Any,
+    until: Any,
+    ready: Any,
+) -> None:
     await make_certificate("web", issuer)
     made = await until(Certificate, "web", ready)
     secret = await cert_manager_cluster.get(Secret, "web-tls")
@@ -47,7 +52,9 @@ async def test_a_certificate_becomes_ready(
     assert set(secret["data"]) == {"ca.crt", "tls.crt", "tls.key"}
 
 
-async def test_the_webhook_fills_in_who_asks(cert_manager_cluster: RealCluster, make_request):
+async def test_the_webhook_fills_in_who_asks(
+    cert_manager_cluster: RealCluster, make_request: Any
+) -> None:
     asked = await make_request("mine", IssuerRef(name="x", kind="Y", group="example.com"))
     assert asked.spec.username == "certwright-admin"
     assert "system:masters" in asked.spec.groups
@@ -59,8 +66,8 @@ class ForeignIssuer(Object):
 
 
 async def test_cert_manager_approves_requests_for_its_own_issuers_only(
-    cert_manager_cluster: RealCluster, issuer, make_request, until
-):
+    cert_manager_cluster: RealCluster, issuer: IssuerRef, make_request: Any, until: Any
+) -> None:
     await cert_manager_cluster.install(crd_manifest(ForeignIssuer))
     foreign = IssuerRef(name="theirs", kind="ForeignIssuer", group="rig.example.com")
     await make_request("theirs", foreign)
@@ -71,8 +78,8 @@ async def test_cert_manager_approves_requests_for_its_own_issuers_only(
 
 
 async def test_approving_needs_the_permission_to_approve(
-    cert_manager: CertManager, cert_manager_cluster: RealCluster, make_request
-):
+    cert_manager: CertManager, cert_manager_cluster: RealCluster, make_request: Any
+) -> None:
     cluster = cert_manager_cluster
     await cluster.install(crd_manifest(ForeignIssuer))
     foreign = IssuerRef(name="theirs", kind="ForeignIssuer", group="rig.example.com")
@@ -110,7 +117,9 @@ async def approve_once_allowed(client: Client, key: Key) -> None:
                 await asyncio.sleep(0.05)
 
 
-async def grant(cluster: RealCluster, name: str, group: str, resource: str, verbs, names=()):
+async def grant(
+    cluster: RealCluster, name: str, group: str, resource: str, verbs: Any, names: Any = ()
+) -> None:
     rule = {"apiGroups": [group], "resources": [resource], "verbs": verbs}
     if names:
         rule["resourceNames"] = list(names)

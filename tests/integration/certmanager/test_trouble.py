@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -26,11 +27,11 @@ KEY = pki.generate_key(pki.KeySpec())
 ROOT = pki.create_root(pki.distinguished_name("trouble"), KEY, timedelta(days=3), SYSTEM.now())
 
 
-def condition(obj, type_):
+def condition(obj: Any, type_: Any) -> Any:
     return find_condition(obj.status.conditions, type_)
 
 
-async def make_issuer(cluster: RealCluster, app: IssuerApp) -> IssuerRef:
+async def make_issuer(cluster: RealCluster, app: IssuerApp[Any]) -> IssuerRef:
     await cluster.serve(*app.kinds)
     resource = app.namespaced_kind.resource
     await cluster.create(
@@ -45,8 +46,8 @@ async def make_issuer(cluster: RealCluster, app: IssuerApp) -> IssuerRef:
 
 
 async def test_a_refusal_is_told_by_the_certificate(
-    cert_manager_cluster: RealCluster, run_app, make_certificate, until
-):
+    cert_manager_cluster: RealCluster, run_app: Any, make_certificate: Any, until: Any
+) -> None:
     app = IssuerApp(group="refusing.example.com", kind="RefusingIssuer", spec=Nothing)
 
     @app.sign
@@ -69,8 +70,8 @@ async def test_a_refusal_is_told_by_the_certificate(
 
 
 async def test_a_certificate_for_another_key_never_reaches_the_secret(
-    cert_manager_cluster: RealCluster, run_app, make_certificate, until
-):
+    cert_manager_cluster: RealCluster, run_app: Any, make_certificate: Any, until: Any
+) -> None:
     """The library refuses it; were it to let it pass, as upstream's does, cert-manager would."""
     app = IssuerApp(
         group="careless.example.com", kind="CarelessIssuer", spec=Nothing, compat="upstream"
@@ -94,8 +95,8 @@ async def test_a_certificate_for_another_key_never_reaches_the_secret(
 
 
 async def test_an_issuer_that_is_not_ready_is_waited_for(
-    cert_manager_cluster: RealCluster, run_app, make_certificate, until
-):
+    cert_manager_cluster: RealCluster, run_app: Any, make_certificate: Any, until: Any
+) -> None:
     app = IssuerApp(group="sleepy.example.com", kind="SleepyIssuer", spec=Nothing)
 
     @app.check()
@@ -122,9 +123,9 @@ def sleeps(request: CertificateRequest) -> bool:
 
 
 async def test_sign_learns_who_asks(
-    cert_manager: CertManager, cert_manager_cluster: RealCluster, run_app, make_certificate, until,
-    ready, make_request,
-):  # fmt: skip
+    cert_manager: CertManager, cert_manager_cluster: RealCluster, run_app: Any, make_certificate: Any, until: Any,
+    ready: Any, make_request: Any,
+) -> None:  # fmt: skip
     """cert-manager's webhook writes it into the request; nobody else can."""
     app = IssuerApp(group="curious.example.com", kind="CuriousIssuer", spec=Nothing)
     asked: dict[str, Request] = {}

@@ -11,8 +11,10 @@ import subprocess
 import time
 import urllib.request
 from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -21,10 +23,12 @@ from aiohttp import web
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.apiserver import ApiServer
+from certwright.apiserver.http.transport import MemoryTransport
 from certwright.client import Client
 from certwright.clock import SYSTEM
+from certwright.issuer import IssuerApp
 from certwright.issuers.acme import Responder
-from certwright.kube import Condition, find_condition
+from certwright.kube import Condition, JsonObject, Resource, find_condition
 from certwright.kube.kinds import Event
 from certwright.pki.keys import KeyEncoding
 from certwright.testkit import Cluster
@@ -33,13 +37,13 @@ INSTALL = "`make test-tools` installs pebble, golang-cfssl and softhsm2"
 PATIENCE = 20.0
 
 
-def needed(*programs):
+def needed(*programs: str) -> None:
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
         pytest.skip(f"no {' and no '.join(missing)} on this machine: {INSTALL}")
 
 
-def free_ports(count):
+def free_ports(count: int) -> list[int]:
     """Ports for TCP and UDP alike; held together so that they differ."""
     with contextlib.ExitStack() as held:
         ports = []
@@ -54,7 +58,9 @@ def free_ports(count):
 
 
 @contextlib.contextmanager
-def running(*command, log, port, environment=None):
+def running(
+    *command: str, log: Path, port: int, environment: Any = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server until the context ends; it counts as started when its port answers."""
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -86,7 +92,7 @@ class Server(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def localhost(tmp_path_factory):
+def localhost(tmp_path_factory: pytest.TempPathFactory) -> Server:
     folder = tmp_path_factory.mktemp("tls")
     now, day = datetime.now(UTC), timedelta(days=1)
     root = pki.create_root(
@@ -104,18 +110,18 @@ def localhost(tmp_path_factory):
 
 
 @pytest.fixture
-def trusted(localhost):
+def trusted(localhost: Server) -> str:
     return localhost.trusted
 
 
 @pytest.fixture
-async def serve(localhost):
+async def serve(localhost: Server) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
     """``await serve(handler)``: answer every HTTPS request with it; returns the URL."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(localhost.certificate, localhost.key)
     async with contextlib.AsyncExitStack() as stack:
 
-        async def start(handler):
+        async def start(handler: Callable[..., Awaitable[Any]]) -> str:
             app = web.Application()
             app.router.add_route("*", "/{path:.*}", handler)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -137,7 +143,7 @@ class Pebble(NamedTuple):
     external: tuple[str, str] | None
     manage: str
 
-    def tell(self, what, **values):
+    def tell(self, what: Any, **values: Any) -> None:
         """Change what the challenge server answers."""
         body = json.dumps(values).encode()
         with urllib.request.urlopen(f"{self.challenges}/{what}", body, timeout=5) as answer:  # noqa: S310
@@ -145,7 +151,7 @@ class Pebble(NamedTuple):
 
 
 @contextlib.contextmanager
-def pebble_running(folder, localhost, external=None):
+def pebble_running(folder: Any, localhost: Any, external: Any = None) -> Iterator[Any]:
     needed("pebble", "pebble-challtestsrv")
     acme, manage, challenges, dns, http, tls = free_ports(6)
     config = {
@@ -188,29 +194,29 @@ class TxtRecords:
 
     challenge = "dns-01"
 
-    def __init__(self, pebble, settling=timedelta(0)):
+    def __init__(self, pebble: Any, settling: Any = timedelta(0)) -> None:
         self.settling = settling
         self.held = []
         self._pebble = pebble
 
-    async def present(self, proof):
+    async def present(self, proof: Any) -> None:
         if (proof.record, proof.value) not in self.held:  # asked again at every step
             self.held.append((proof.record, proof.value))
             self._pebble.tell("set-txt", host=f"{proof.record}.", value=proof.value)
 
-    async def withdraw(self, proof):
+    async def withdraw(self, proof: Any) -> None:
         if (proof.record, proof.value) in self.held:
             self.held.remove((proof.record, proof.value))
             self._pebble.tell("clear-txt", host=f"{proof.record}.")
 
 
 @pytest.fixture
-def txt_records(pebble):
+def txt_records(pebble: Any) -> Any:
     return lambda **options: TxtRecords(pebble, **options)
 
 
 @pytest.fixture
-async def responder(pebble):
+async def responder(pebble: Any) -> AsyncIterator[Any]:
     """A responder where Pebble looks for it."""
     serving = Responder(pebble.http_port, "127.0.0.1")
     await serving.start()
@@ -219,13 +225,13 @@ async def responder(pebble):
 
 
 @pytest.fixture(scope="module")
-def pebble(tmp_path_factory, localhost):
+def pebble(tmp_path_factory: pytest.TempPathFactory, localhost: Server) -> Iterator[Any]:
     with pebble_running(tmp_path_factory.mktemp("pebble"), localhost) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def strict_pebble(tmp_path_factory, localhost):
+def strict_pebble(tmp_path_factory: pytest.TempPathFactory, localhost: Server) -> Iterator[Any]:
     """One that serves only those who hold an account elsewhere."""
     external = ("kid-1", "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W")
     with pebble_running(tmp_path_factory.mktemp("pebble"), localhost, external) as server:
@@ -240,7 +246,7 @@ class Cfssl(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def cfssl(tmp_path_factory):
+def cfssl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cfssl]:
     """A server with an open default profile, and others that are guarded, narrow or for authorities."""
     needed("cfssl")
     folder = tmp_path_factory.mktemp("cfssl")
@@ -286,7 +292,7 @@ class Hsm(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def hsm(tmp_path_factory):
+def hsm(tmp_path_factory: pytest.TempPathFactory) -> Hsm:
     """A SoftHSM with one empty token; the library lives as long as the process."""
     needed("softhsm2-util")
     pytest.importorskip("pkcs11", reason="pip install python-pkcs11")
@@ -309,22 +315,22 @@ class LiveCluster(Cluster):
     clock = SYSTEM
     namespace = "default"
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self._server = ApiServer()
         self.client = Client(self._server.transport(), field_manager="test")
 
-    def _transport(self):
+    def _transport(self) -> MemoryTransport:
         return self._server.transport()
 
-    async def _rest(self):
+    async def _rest(self) -> None:
         async with asyncio.timeout(PATIENCE):
             while await self._restless():
                 await asyncio.sleep(0.005)
 
 
 @pytest.fixture
-async def live():
+async def live() -> AsyncIterator[LiveCluster]:
     """A cluster with cert-manager's requests, for issuers that speak to somebody outside."""
     async with LiveCluster() as cluster:
         await cluster.serve(CertificateRequest)
@@ -343,13 +349,21 @@ class Outcome(NamedTuple):
 
 
 @pytest.fixture
-def issued(live):
+def issued(live: LiveCluster) -> Callable[..., Awaitable[Any]]:
     """``await issued(app, spec)``: make an issuer and a request, and return what became of them.
 
     Waits until the request ends, or the issuer cannot sign.
     """
 
-    async def issue(app, spec, name="web.example.com", *, csr=b"", seconds=5.0, **wanted):
+    async def issue(
+        app: IssuerApp[Any],
+        spec: JsonObject,
+        name: str = "web.example.com",
+        *,
+        csr: bytes = b"",
+        seconds: float = 5.0,
+        **wanted: Any,
+    ) -> Outcome:
         kind = app.namespaced_kind.resource
         await live.serve(*app.kinds)
         group_version = f"{kind.group}/{kind.version}"
@@ -385,12 +399,12 @@ def issued(live):
     return issue
 
 
-def _csr(name):
+def _csr(name: str) -> bytes:
     key, names = pki.generate_key(pki.KeySpec()), pki.AlternativeNames.of_hosts(name)
     return pki.write_request(pki.build_request(key, pki.distinguished_name(name), names))
 
 
-async def _approve(live):
+async def _approve(live: LiveCluster) -> None:
     condition = {
         "type": "Approved", "status": "True", "reason": "Tested", "message": "by a test",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
@@ -405,7 +419,7 @@ async def _approve(live):
     )  # fmt: skip
 
 
-async def _outcome(live, kind):
+async def _outcome(live: LiveCluster, kind: Resource) -> Outcome:
     request = await live.get(CertificateRequest, "cr")
     issuer = await live.get(kind, "it")
     events = [one.get("note", "") for one in await live.list(Event)]
@@ -417,7 +431,7 @@ async def _outcome(live, kind):
 
 
 @pytest.fixture(scope="session")
-def module(hsm):
+def module(hsm: Any) -> Iterator[Any]:
     """The loaded library; there may be one in a process."""
     from certwright.issuers.pkcs11 import Module  # noqa: PLC0415 - needs the extra
 

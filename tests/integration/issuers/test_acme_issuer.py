@@ -2,34 +2,36 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
+from tests.integration.issuers.conftest import LiveCluster
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer.conformance import Feature, IssuerConformance
 from certwright.issuers.acme import acme_issuer, app
-from certwright.kube import find_condition
+from certwright.kube import JsonObject, find_condition
 from certwright.pki.certificates import alternative_names
 
 NOWHERE = {"url": "https://localhost:9"}
 
 
-def new_key():
+def new_key() -> str:
     return pki.write_key(pki.generate_key(pki.KeySpec())).decode()
 
 
 KEY = new_key()
 
 
-def secret(name, **data):
+def secret(name: str, **data: Any) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
 
 
-def spec_for(pebble, **more):
+def spec_for(pebble: Any, **more: Any) -> JsonObject:
     return {
         "directory": pebble.directory, "caBundle": pebble.trusted,
         "accountKey": {"name": "account", "key": "key"}, **more,
@@ -56,20 +58,25 @@ class TestAcme(IssuerConformance):
     }
 
     @pytest.fixture
-    def cluster(self, live, pebble, responder, txt_records):
+    def cluster(self, live: LiveCluster, pebble: Any, responder: Any, txt_records: Any) -> Any:
         self.app = acme_issuer(responder, txt_records())
         self.spec = spec_for(pebble)
         return live
 
-    async def prepare(self, cluster):
+    async def prepare(self, cluster: Any) -> None:
         await cluster.create(secret("account", key=KEY))
 
 
-async def test_a_webhook_publishes_the_records(issued, live, pebble, serve):
+async def test_a_webhook_publishes_the_records(
+    issued: Callable[..., Awaitable[Any]],
+    live: LiveCluster,
+    pebble: Any,
+    serve: Callable[..., Awaitable[Any]],
+) -> None:
     """Proofs are told to somebody else, who has Pebble's DNS server say them."""
     told = []
 
-    async def handler(request):
+    async def handler(request: Any) -> Any:
         assert request.headers["authorization"] == "Bearer hunter2"
         asked = await request.json()
         told.append(asked["action"])
@@ -90,7 +97,9 @@ async def test_a_webhook_publishes_the_records(issued, live, pebble, serve):
     assert alternative_names(leaf).dns == ("*.hook.example",)
 
 
-async def test_an_order_goes_on_after_a_restart(live, pebble, issued, txt_records):
+async def test_an_order_goes_on_after_a_restart(
+    live: LiveCluster, pebble: Any, issued: Callable[..., Awaitable[Any]], txt_records: Any
+) -> None:
     """A proof takes long to settle; meanwhile the process is replaced."""
     await live.create(secret("account", key=KEY))
     slow = txt_records(settling=timedelta(seconds=1))
@@ -120,14 +129,18 @@ async def test_an_order_goes_on_after_a_restart(live, pebble, issued, txt_record
         ),
     ],
 )
-async def test_an_issuer_that_cannot_order_says_why(issued, live, pebble, change, reason):
+async def test_an_issuer_that_cannot_order_says_why(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, pebble: Any, change: Any, reason: str
+) -> None:
     await live.create(secret("account", key=KEY, other="no PEM", mac="!"))
     outcome = await issued(app, {**spec_for(pebble, http01=NOWHERE), **change})
     assert outcome.issuer_ready.status == "False"
     assert reason in outcome.issuer_ready.message
 
 
-async def test_an_authority_that_wants_an_account_elsewhere_gets_it(issued, live, strict_pebble):
+async def test_an_authority_that_wants_an_account_elsewhere_gets_it(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, strict_pebble: Any
+) -> None:
     key_id, mac = strict_pebble.external
     await live.create(secret("account", key=new_key(), mac=mac))
     bound = {"externalAccount": {"keyId": key_id, "macKey": {"name": "account", "key": "mac"}}}
@@ -135,25 +148,29 @@ async def test_an_authority_that_wants_an_account_elsewhere_gets_it(issued, live
     assert outcome.issuer_ready.status == "True", outcome.told
 
 
-async def test_without_it_the_issuer_says_so(issued, live, strict_pebble):
+async def test_without_it_the_issuer_says_so(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, strict_pebble: Any
+) -> None:
     await live.create(secret("account", key=new_key()))
     outcome = await issued(app, spec_for(strict_pebble, http01=NOWHERE))
     assert "externalAccountRequired" in outcome.issuer_ready.message
 
 
-async def test_what_acme_cannot_do_fails_at_once(issued, live, pebble):
+async def test_what_acme_cannot_do_fails_at_once(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, pebble: Any
+) -> None:
     await live.create(secret("account", key=KEY))
     outcome = await issued(app, spec_for(pebble, http01=NOWHERE), isCA=True)
     assert outcome.ready.reason == "Failed"
     assert "ACME servers sign no authorities" in outcome.ready.message
 
 
-async def ready_of(live):
+async def ready_of(live: Any) -> Any:
     request = await live.get(CertificateRequest, "cr")
     return find_condition(request.status.conditions, "Ready")
 
 
-async def order_of(live):
+async def order_of(live: Any) -> Any:
     request = await live.get(CertificateRequest, "cr")
     state = [one.message for one in request.status.conditions if one.reason == "Carried"]
     return json.loads(state[0])["order"] if state else None

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from base64 import urlsafe_b64encode
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -34,18 +35,20 @@ from certwright.pki.keys import public_key_bytes
 KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048)]
 
 
-def new_key(algorithm="ECDSA", size=0):
+def new_key(algorithm: str = "ECDSA", size: int = 0) -> Any:
     return pki.generate_key(pki.KeySpec(pki.KeyAlgorithm(algorithm), size))
 
 
-def signing_request(*hosts, common_name=""):
+def signing_request(*hosts: Any, common_name: str = "") -> Any:
     csr = pki.build_request(
         new_key(), pki.distinguished_name(common_name), pki.AlternativeNames.of_hosts(*hosts)
     )
     return pki.read_request(pki.write_request(csr))
 
 
-async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
+async def until_issued(
+    pebble: Any, login: Any, solvers: Any, request: Any, ticket: Any = None, steps: int = 40
+) -> Any:
     """Take an order to its end, every step by a client that knows nothing but the ticket."""
     names = identifiers(request)
     csr = request.csr.public_bytes(Encoding.DER)
@@ -65,7 +68,9 @@ async def until_issued(pebble, login, solvers, request, ticket=None, steps=40):
 
 
 @pytest.mark.parametrize(("algorithm", "size"), KEYS)
-async def test_every_kind_of_account_key_logs_in_and_is_found_again(pebble, algorithm, size):
+async def test_every_kind_of_account_key_logs_in_and_is_found_again(
+    pebble: Any, algorithm: Any, size: Any
+) -> None:
     login = AccountCredentials(
         pebble.directory, AccountKey(new_key(algorithm, size)), "ops@example.com"
     )
@@ -75,7 +80,7 @@ async def test_every_kind_of_account_key_logs_in_and_is_found_again(pebble, algo
     assert first == again
 
 
-async def test_http_01_for_names_and_addresses(pebble, responder):
+async def test_http_01_for_names_and_addresses(pebble: Any, responder: Any) -> None:
     login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     request = signing_request(
         "A.example.com", "b.example.com", "127.0.0.1", common_name="a.example.com"
@@ -90,7 +95,9 @@ async def test_http_01_for_names_and_addresses(pebble, responder):
     assert responder._bodies == {}
 
 
-async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(pebble, txt_records):
+async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(
+    pebble: Any, txt_records: Any
+) -> None:
     records = txt_records(settling=timedelta(seconds=0.3))
     login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     issued = await until_issued(pebble, login, [records], signing_request("*.wild.example"))
@@ -99,15 +106,17 @@ async def test_dns_01_for_a_wildcard_waits_until_the_record_is_known(pebble, txt
     assert records.held == []
 
 
-async def test_a_failed_proof_ends_the_order_with_the_servers_reason(pebble, responder):
+async def test_a_failed_proof_ends_the_order_with_the_servers_reason(
+    pebble: Any, responder: Any
+) -> None:
     class Liar:
         challenge = "http-01"
         settling = timedelta(0)
 
-        async def present(self, proof):
+        async def present(self, proof: Any) -> None:
             pass
 
-        async def withdraw(self, proof):
+        async def withdraw(self, proof: Any) -> None:
             pass
 
     login = AccountCredentials(pebble.directory, AccountKey(new_key()))
@@ -115,7 +124,7 @@ async def test_a_failed_proof_ends_the_order_with_the_servers_reason(pebble, res
         await until_issued(pebble, login, [Liar()], signing_request("not.example"))
 
 
-async def test_a_wildcard_cannot_be_proven_by_http(pebble, responder):
+async def test_a_wildcard_cannot_be_proven_by_http(pebble: Any, responder: Any) -> None:
     login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     with pytest.raises(
         OrderFailed,
@@ -124,14 +133,14 @@ async def test_a_wildcard_cannot_be_proven_by_http(pebble, responder):
         await until_issued(pebble, login, [responder], signing_request("*.wild.example"))
 
 
-async def test_a_ticket_of_another_account_is_not_used(pebble, responder):
+async def test_a_ticket_of_another_account_is_not_used(pebble: Any, responder: Any) -> None:
     login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     stolen = Ticket(pebble.directory, "another-key", "https://localhost/1", "https://localhost/2")
     request = signing_request("c.example.com")
     assert await until_issued(pebble, login, [responder], request, ticket=stolen)
 
 
-async def test_an_order_that_the_server_forgot_is_made_anew(pebble, responder):
+async def test_an_order_that_the_server_forgot_is_made_anew(pebble: Any, responder: Any) -> None:
     login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     async with Web(trusted=pebble.trusted) as web:
         client = AcmeClient(web, login, SYSTEM.now())
@@ -142,7 +151,7 @@ async def test_an_order_that_the_server_forgot_is_made_anew(pebble, responder):
     assert await until_issued(pebble, login, [responder], request, ticket=forgotten)
 
 
-async def test_an_external_account_opens_the_door(strict_pebble):
+async def test_an_external_account_opens_the_door(strict_pebble: Any) -> None:
     key = AccountKey(new_key())
     external = ExternalAccount.of(*strict_pebble.external)
     async with Web(trusted=strict_pebble.trusted) as web:
@@ -161,14 +170,14 @@ async def test_an_external_account_opens_the_door(strict_pebble):
             await AcmeClient(web, other, SYSTEM.now()).log_in()
 
 
-async def test_an_unknown_authority_behind_the_server_is_named(pebble):
+async def test_an_unknown_authority_behind_the_server_is_named(pebble: Any) -> None:
     login = AccountCredentials(pebble.directory, AccountKey(new_key()))
     async with Web() as web:
         with pytest.raises(WebError, match="its certificate is not trusted"):
             await AcmeClient(web, login, SYSTEM.now()).directory()
 
 
-def test_the_value_of_a_record_is_the_digest_of_the_authorization():
+def test_the_value_of_a_record_is_the_digest_of_the_authorization() -> None:
     proof = Proof("dns-01", "example.org", "t", "t.thumb")
     digest = hashlib.sha256(b"t.thumb").digest()
     assert proof.value == urlsafe_b64encode(digest).decode().rstrip("=")

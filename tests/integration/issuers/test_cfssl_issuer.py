@@ -1,9 +1,11 @@
 """The cfssl issuer with a real CFSSL behind it."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
+from tests.integration.issuers.conftest import Cfssl, LiveCluster
 
 from certwright import pki
 from certwright.issuer.conformance import Feature, IssuerConformance
@@ -25,12 +27,14 @@ class TestCfssl(IssuerConformance):
     }
 
     @pytest.fixture
-    def cluster(self, live, cfssl):
+    def cluster(self, live: LiveCluster, cfssl: Cfssl) -> Any:
         self.spec = {"url": cfssl.url}
         return live
 
 
-async def test_a_guarded_profile(issued, live, cfssl):
+async def test_a_guarded_profile(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, cfssl: Cfssl
+) -> None:
     await live.create(
         {
             "apiVersion": "v1",
@@ -45,19 +49,25 @@ async def test_a_guarded_profile(issued, live, cfssl):
     assert pki.read_bundle(outcome.ca) == [cfssl.root.certificate]
 
 
-async def test_a_missing_key_is_the_issuers_fault(issued, live, cfssl):
+async def test_a_missing_key_is_the_issuers_fault(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, cfssl: Cfssl
+) -> None:
     outcome = await issued(app, {"url": cfssl.url, "profile": "guarded"}, seconds=1)
     assert outcome.ready.reason == "Pending"
     assert "authentication required" in outcome.told
 
 
-async def test_a_name_that_the_profile_forbids_fails_the_request(issued, live, cfssl):
+async def test_a_name_that_the_profile_forbids_fails_the_request(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, cfssl: Cfssl
+) -> None:
     outcome = await issued(app, {"url": cfssl.url, "profile": "narrow"}, "bad.example.com")
     assert outcome.ready.reason == "Failed"
     assert "does not match policy whitelist" in outcome.ready.message
 
 
-async def test_an_authority_in_spite_of_the_profile_is_refused(issued, live, cfssl):
+async def test_an_authority_in_spite_of_the_profile_is_refused(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, cfssl: Cfssl
+) -> None:
     csr = pki.write_request(
         pki.build_request(pki.generate_key(pki.KeySpec()), pki.parse_name("CN=sub"), is_ca=True)
     )
@@ -66,6 +76,8 @@ async def test_an_authority_in_spite_of_the_profile_is_refused(issued, live, cfs
     assert "Policy violation" in outcome.ready.message
 
 
-async def test_a_server_that_is_away_is_named(issued, live):
+async def test_a_server_that_is_away_is_named(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster
+) -> None:
     outcome = await issued(app, {"url": "http://127.0.0.1:9"})
     assert "http://127.0.0.1:9 cannot be reached" in outcome.issuer_ready.message

@@ -146,14 +146,16 @@ def is_pinned(binary: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def embedded(binary, tmp_path_factory) -> Iterator[Kubectl]:
+def embedded(binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     folder = tmp_path_factory.mktemp("embedded")
     with running(folder / "kubeconfig", embedded=True):
         yield Kubectl(binary, folder / "kubeconfig", folder)
 
 
 @pytest.fixture
-def real(binary, control_plane_kubeconfig, tmp_path_factory) -> Iterator[Kubectl]:
+def real(
+    binary: str, control_plane_kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kubectl]:
     # For one test only: other tests share the control plane and want to be alone with it.
     with running(control_plane_kubeconfig, embedded=False):
         yield Kubectl(binary, control_plane_kubeconfig, tmp_path_factory.mktemp("real"))
@@ -173,7 +175,7 @@ def own_namespace(kubectl: Kubectl) -> Iterator[Kubectl]:
 
 
 @pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.real)])
-def kubectl(request) -> Iterator[Kubectl]:
+def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
     """Give kubectl in a namespace of its own; the test runs on both servers if asked for."""
     with own_namespace(request.getfixturevalue(request.param)) as mine:
         yield mine

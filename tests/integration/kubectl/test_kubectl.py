@@ -5,15 +5,18 @@ import subprocess
 
 import pytest
 import yaml
+from tests.integration.kubectl.conftest import Kubectl
+
+from certwright.kube import JsonObject
 
 pytestmark = pytest.mark.kubectl
 
 
-def manifest(kubectl, name: str) -> dict:
+def manifest(kubectl: Kubectl, name: str) -> JsonObject:
     return yaml.safe_load((kubectl.manifests / name).read_text("utf-8"))
 
 
-def test_applying_on_the_client_changes_what_differs(kubectl):
+def test_applying_on_the_client_changes_what_differs(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "web.yaml")
     assert kubectl("diff", "-f", "web.yaml") == ""
     assert "+  replicas: 3" in kubectl.ask("diff", "-f", "web-changed.yaml").out
@@ -22,7 +25,7 @@ def test_applying_on_the_client_changes_what_differs(kubectl):
     assert kubectl("get", "deploy", "web", "-o", "jsonpath={.status.readyReplicas}") == "3"
 
 
-def test_applying_on_the_server_tells_whose_fields_they_are(kubectl):
+def test_applying_on_the_server_tells_whose_fields_they_are(kubectl: Kubectl) -> None:
     kubectl("apply", "--server-side", "-f", "config.yaml")
     other = ("apply", "--server-side", "-f", "config-changed.yaml", "--field-manager=other")
     assert 'conflict with "kubectl": .data.colour' in kubectl.refused(*other)
@@ -30,7 +33,7 @@ def test_applying_on_the_server_tells_whose_fields_they_are(kubectl):
     assert kubectl("get", "cm", "settings", "-o", "jsonpath={.data.colour}") == "red"
 
 
-def test_moving_from_client_side_to_server_side_loses_nothing(kubectl):
+def test_moving_from_client_side_to_server_side_loses_nothing(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "config.yaml")
     kubectl("apply", "--server-side", "-f", "config-changed.yaml", "--force-conflicts")
     assert json.loads(kubectl("get", "cm", "settings", "-o", "jsonpath={.data}")) == {
@@ -39,7 +42,7 @@ def test_moving_from_client_side_to_server_side_loses_nothing(kubectl):
     }
 
 
-def test_pruning_what_is_no_longer_in_the_set(kubectl):
+def test_pruning_what_is_no_longer_in_the_set(kubectl: Kubectl) -> None:
     words = ("apply", "-f", "-", "--prune", "-l", "set=mine", "--prune-allowlist=core/v1/ConfigMap")
     maps = [
         {
@@ -54,14 +57,14 @@ def test_pruning_what_is_no_longer_in_the_set(kubectl):
     assert kubectl("get", "cm", "-l", "set=mine", "-o", "name") == "configmap/keep\n"
 
 
-def test_an_editor_that_does_not_save_changes_nothing(kubectl):
+def test_an_editor_that_does_not_save_changes_nothing(kubectl: Kubectl) -> None:
     kubectl("create", "configmap", "a", "--from-literal=text=old")
     assert "no changes made" in kubectl.ask("edit", "cm", "a", EDITOR="true").err
     kubectl("edit", "cm", "a", EDITOR="sed -i s/old/new/")
     assert kubectl("get", "cm", "a", "-o", "jsonpath={.data.text}") == "new"
 
 
-def test_a_watch_shows_what_changes(kubectl):
+def test_a_watch_shows_what_changes(kubectl: Kubectl) -> None:
     kubectl("create", "configmap", "watched")
     command = [kubectl.binary, "-n", kubectl.namespace, "get", "cm", "watched", "-w", "-o", "name"]
     with subprocess.Popen(command, env=kubectl.environment, stdout=subprocess.PIPE) as watching:
@@ -71,7 +74,7 @@ def test_a_watch_shows_what_changes(kubectl):
         watching.terminate()
 
 
-def test_waiting_ends_when_it_happens(kubectl):
+def test_waiting_ends_when_it_happens(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "web", "--image=nginx", "--replicas=2")
     kubectl("wait", "deploy/web", "--for=condition=Available", "--timeout=20s")
     command = [kubectl.binary, "-n", kubectl.namespace, "wait", "deploy/web", "--for=delete"]
@@ -80,14 +83,14 @@ def test_waiting_ends_when_it_happens(kubectl):
         assert waiting.wait(20) == 0
 
 
-def test_a_rollout_that_fails_says_so(kubectl):
+def test_a_rollout_that_fails_says_so(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "web", "--image=nginx")
     kubectl("annotate", "deploy", "web", "testkit.certwright.dev/workload=fail")
     complaint = kubectl.refused("rollout", "status", "deploy/web", "--timeout=20s")
     assert "exceeded its progress deadline" in complaint
 
 
-def test_what_was_deleted_in_the_foreground_takes_its_dependents_along(kubectl):
+def test_what_was_deleted_in_the_foreground_takes_its_dependents_along(kubectl: Kubectl) -> None:
     kubectl("create", "configmap", "owner")
     uid = kubectl("get", "cm", "owner", "-o", "jsonpath={.metadata.uid}")
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}
@@ -98,7 +101,7 @@ def test_what_was_deleted_in_the_foreground_takes_its_dependents_along(kubectl):
     assert kubectl("get", "cm", "owned", "--ignore-not-found") == ""
 
 
-def test_events_are_listed_and_described(kubectl):
+def test_events_are_listed_and_described(kubectl: Kubectl) -> None:
     kubectl("create", "configmap", "subject")
     uid = kubectl("get", "cm", "subject", "-o", "jsonpath={.metadata.uid}")
     event = {
@@ -127,7 +130,7 @@ def test_events_are_listed_and_described(kubectl):
     assert "somebody looked" in kubectl("describe", "cm", "subject")
 
 
-def test_everything_served_is_listed_and_explained(kubectl):
+def test_everything_served_is_listed_and_explained(kubectl: Kubectl) -> None:
     assert "deployments.apps\n" in kubectl("api-resources", "-o", "name")
     assert "apps/v1\n" in kubectl("api-versions")
     assert "FIELD: strategy <DeploymentStrategy>" in kubectl("explain", "deploy.spec.strategy")
@@ -136,14 +139,14 @@ def test_everything_served_is_listed_and_explained(kubectl):
     assert "is running at" in kubectl("cluster-info")
 
 
-def test_who_may_do_what(kubectl):
+def test_who_may_do_what(kubectl: Kubectl) -> None:
     assert kubectl("auth", "can-i", "create", "pods") == "yes\n"
     assert "system:masters" in kubectl("auth", "whoami")
     kubectl("create", "serviceaccount", "robot")
     assert kubectl("create", "token", "robot").strip()
 
 
-def test_custom_resources_are_resources(kubectl):
+def test_custom_resources_are_resources(kubectl: Kubectl) -> None:
     group = f"{kubectl.namespace}.example.com"
     definition = manifest(kubectl, "crd.yaml")
     definition["metadata"]["name"] = f"kites.{group}"

@@ -3,10 +3,14 @@
 import json
 import random
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from certwright.apply import read_text
+from certwright.kube import JsonObject
 
 pytestmark = pytest.mark.kubectl
 
@@ -17,10 +21,10 @@ HEAD = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: x}\n"
 
 
 @pytest.fixture
-def read(binary, tmp_path):
+def read(binary: str, tmp_path: Path) -> Callable[..., Any]:
     """Return what kubectl makes of a stream, as objects."""
 
-    def ask(text):
+    def ask(text: str) -> list[JsonObject]:
         path = tmp_path / "stream.yaml"
         path.write_text(text, "utf-8")
         told = subprocess.run(
@@ -35,11 +39,11 @@ def read(binary, tmp_path):
     return ask
 
 
-def ours(text):
+def ours(text: str) -> list[JsonObject]:
     return [manifest.obj for manifest in read_text(text, "ours").require()]
 
 
-def test_scalars(read):
+def test_scalars(read: Callable[..., Any]) -> None:
     rng = random.Random(SEED)  # noqa: S311 - test data
     words = [
         "".join(rng.choices(ALPHABET if rng.random() < 0.7 else RARE, k=rng.randint(1, 8)))
@@ -69,5 +73,5 @@ def test_scalars(read):
     ],
     ids=["separators", "merges", "json", "json, then yaml", "list"],
 )  # fmt: skip
-def test_streams(read, text):
+def test_streams(read: Callable[..., Any], text: str) -> None:
     assert read(text) == ours(text)

@@ -12,6 +12,7 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def commands(path: Path) -> list[str]:
     return [line.removeprefix(PROMPT) for line in lines if line.startswith(PROMPT)]
 
 
-def converse(kubectl, command: str) -> str:
+def converse(kubectl: Any, command: str) -> str:
     words = shlex.split(command)
     environment = {}
     while (word := words.pop(0)) != "kubectl":
@@ -68,7 +69,9 @@ def converse(kubectl, command: str) -> str:
 
 @pytest.mark.parametrize("server", ["embedded", pytest.param("real", marks=pytest.mark.real)])
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_transcript(server, path, request, is_pinned):
+def test_transcript(
+    server: Any, path: Any, request: pytest.FixtureRequest, *, is_pinned: bool
+) -> None:
     if not is_pinned:
         pytest.skip(f"no kubectl {kubernetes_version()}: `make test-real` builds it")
     kubectl = request.getfixturevalue(server)

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -43,10 +44,10 @@ SECONDS = 40
 
 
 @pytest.fixture
-def make_certificate(cert_manager_cluster: RealCluster):
+def make_certificate(cert_manager_cluster: RealCluster) -> Any:
     """Write a Certificate; what is not said is an EC key and a name of its own."""
 
-    async def make(name: str, issuer: IssuerRef, **spec) -> Certificate:
+    async def make(name: str, issuer: IssuerRef, **spec: Any) -> Certificate:
         spec.setdefault("private_key", PrivateKeyOptions(algorithm="ECDSA"))
         spec.setdefault("dns_names", [f"{name}.example.com"])
         wanted = CertificateSpec(secret_name=f"{name}-tls", issuer_ref=issuer, **spec)
@@ -58,10 +59,10 @@ def make_certificate(cert_manager_cluster: RealCluster):
 
 
 @pytest.fixture
-def make_request(cert_manager_cluster: RealCluster):
+def make_request(cert_manager_cluster: RealCluster) -> Any:
     """Write a CertificateRequest for an EC key, as whoever *client* is."""
 
-    async def make(name: str, issuer: IssuerRef, client=None) -> CertificateRequest:
+    async def make(name: str, issuer: IssuerRef, client: Any = None) -> CertificateRequest:
         key = pki.generate_key(pki.KeySpec())
         names = pki.AlternativeNames.of_hosts(f"{name}.example.com")
         csr = pki.build_request(key, pki.distinguished_name(), names)
@@ -74,10 +75,10 @@ def make_request(cert_manager_cluster: RealCluster):
 
 
 @pytest.fixture
-def until(cert_manager_cluster: RealCluster):
+def until(cert_manager_cluster: RealCluster) -> Any:
     """Wait until an object is as wanted; what it was at last is told when it never is."""
 
-    async def wait(kind: type[Object], name: str, wanted: Callable[[Object], bool]):
+    async def wait(kind: type[Object], name: str, wanted: Callable[[Object], bool]) -> Any:
         seen = None
         try:
             async with asyncio.timeout(SECONDS):
@@ -92,7 +93,7 @@ def until(cert_manager_cluster: RealCluster):
 
 
 @pytest.fixture
-def ready():
+def ready() -> Any:
     """Whether a Certificate is Ready and nothing more is to come."""
 
     def judge(certificate: Certificate, revision: int = 1) -> bool:
@@ -104,7 +105,7 @@ def ready():
 
 
 @pytest.fixture
-def key_pair(cert_manager_cluster: RealCluster):
+def key_pair(cert_manager_cluster: RealCluster) -> Any:
     """Read what cert-manager stored for a Certificate: chain, key, authority."""
 
     async def read(name: str) -> tuple[pki.Chain, pki.PrivateKey, bytes]:
@@ -137,13 +138,13 @@ def ca_service(cert_manager: CertManager) -> Iterator[Service]:
 
 
 @pytest.fixture
-def run_service(cert_manager: CertManager):
+def run_service(cert_manager: CertManager) -> Any:
     """Install and run a shipped issuer, without the manifests that *leave_out* picks."""
     return lambda module, leave_out: service(cert_manager.plane, module, leave_out)
 
 
 @pytest.fixture
-def say():
+def say() -> Any:
     """Run a command of a shipped issuer; return what it printed."""
     return command
 
@@ -204,7 +205,7 @@ async def account_kubeconfig(client: Client, plane: ControlPlane, account: Key) 
 
 
 @asynccontextmanager
-async def installed(plane: ControlPlane, app: IssuerApp) -> AsyncIterator[None]:
+async def installed(plane: ControlPlane, app: IssuerApp[Any]) -> AsyncIterator[None]:
     """Install an app and run it here.
 
     Its kinds stay: kinds that came and went would confuse the webhook. Its roles go, for others
@@ -231,16 +232,25 @@ async def installed(plane: ControlPlane, app: IssuerApp) -> AsyncIterator[None]:
 
 
 @pytest.fixture
-def run_app(cert_manager: CertManager):
+def run_app(cert_manager: CertManager) -> Any:
     """Install and run an app of the test's own; its kinds stay."""
     return lambda app: installed(cert_manager.plane, app)
 
 
 @pytest.fixture
-def certified(cert_manager_cluster: RealCluster, run_app, make_certificate, until, ready, key_pair):
+def certified(
+    cert_manager_cluster: RealCluster,
+    run_app: Any,
+    make_certificate: Any,
+    until: Any,
+    ready: Any,
+    key_pair: Any,
+) -> Any:
     """Run an app and have cert-manager obtain a certificate of one of its issuers."""
 
-    async def obtain(app: IssuerApp, spec: JsonObject) -> tuple[pki.Chain, pki.PrivateKey, bytes]:
+    async def obtain(
+        app: IssuerApp[Any], spec: JsonObject
+    ) -> tuple[pki.Chain, pki.PrivateKey, bytes]:
         resource, metadata = app.namespaced_kind.resource, {"name": "tested"}
         kind = {"apiVersion": resource.api_version, "kind": resource.kind}
         async with run_app(app):

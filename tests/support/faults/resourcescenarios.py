@@ -1,17 +1,22 @@
 """What scenarios of ManagedResources are made of, and what is watched while they run."""
 
 import base64
+from collections.abc import Iterator
+from typing import Any
 
 import orjson
 from msgspec.structs import replace
 
 from certwright.api.managedresources import ManagedResource
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.operators.managedresource.configuration import Controllers
+from certwright.runtime import Operator
 from certwright.testkit import EmbeddedCluster, survives
 from certwright.testkit.faults.faults import At, Crash, Refuse
 from certwright.testkit.faults.replay import Replay
+from certwright.testkit.faults.simulation import Scenario
 
 MR = ManagedResource.resource
 PREFIX = "resources.gardener.cloud"
@@ -23,12 +28,14 @@ LONG = Replay.is_campaign()
 """Whether somebody asked for a campaign: then every combination is tried, however long it takes."""
 
 
-def operator(resource_class="resources"):
+def operator(resource_class: str = "resources") -> Operator:
     controllers = replace(Controllers(), resource_class=resource_class)
     return resource_operator(replace(Configuration(), controllers=controllers))
 
 
-def config(name, text="one", *, annotations=None, labels=None, **fields):
+def config(
+    name: str, text: str = "one", *, annotations: Any = None, labels: Any = None, **fields: Any
+) -> JsonObject:
     metadata = {"name": name, "namespace": "default"}
     if annotations:
         metadata["annotations"] = annotations
@@ -38,7 +45,7 @@ def config(name, text="one", *, annotations=None, labels=None, **fields):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data, **fields}
 
 
-def secret(name, *objects):
+def secret(name: str, *objects: Any) -> JsonObject:
     text = b"\n".join(
         obj.encode() if isinstance(obj, str) else orjson.dumps(obj) for obj in objects
     )
@@ -47,14 +54,14 @@ def secret(name, *objects):
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
 
-def unit(name, *secrets, annotations=None, **spec):
+def unit(name: str, *secrets: Any, annotations: Any = None, **spec: Any) -> JsonObject:
     metadata = {"name": name, "namespace": "default", "annotations": annotations or {}}
     references = [{"name": reference} for reference in secrets or (name,)]
     kind = {"apiVersion": MR.api_version, "kind": MR.kind}
     return {**kind, "metadata": metadata, "spec": {"secretRefs": references, **spec}}
 
 
-def job(name, image, *, annotations):
+def job(name: str, image: Any, *, annotations: Any) -> JsonObject:
     container = {"name": "main", "image": image}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
     metadata = {"name": name, "namespace": "default", "annotations": annotations}
@@ -62,7 +69,7 @@ def job(name, image, *, annotations):
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
-def gizmo(name):
+def gizmo(name: str) -> JsonObject:
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": metadata, "spec": {}}
 
@@ -88,20 +95,20 @@ GIZMOS = {
 }
 
 
-async def declare(cluster, name, *objects, **spec):
+async def declare(cluster: EmbeddedCluster, name: str, *objects: Any, **spec: Any) -> None:
     await cluster.create(secret(name, *objects))
     await cluster.create(unit(name, **spec))
 
 
-async def rewrite(cluster, name, *objects):
+async def rewrite(cluster: EmbeddedCluster, name: str, *objects: Any) -> None:
     await cluster.patch(Secret, name, {"data": {"objects": None, **secret(name, *objects)["data"]}})
 
 
-async def annotate(cluster, name, **annotations):
+async def annotate(cluster: EmbeddedCluster, name: str, **annotations: Any) -> None:
     await cluster.patch(MR, name, {"metadata": {"annotations": annotations}})
 
 
-async def done(cluster):
+async def done(cluster: EmbeddedCluster) -> None:
     """Let everything be done that is possible: what comes next presupposes it.
 
     `settle` is content when nothing moves, which may be because all wait for a second attempt.
@@ -112,11 +119,11 @@ async def done(cluster):
 # Watching
 
 
-def uids_of(name, cluster):
+def uids_of(name: str, cluster: EmbeddedCluster) -> Any:
     """Return a set that is told the uid of each ConfigMap of this name there ever is."""
     uids = set()
 
-    def note(_old, new):
+    def note(_old: Any, new: Any) -> None:
         if new is not None and new["kind"] == "ConfigMap" and new["metadata"]["name"] == name:
             uids.add(new["metadata"]["uid"])
 
@@ -124,7 +131,7 @@ def uids_of(name, cluster):
     return uids
 
 
-def watched(play):
+def watched(play: Scenario) -> Any:
     """Return a scenario during which nothing may be lost."""
 
     async def scenario(cluster: EmbeddedCluster) -> None:
@@ -147,20 +154,20 @@ def watched(play):
 # Tortures
 
 
-def restart_into_the_past(calm):
+def restart_into_the_past(calm: Any) -> Iterator[Any]:
     """Kill the process at each write; show its successor the latest past and the earliest in turn."""
     for number, seen in enumerate(calm.seen_at_write, start=1):
         yield At(writes={number: Crash(behind=seen if number % 2 else 1)})
 
 
-def refuse_in_turn(calm):
+def refuse_in_turn(calm: Any) -> Iterator[Any]:
     """Refuse each write once, each in another way."""
     faults = [Refuse(409), Refuse(429, retry_after_seconds=1), Refuse(500), Refuse(503)]
     for number in range(1, calm.writes + 1):
         yield At(writes={number: faults[number % len(faults)]})
 
 
-def survive(play, *tortures, operators=None, most=None):
+def survive(play: Scenario, *tortures: Any, operators: Any = None, most: Any = None) -> Any:
     """Play a scenario under tortures; return how often. It needs the operator, or more than that."""
     chosen = operators or operator()
     return survives(watched(play), chosen, *tortures, ignore=PASSING, most=most)

@@ -15,8 +15,8 @@ from certwright.api.certmanager import (
 )
 from certwright.issuer import Bundle, Issuer, IssuerApp, Request
 from certwright.kube import (
-    Condition,
     JsonObject,
+    Object,
     ObjectMeta,
     crd_manifest,
     find_condition,
@@ -65,7 +65,7 @@ class World:
     """An app with one authority behind it, on a cluster."""
 
     def __init__(self, cluster: Cluster, *, spec: type[Any] = Spec, **options: Any) -> None:
-        self.cluster = cluster
+        self.cluster: Any = cluster  # tests on the embedded one advance its time
         self.script = Script()
         self.key = KEY
         self._served = False
@@ -75,6 +75,18 @@ class World:
         self.app: IssuerApp[Any] = IssuerApp(group=GROUP, kind="TestIssuer", spec=spec, **options)
         self.app.check(every=timedelta(minutes=5))(self._check)
         self.app.sign(self._sign)
+
+    @property
+    def namespaced_kind(self) -> type[Object]:
+        """The kind of issuers in a namespace."""
+        assert self.app.namespaced_kind is not None
+        return self.app.namespaced_kind
+
+    @property
+    def cluster_kind(self) -> type[Object]:
+        """The kind of issuers of the whole cluster."""
+        assert self.app.cluster_kind is not None
+        return self.app.cluster_kind
 
     async def _check(self, _issuer: Issuer[Any]) -> None:
         self.script.check_calls += 1
@@ -172,8 +184,8 @@ class World:
             field_manager=f"test-{type_}".lower(),
         )
 
-    async def ready(self, name: str = "cr1") -> Condition | None:
-        """Return what a request says about itself."""
+    async def ready(self, name: str = "cr1") -> Any:
+        """Return what a request says about itself: a condition, or None."""
         found = await self.cluster.get(CertificateRequest, name)
         return find_condition(found.status.conditions, "Ready")
 

@@ -126,7 +126,7 @@ def test_create_posts_to_the_collection_and_is_strict() -> None:
     )
     assert built.query == (STRICT, ("fieldManager", "me"))
     assert header(built, "content-type") == "application/json"
-    assert orjson.loads(built.body) == CONFIG
+    assert orjson.loads(built.body or b"") == CONFIG
 
 
 def test_create_lets_the_server_name_the_object() -> None:
@@ -158,7 +158,7 @@ def test_dry_run_and_lenient_validation() -> None:
 def test_typed_objects_carry_their_kind_and_only_what_was_set() -> None:
     obj = Greeting(metadata=ObjectMeta(name="hi", namespace="a"), spec=GreetingSpec(3))
     built = request.create(Greeting.resource, obj, WriteOptions())
-    assert orjson.loads(built.body) == {
+    assert orjson.loads(built.body or b"") == {
         "apiVersion": "demo.certwright.dev/v1",
         "kind": "Greeting",
         "metadata": {"name": "hi", "namespace": "a"},
@@ -176,7 +176,7 @@ def test_apply(*, force: bool) -> None:
     )
     assert built.query == (("force", "true" if force else "false"), STRICT, ("fieldManager", "me"))
     assert header(built, "content-type") == "application/apply-patch+yaml"
-    assert orjson.loads(built.body) == CONFIG
+    assert orjson.loads(built.body or b"") == CONFIG
 
 
 def test_apply_to_status() -> None:
@@ -209,7 +209,7 @@ def test_patches(content_type: str, body: JsonObject | list[dict[str, str]]) -> 
     built = request.patch(ConfigMap, KEY, body, WriteOptions("me"), content_type=content_type)
     assert (built.verb, built.method) == ("patch", "PATCH")
     assert header(built, "content-type") == content_type
-    assert orjson.loads(built.body) == body
+    assert orjson.loads(built.body or b"") == body
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_delete_with_everything() -> None:
     options = DeleteOptions("u", "7", Propagation.FOREGROUND, 0, dry_run=True)
     built = request.delete(ConfigMap, KEY, options)
     assert built.query == (("dryRun", "All"),)
-    assert orjson.loads(built.body) == {
+    assert orjson.loads(built.body or b"") == {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
         "preconditions": {"uid": "u", "resourceVersion": "7"},

@@ -109,7 +109,8 @@ async def test_slow_authorities_sign_elsewhere() -> None:
 
     async def note(fn: Callable[..., Any], *arguments: Template | datetime) -> x509.Certificate:
         elsewhere.append(fn)
-        return fn(*arguments)
+        value: x509.Certificate = fn(*arguments)
+        return value
 
     pem = csr("web", x509.DNSName("web.example.com"))
     await request(pem, offload=note).sign_with(slow)

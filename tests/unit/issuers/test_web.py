@@ -23,7 +23,7 @@ class Thing(msgspec.Struct):
 async def test_an_answer_comes_back_whatever_its_status(
     serve: Callable[..., Awaitable[Any]], trusted: str
 ) -> None:
-    async def handler(request: web.Request) -> web.StreamResponse:
+    async def handler(request: server.Request) -> server.StreamResponse:
         assert (request.method, request.headers["x-token"]) == ("PUT", "t")
         return server.Response(status=418, body=await request.read(), headers={"X-Kind": "Pot"})
 
@@ -37,7 +37,7 @@ async def test_an_answer_comes_back_whatever_its_status(
 async def test_redirects_are_not_followed(
     serve: Callable[..., Awaitable[Any]], trusted: str
 ) -> None:
-    async def handler(request: web.Request) -> None:
+    async def handler(request: server.Request) -> None:
         raise server.HTTPFound("https://elsewhere.example/")
 
     async with Web(trusted=trusted) as web:
@@ -45,7 +45,7 @@ async def test_redirects_are_not_followed(
 
 
 async def test_a_flood_is_cut_off(serve: Callable[..., Awaitable[Any]], trusted: str) -> None:
-    async def handler(request: web.Request) -> web.StreamResponse:
+    async def handler(request: server.Request) -> server.StreamResponse:
         return server.Response(body=b"x" * (ANSWER_LIMIT + 1))
 
     async with Web(trusted=trusted) as web:
@@ -54,7 +54,7 @@ async def test_a_flood_is_cut_off(serve: Callable[..., Awaitable[Any]], trusted:
 
 
 async def test_silence_ends(serve: Callable[..., Awaitable[Any]], trusted: str) -> None:
-    async def handler(request: web.Request) -> None:
+    async def handler(request: server.Request) -> None:
         await asyncio.Event().wait()
 
     async with Web(trusted=trusted, patience=timedelta(seconds=0.05)) as web:
@@ -65,7 +65,7 @@ async def test_silence_ends(serve: Callable[..., Awaitable[Any]], trusted: str) 
 async def test_a_cut_connection_is_no_traceback(
     serve: Callable[..., Awaitable[Any]], trusted: str
 ) -> None:
-    async def handler(request: web.Request) -> web.StreamResponse:
+    async def handler(request: server.Request) -> server.StreamResponse:
         request.transport.abort()
         return server.Response()
 
@@ -75,7 +75,7 @@ async def test_a_cut_connection_is_no_traceback(
 
 
 async def test_a_stranger_is_not_trusted(serve: Callable[..., Awaitable[Any]]) -> None:
-    async def handler(request: web.Request) -> web.StreamResponse:
+    async def handler(request: server.Request) -> server.StreamResponse:
         return server.Response()
 
     async with Web() as web:

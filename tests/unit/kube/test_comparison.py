@@ -69,7 +69,7 @@ def test_what_we_own_beyond_desired_is_noticed() -> None:
 
 
 def test_only_our_apply_to_the_main_resource_counts_as_ours() -> None:
-    fields = {"f:data": {"f:a": {}}}
+    fields: JsonObject = {"f:data": {"f:a": {}}}
     update = {"manager": "me", "operation": "Update", "fieldsV1": fields}
     status = {"manager": "me", "operation": "Apply", "subresource": "status", "fieldsV1": fields}
     other = {"manager": "you", "operation": "Apply", "fieldsV1": fields}
@@ -99,7 +99,7 @@ def owned(*names: str, **children: Any) -> FieldSet:
     )
 
 
-REQUESTS = {"f:requests": {"f:cpu": {}, "f:memory": {}}}
+REQUESTS: JsonObject = {"f:requests": {"f:cpu": {}, "f:memory": {}}}
 
 
 def test_amounts_are_compared_as_such_where_the_server_normalises_them() -> None:
@@ -185,7 +185,7 @@ def test_the_order_of_named_items_counts() -> None:
 def test_defaults_inside_what_we_own_whole_are_excused() -> None:
     reference = {"fieldRef": {"fieldPath": "metadata.name"}}
     stored = {"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v1"}}
-    env = {'k:{"name":"E"}': {".": {}, "f:name": {}, "f:valueFrom": {"f:fieldRef": {}}}}
+    env: JsonObject = {'k:{"name":"E"}': {".": {}, "f:name": {}, "f:valueFrom": {"f:fieldRef": {}}}}
     fields = owned(env=env)
     live = pod(env=[{"name": "E", "valueFrom": stored}])
     assert is_applied(live, fields, pod(env=[{"name": "E", "valueFrom": reference}]))

@@ -32,7 +32,8 @@ def secret(data: dict[str, str], name: str = "it", **fields: Any) -> JsonObject:
 
 
 def name_of(obj: JsonObject, **keywords: bool) -> str:
-    return make_unique(obj, **keywords)["metadata"]["name"]
+    value: str = make_unique(obj, **keywords)["metadata"]["name"]
+    return value
 
 
 def test_the_name_is_made_of_the_values_in_the_order_of_their_keys() -> None:

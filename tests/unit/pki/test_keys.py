@@ -24,11 +24,12 @@ KINDS = [("RSA", 2048), ("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("Ed2551
 
 
 def pkcs8(key: Any, encryption: BestAvailableEncryption | None = None) -> bytes:
-    return key.private_bytes(
+    value: bytes = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         encryption or serialization.NoEncryption(),
     )
+    return value
 
 
 @pytest.mark.parametrize(("algorithm", "size"), KINDS)

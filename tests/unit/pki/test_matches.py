@@ -27,7 +27,10 @@ TLS = RequestTerms(DAY, usages=parse_usages(["signing", "key encipherment", "ser
 
 @pytest.fixture
 def request_read(request_for: Callable[..., Any]) -> SigningRequest:
-    return request_for("a.example", "10.0.0.1", subject=parse_name("CN=a.example,O=x"))
+    value: SigningRequest = request_for(
+        "a.example", "10.0.0.1", subject=parse_name("CN=a.example,O=x")
+    )
+    return value
 
 
 @pytest.fixture

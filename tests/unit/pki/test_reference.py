@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ def page() -> str:
 
 def test_the_example_runs(page: str) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    names = {}
+    names: dict[Any, Any] = {}
     exec(code, names)  # noqa: S102 - the example is ours
     assert names["path"] == (names["certificate"], names["root"].certificate)
     start = datetime(2029, 12, 31, 23, 55, tzinfo=UTC)

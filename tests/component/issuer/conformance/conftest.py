@@ -260,7 +260,7 @@ async def write(
 ) -> None:
     """Replace one condition and write the rest of the status beside it."""
     held = (obj.get("status") or {}).get("conditions") or []
-    before = next((one for one in held if one["type"] == condition["type"]), {})
+    before: Any = next((one for one in held if one["type"] == condition["type"]), {})
     if before.get("status") == condition["status"]:
         condition = {**condition, "lastTransitionTime": before.get("lastTransitionTime")}
     others = [one for one in held if one["type"] != condition["type"]]

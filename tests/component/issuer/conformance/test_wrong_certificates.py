@@ -69,7 +69,8 @@ def dating(shift: timedelta) -> JsonObject:
             key = pki.generate_key(pki.KeySpec())
             name = pki.distinguished_name("old")
             self.authority = pki.create_root(name, key, 3650 * DAY, now - 400 * DAY)
-        return self.authority
+        value: Authority = self.authority
+        return value
 
     return {"leaf": leaf, "root": root}
 

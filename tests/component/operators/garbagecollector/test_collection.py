@@ -341,7 +341,8 @@ class Meddling:
         if (request.verb, request.resource) == self._when and self._meddle:
             meddle, self._meddle = self._meddle, None
             if (response := await meddle()) is not None:
-                return response
+                value: Response = response
+                return value
         return await self._inner.send(request)
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:

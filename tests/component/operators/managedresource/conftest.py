@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import pack_brotli
 from certwright.client import Client
-from certwright.kube import JsonObject, Resource, crd_manifest, resource_of
+from certwright.kube import JsonObject, Object, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.operators.managedresource.configuration import (
@@ -53,7 +53,7 @@ class Keeping:
         self.kind = MR
         self.namespace = cluster.namespace
         self.label = f"resources.gardener.cloud/managed-by={cluster.namespace}"
-        self.running = None
+        self.running: Operator | None = None
 
     # Declaring
 
@@ -223,7 +223,8 @@ class Keeping:
         """Return the message of a condition."""
         for condition in (await self.status(name)).get("conditions", ()):
             if condition["type"].removeprefix("Resources") == type_:
-                return condition["message"]
+                value: str = condition["message"]
+                return value
         raise LookupError(f"{name} has no condition {type_}")
 
     async def inventory(self, name: str) -> list[str]:
@@ -231,11 +232,11 @@ class Keeping:
         resources = (await self.status(name)).get("resources", ())
         return [f"{entry['kind']}/{entry['name']}" for entry in resources]
 
-    async def find(self, kind: Resource, name: str) -> JsonObject | None:
+    async def find(self, kind: type[Object] | Resource, name: str) -> Any:
         """Return an object, or None."""
         return await self.cluster.find(kind, name)
 
-    async def exists(self, kind: Resource, *names: str) -> set[str]:
+    async def exists(self, kind: type[Object] | Resource, *names: str) -> set[str]:
         """Return which of these objects exist."""
         return {name for name in names if await self.cluster.find(kind, name) is not None}
 

@@ -13,11 +13,13 @@ HELD = {"metadata": {"finalizers": ["example.com/hold"]}}
 
 
 async def uid(keeping: Keeping, kind: Resource, name: str) -> str:
-    return (await keeping.find(kind, name))["metadata"]["uid"]
+    value: str = (await keeping.find(kind, name))["metadata"]["uid"]
+    return value
 
 
 async def checksum(keeping: Keeping, name: str = "web") -> str:
-    return (await keeping.status(name))["secretsDataChecksum"]
+    value: str = (await keeping.status(name))["secretsDataChecksum"]
+    return value
 
 
 async def test_what_replaces_an_object_that_lingers_is_there_and_health_is_not_known(

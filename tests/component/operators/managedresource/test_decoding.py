@@ -231,7 +231,8 @@ def bomb(gibibytes: int) -> bytes:
     zeros = bytes(16 * MIB)
     first = compressor.process(zeros) + compressor.flush()
     again = compressor.process(zeros) + compressor.flush()
-    return first + again * (gibibytes * 1024 // 16 - 1) + compressor.finish()
+    value: bytes = first + again * (gibibytes * 1024 // 16 - 1) + compressor.finish()
+    return value
 
 
 @pytest.mark.scenario("MR-10")

@@ -1,6 +1,7 @@
 """What only one object can have: its successor cannot have it before the old one is gone."""
 
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
@@ -44,7 +45,7 @@ class OneOnly:
             return Response(self._status, {}, b'{"kind": "Status"}')
         return await self._inner.send(request)
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(request)
 
     async def close(self) -> None:

@@ -77,7 +77,7 @@ class NoPatches:
             return Response(500, {}, b'{"kind": "Status", "message": "out of order"}')
         return await self._inner.send(request)
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(request)
 
     async def close(self) -> None:

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -56,7 +57,7 @@ class Acting:
     async def send(self, request: Request) -> Response:
         return await self._inner.send(self._as(request))
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(self._as(request))
 
     async def close(self) -> None:

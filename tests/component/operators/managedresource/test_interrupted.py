@@ -5,6 +5,7 @@ import base64
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import orjson
 import pytest
@@ -35,7 +36,7 @@ class Interjecting:
                 await interjection()
         return await self._inner.send(request)
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(request)
 
     async def close(self) -> None:
@@ -67,7 +68,7 @@ async def test_a_secret_that_changes_during_a_pass_is_followed_by_another(
     assert (await keeping.find(ConfigMap, "a"))["data"] == {"n": "2"}
     assert await keeping.conditions("web") == healthy
     statuses = [
-        orjson.loads(request.body)["status"]
+        orjson.loads(request.body or b"")["status"]
         for request in calls.of("ManagedResource")
         if request.subresource == "status"
     ]
@@ -83,7 +84,7 @@ class Connection:
         self._clock = keeping.cluster.clock
         self.lease_lost = False
         self.renewed_at = 0.0
-        self.written_at = []
+        self.written_at: list[Any] = []
 
     async def send(self, request: Request) -> Response:
         kind = request.resource.kind if request.resource is not None else ""
@@ -104,7 +105,7 @@ class Connection:
             self.renewed_at = began
         return answer
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(request)
 
     async def close(self) -> None:

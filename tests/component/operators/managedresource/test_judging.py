@@ -4,6 +4,7 @@ Some tests run the controller ``health`` alone, on statuses that another process
 """
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping, Toys
@@ -327,7 +328,7 @@ async def test_who_does_not_judge_health_leaves_the_word_to_who_does(
 async def test_what_could_not_be_told_is_told_later(
     embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
 ) -> None:
-    planned = {}
+    planned: dict[Any, Any] = {}
     loop = asyncio.get_running_loop()
     interference = Interference(At(writes=planned), loop.trace, loop.clock.jump)
     async with EmbeddedCluster(interference=interference) as cluster:

@@ -58,7 +58,7 @@ class Answer:
     status = 200
 
     def __init__(self, chunks: Callable[..., Any]) -> None:
-        self.headers = {}
+        self.headers: dict[Any, Any] = {}
         self.chunks = chunks
 
 
@@ -66,7 +66,7 @@ class Crowd:
     """A server with many Secrets, on which nothing but watches is possible."""
 
     def __init__(self) -> None:
-        self.later = asyncio.Queue()
+        self.later: Any = asyncio.Queue()
         self.sent = 0
 
     async def send(self, request: Any) -> None:

@@ -39,7 +39,7 @@ class Door:
             return Response(403, {}, b"{}")
         return await self._inner.send(request)
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(request)
 
     async def close(self) -> None:

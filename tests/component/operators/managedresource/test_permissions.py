@@ -34,7 +34,7 @@ class ActingAs:
     async def send(self, request: Request) -> Response:
         return await self._inner.send(self._as(request))
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         return self._inner.stream(self._as(request))
 
     async def close(self) -> None:

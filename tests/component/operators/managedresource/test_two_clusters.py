@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
@@ -26,7 +27,7 @@ class Outage:
             raise ConnectFailed("the target is down")
         return await self._inner.send(request)
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
         if self.down:
             raise ConnectFailed("the target is down")
         return self._inner.stream(request)

@@ -37,7 +37,8 @@ class Asking:
         await self._cluster.patch(Secret, name, {"metadata": {"annotations": annotations}})
 
     async def annotations(self, name: str = "s") -> JsonObject:
-        return (await self._cluster.get(Secret, name))["metadata"]["annotations"]
+        value: JsonObject = (await self._cluster.get(Secret, name))["metadata"]["annotations"]
+        return value
 
     async def data(self, name: str = "s") -> JsonObject:
         data = (await self._cluster.get(Secret, name)).get("data") or {}
@@ -56,7 +57,8 @@ class Asking:
         }
         status = (await self._cluster.client.create(review))["status"]
         name = status["user"].get("username", "")
-        return name.removeprefix(f"system:serviceaccount:{self._cluster.namespace}:")
+        value: str = name.removeprefix(f"system:serviceaccount:{self._cluster.namespace}:")
+        return value
 
 
 @pytest.fixture

@@ -1,6 +1,9 @@
 """From a Certificate through cert-manager and our issuers to a real authority and back."""
 
+from typing import Any
+
 import pytest
+from tests.integration.issuers.conftest import Cfssl
 
 from certwright import pki
 from certwright.issuers.acme import acme_issuer
@@ -12,21 +15,21 @@ from certwright.testkit import RealCluster
 pytestmark = pytest.mark.timeout(120)
 
 
-async def test_cfssl_signs_a_certificate(certified, cfssl):
+async def test_cfssl_signs_a_certificate(certified: Any, cfssl: Cfssl) -> None:
     chain, key, authority = await certified(cfssl_app, {"url": cfssl.url})
     pki.check_key_pair(chain.leaf, key)
     assert pki.read_bundle(authority) == [cfssl.root.certificate]
 
 
-async def test_a_certificate_is_signed_with_its_own_key(certified):
+async def test_a_certificate_is_signed_with_its_own_key(certified: Any) -> None:
     chain, key, _ = await certified(selfsigned_app, {})
     pki.check_key_pair(chain.leaf, key)
     chain.leaf.verify_directly_issued_by(chain.leaf)
 
 
 async def test_acme_signs_a_certificate(
-    cert_manager_cluster: RealCluster, certified, pebble, responder
-):
+    cert_manager_cluster: RealCluster, certified: Any, pebble: Any, responder: Any
+) -> None:
     account = pki.write_key(pki.generate_key(pki.KeySpec())).decode()
     await cert_manager_cluster.create(
         {

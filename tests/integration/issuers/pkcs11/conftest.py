@@ -3,6 +3,7 @@
 import secrets
 import subprocess
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from tests.support.certmanager.certmanager_world import (
@@ -15,6 +16,7 @@ from tests.support.certmanager.certmanager_world import (
 )
 
 from certwright import pki
+from certwright.kube import JsonObject
 
 __all__ = ["certified", "key_pair", "make_certificate", "ready", "run_app", "until"]
 
@@ -22,7 +24,7 @@ KEY = pki.generate_key(pki.KeySpec())
 
 
 @pytest.fixture(scope="session")
-def label(hsm, tmp_path_factory):
+def label(hsm: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The label of a key in the token."""
     path, label = tmp_path_factory.mktemp("key") / "key.pem", secrets.token_hex(4)
     path.write_bytes(pki.write_key(KEY))
@@ -35,17 +37,17 @@ def label(hsm, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def hsm_app(module):
+def hsm_app(module: Any) -> Any:
     from certwright.issuers.pkcs11 import pkcs11_issuer  # noqa: PLC0415 - needs the extra
 
     return pkcs11_issuer(lambda: module)
 
 
 @pytest.fixture
-def hsm_spec(hsm, label):
+def hsm_spec(hsm: Any, label: str) -> Any:
     """Make the spec of an issuer with that key, and a root that it, or another one, signed."""
 
-    def make(key=KEY):
+    def make(key: Any = KEY) -> JsonObject:
         name, now = pki.parse_name("CN=HSM root"), datetime.now(UTC)
         root = pki.create_root(name, key, timedelta(days=900), now)
         return {
@@ -57,10 +59,10 @@ def hsm_spec(hsm, label):
 
 
 @pytest.fixture
-def pin_secret(hsm):
+def pin_secret(hsm: Any) -> Any:
     """Make the Secret that the spec refers to."""
 
-    def make(pin=hsm.pin):
+    def make(pin: Any = hsm.pin) -> JsonObject:
         return {
             "apiVersion": "v1",
             "kind": "Secret",

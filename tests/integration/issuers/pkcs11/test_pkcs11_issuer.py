@@ -1,9 +1,11 @@
 """The pkcs11 issuer with a SoftHSM behind it."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
+from tests.integration.issuers.conftest import LiveCluster
 
 from certwright import pki
 from certwright.issuer.conformance import Feature, IssuerConformance
@@ -16,11 +18,11 @@ class TestPkcs11(IssuerConformance):
     unsupported: ClassVar = {Feature.ACME_RENEWAL_INFORMATION: "no ACME here"}
 
     @pytest.fixture
-    def cluster(self, live, hsm_app, hsm_spec, pin_secret):
+    def cluster(self, live: LiveCluster, hsm_app: Any, hsm_spec: Any, pin_secret: Any) -> Any:
         self.app, self.spec, self.secret = hsm_app, hsm_spec(), pin_secret()
         return live
 
-    async def prepare(self, cluster):
+    async def prepare(self, cluster: Any) -> None:
         await cluster.create(self.secret)
 
 
@@ -34,8 +36,15 @@ class TestPkcs11(IssuerConformance):
     ],
 )
 async def test_an_issuer_that_cannot_sign_says_why(
-    issued, live, hsm_app, hsm_spec, pin_secret, pin, change, reason
-):
+    issued: Callable[..., Awaitable[Any]],
+    live: LiveCluster,
+    hsm_app: Any,
+    hsm_spec: Any,
+    pin_secret: Any,
+    pin: Any,
+    change: Any,
+    reason: str,
+) -> None:
     await live.create(pin_secret(pin))
     outcome = await issued(hsm_app, {**hsm_spec(), **change})
     assert outcome.issuer_ready.status == "False"
@@ -43,7 +52,13 @@ async def test_an_issuer_that_cannot_sign_says_why(
     assert pin not in outcome.told
 
 
-async def test_a_certificate_of_another_key_is_noticed(issued, live, hsm_app, hsm_spec, pin_secret):
+async def test_a_certificate_of_another_key_is_noticed(
+    issued: Callable[..., Awaitable[Any]],
+    live: LiveCluster,
+    hsm_app: Any,
+    hsm_spec: Any,
+    pin_secret: Any,
+) -> None:
     await live.create(pin_secret())
     outcome = await issued(hsm_app, hsm_spec(OTHER))
     assert "the key in the token is not the one of the certificate" in outcome.issuer_ready.message

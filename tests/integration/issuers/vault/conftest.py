@@ -4,7 +4,9 @@ No Vault or OpenBao server can be had from the package indexes that the tests re
 is what the documentation says, not what a server was seen to do.
 """
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -18,18 +20,19 @@ from tests.support.certmanager.certmanager_world import (
 )
 
 from certwright import pki
+from certwright.kube import JsonObject
 
 __all__ = ["certified", "key_pair", "make_certificate", "ready", "run_app", "until"]
 
 
-def refused(status, *reasons):
+def refused(status: int, *reasons: str) -> web.Response:
     return web.json_response({"errors": list(reasons)}, status=status)
 
 
 class FakeVault:
     """One PKI engine at ``pki``, role ``web``; logins at ``kubernetes`` for role ``issuer``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.url = ""
         now = datetime.now(UTC)
         self.root = pki.create_root(
@@ -51,7 +54,7 @@ class FakeVault:
         self.jwt = "account-token"
         self.orders = []
 
-    async def answer(self, request):
+    async def answer(self, request: web.Request) -> web.Response:
         assert request.path.startswith("/v1/")
         path = request.path.removeprefix("/v1/")
         if path == "sys/health":
@@ -69,13 +72,13 @@ class FakeVault:
             return self._sign(path.removeprefix("pki/sign/"), await request.json())
         return refused(404, f'no handler for route "{path}". route entry not found.')
 
-    def _login(self, body):
+    def _login(self, body: JsonObject) -> web.Response:
         if body != {"role": "issuer", "jwt": self.jwt}:
             return refused(403, "permission denied")
         self.tokens.add("s.login")
         return web.json_response({"auth": {"client_token": "s.login", "lease_duration": 60}})
 
-    def _sign(self, role, body):
+    def _sign(self, role: str, body: JsonObject) -> web.Response:
         if role != "web":
             return refused(400, f"unknown role: {role}")
         if body["common_name"].endswith(".forbidden"):
@@ -95,7 +98,7 @@ class FakeVault:
 
 
 @pytest.fixture
-async def vault(serve):
+async def vault(serve: Callable[..., Awaitable[Any]]) -> FakeVault:
     fake = FakeVault()
     fake.url = await serve(fake.answer)
     return fake

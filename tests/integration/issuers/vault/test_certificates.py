@@ -1,6 +1,9 @@
 """From a Certificate through cert-manager to the stand-in of Vault and back."""
 
+from typing import Any
+
 import pytest
+from tests.integration.issuers.vault.conftest import FakeVault
 
 from certwright import pki
 from certwright.issuers.vault import app
@@ -10,8 +13,8 @@ pytestmark = pytest.mark.timeout(120)
 
 
 async def test_vault_signs_a_certificate(
-    cert_manager_cluster: RealCluster, certified, vault, trusted
-):
+    cert_manager_cluster: RealCluster, certified: Any, vault: FakeVault, trusted: str
+) -> None:
     await cert_manager_cluster.create(
         {
             "apiVersion": "v1",

@@ -1,12 +1,16 @@
 """The vault issuer, with the stand-in behind it."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
+from tests.integration.issuers.conftest import LiveCluster
+from tests.integration.issuers.vault.conftest import FakeVault
 
 from certwright.issuer.conformance import Feature, IssuerConformance
 from certwright.issuers.vault import app
+from certwright.kube import JsonObject
 
 
 class TestVault(IssuerConformance):
@@ -21,23 +25,23 @@ class TestVault(IssuerConformance):
     }
 
     @pytest.fixture
-    def cluster(self, live, vault, trusted):
+    def cluster(self, live: LiveCluster, vault: FakeVault, trusted: str) -> LiveCluster:
         self.spec = {
             "server": vault.url, "path": "pki/sign/web", "caBundle": trusted,
             "token": {"name": "vault", "key": "token"},
         }  # fmt: skip
         return live
 
-    async def prepare(self, cluster):
+    async def prepare(self, cluster: LiveCluster) -> None:
         await cluster.create(secret("vault", token="s.good\n"))
 
 
-def secret(name, **data):
+def secret(name: str, **data: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data}
 
 
 @pytest.fixture
-def spec(vault, trusted):
+def spec(vault: FakeVault, trusted: str) -> JsonObject:
     return {"server": vault.url, "path": "pki/sign/web", "caBundle": trusted}
 
 
@@ -45,13 +49,17 @@ TOKEN = {"token": {"name": "vault", "key": "token"}}
 LOGIN = {"kubernetes": {"role": "issuer", "token": {"name": "vault", "key": "token"}}}
 
 
-async def test_a_service_account_logs_in(issued, live, spec, vault):
+async def test_a_service_account_logs_in(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, spec: JsonObject, vault: FakeVault
+) -> None:
     await live.create(secret("vault", token=vault.jwt))
     request = await issued(app, {**spec, **LOGIN})
     assert request.ready.reason == "Issued"
 
 
-async def test_a_role_that_forbids_a_name_fails_the_request(issued, live, spec):
+async def test_a_role_that_forbids_a_name_fails_the_request(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, spec: JsonObject
+) -> None:
     await live.create(secret("vault", token="s.good"))
     request = await issued(app, {**spec, **TOKEN}, name="a.forbidden")
     assert request.ready.reason == "Failed"
@@ -76,8 +84,14 @@ async def test_a_role_that_forbids_a_name_fails_the_request(issued, live, spec):
     ],
 )
 async def test_an_issuer_that_cannot_sign_says_why(
-    issued, live, spec, change, login, token, reason
-):
+    issued: Callable[..., Awaitable[Any]],
+    live: LiveCluster,
+    spec: JsonObject,
+    change: dict[str, str],
+    login: JsonObject,
+    token: str,
+    reason: str,
+) -> None:
     await live.create(secret("vault", token=token))
     request = await issued(app, {**spec, **login, **change})
     assert request.issuer_ready.status == "False"
@@ -85,14 +99,18 @@ async def test_an_issuer_that_cannot_sign_says_why(
     assert token not in request.issuer_ready.message
 
 
-async def test_a_role_that_is_gone_is_the_issuers_fault(issued, live, spec):
+async def test_a_role_that_is_gone_is_the_issuers_fault(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, spec: JsonObject
+) -> None:
     await live.create(secret("vault", token="s.good"))
     request = await issued(app, {**spec, **TOKEN, "path": "pki/sign/nobody"})
     assert request.ready.reason == "Pending"
     assert "unknown role: nobody" in request.told
 
 
-async def test_a_sealed_vault_keeps_requests_waiting(issued, live, spec, vault):
+async def test_a_sealed_vault_keeps_requests_waiting(
+    issued: Callable[..., Awaitable[Any]], live: LiveCluster, spec: JsonObject, vault: FakeVault
+) -> None:
     vault.sealed = True
     await live.create(secret("vault", token="s.good"))
     request = await issued(app, {**spec, **TOKEN})

@@ -1,6 +1,10 @@
 """Our side of Vault's API, against the stand-in."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
 import pytest
+from tests.integration.issuers.vault.conftest import FakeVault
 
 from certwright import pki
 from certwright.issuers.vault import VaultClient, VaultRefused, sign_order
@@ -10,17 +14,17 @@ from certwright.pki.chains import order_chain
 
 
 @pytest.fixture
-async def connections(trusted):
+async def connections(trusted: str) -> AsyncIterator[Web]:
     async with Web(trusted=trusted) as web:
         yield web
 
 
 @pytest.fixture
-def client(connections, vault):
+def client(connections: Web, vault: FakeVault) -> VaultClient:
     return VaultClient(connections, vault.url + "/")
 
 
-def order_for(*hosts, seconds=3600):
+def order_for(*hosts: str, seconds: int = 3600) -> Any:
     csr = pki.build_request(
         pki.generate_key(pki.KeySpec()),
         pki.distinguished_name(hosts[0]),
@@ -30,7 +34,7 @@ def order_for(*hosts, seconds=3600):
     return sign_order(pki.read_request(pem), pem, seconds)
 
 
-async def test_a_certificate_comes_with_its_chain(client, vault):
+async def test_a_certificate_comes_with_its_chain(client: VaultClient, vault: FakeVault) -> None:
     order = order_for("a.example", "10.0.0.1")
     chain = order_chain(
         pki.read_certificates("\n".join(await client.sign("/pki/sign/web/", "s.good", order)))
@@ -39,10 +43,12 @@ async def test_a_certificate_comes_with_its_chain(client, vault):
     assert chain.authority == vault.root.certificate
 
 
-async def test_without_chain_the_signer_is_taken(client, vault, serve, trusted):
+async def test_without_chain_the_signer_is_taken(
+    client: VaultClient, vault: FakeVault, serve: Callable[..., Awaitable[Any]], trusted: str
+) -> None:
     pem = pki.write_certificates(vault.root.certificate).decode()
 
-    async def handler(request):
+    async def handler(request: Any) -> Any:
         from aiohttp import web  # noqa: PLC0415
 
         return web.json_response({"data": {"certificate": "leaf", "issuing_ca": pem}})
@@ -52,7 +58,7 @@ async def test_without_chain_the_signer_is_taken(client, vault, serve, trusted):
         assert await bare.sign("pki/sign/web", "t", {}) == ["leaf", pem]
 
 
-async def test_all_names_and_the_lifetime_are_said():
+async def test_all_names_and_the_lifetime_are_said() -> None:
     csr = pki.build_request(
         pki.generate_key(pki.KeySpec()),
         pki.distinguished_name("a.example"),
@@ -68,7 +74,7 @@ async def test_all_names_and_the_lifetime_are_said():
     }  # fmt: skip
 
 
-async def test_logging_in_with_a_service_account(client, vault):
+async def test_logging_in_with_a_service_account(client: VaultClient, vault: FakeVault) -> None:
     token = await client.log_in("/kubernetes/", "issuer", vault.jwt)
     await client.check_token(token)
     with pytest.raises(
@@ -78,7 +84,7 @@ async def test_logging_in_with_a_service_account(client, vault):
     assert "forged-token" not in str(refused.value)
 
 
-async def test_a_token_that_expired_is_refused(client):
+async def test_a_token_that_expired_is_refused(client: VaultClient) -> None:
     with pytest.raises(VaultRefused, match="refused the token") as refused:
         await client.check_token("s.old")
     assert not refused.value.is_about_request
@@ -93,28 +99,32 @@ async def test_a_token_that_expired_is_refused(client):
         ("other/sign/web", "a.example", 404, False),
     ],
 )
-async def test_refusals_are_told_apart(client, path, host, code, is_about_request):
+async def test_refusals_are_told_apart(
+    client: VaultClient, path: Any, host: Any, code: str, is_about_request: Any
+) -> None:
     with pytest.raises(VaultRefused, match=rf"refused to sign \({code}\)") as refused:
         await client.sign(path, "s.good", order_for(host))
     assert refused.value.is_about_request == is_about_request
 
 
-async def test_a_namespace_goes_along(connections, vault):
+async def test_a_namespace_goes_along(connections: Web, vault: FakeVault) -> None:
     vault.namespace = "team-a"
     await VaultClient(connections, vault.url, "team-a").check_token("s.good")
     with pytest.raises(VaultRefused, match="404"):
         await VaultClient(connections, vault.url).check_token("s.good")
 
 
-async def test_a_sealed_vault_cannot_sign(client, vault):
+async def test_a_sealed_vault_cannot_sign(client: VaultClient, vault: FakeVault) -> None:
     await client.check_health()
     vault.sealed = True
     with pytest.raises(WebError, match="Vault cannot sign: it is sealed"):
         await client.check_health()
 
 
-async def test_an_answer_that_is_no_json_is_no_traceback(serve, trusted):
-    async def handler(request):
+async def test_an_answer_that_is_no_json_is_no_traceback(
+    serve: Callable[..., Awaitable[Any]], trusted: str
+) -> None:
+    async def handler(request: Any) -> Any:
         from aiohttp import web  # noqa: PLC0415
 
         return web.Response(status=502, text="<html>")

@@ -18,6 +18,7 @@ from certwright.apiserver.fields.fieldset import (
     value_step,
     without,
 )
+from certwright.kube import JsonObject
 
 Path = tuple[str, ...]
 some_paths = st.frozensets(st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple))
@@ -70,14 +71,14 @@ def test_results_are_printed_like_sets_of_their_members(
 
 
 def test_steps_are_printed_alphabetically() -> None:
-    fields = {"f:b": {"f:z": {}, ".": {}}, "f:a": {}}
+    fields: JsonObject = {"f:b": {"f:z": {}, ".": {}}, "f:a": {}}
 
     assert list(ordered(fields)) == ["f:a", "f:b"]
     assert list(ordered(fields)["f:b"]) == [".", "f:z"]
 
 
 def test_paths_list_parents_first_and_items_by_value() -> None:
-    ports = {
+    ports: JsonObject = {
         key_step({"port": 443}): {".": {}, "f:name": {}},
         key_step({"port": 80, "protocol": "UDP"}): {},
     }

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from certwright.apiserver.fields.merge import Comparison, compare, equal, merge, remove
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import ListType, Schema
+from certwright.kube import JsonObject
 
 TAGS = Schema("array", items=Schema("string"), list_type=ListType.SET)
 tags = st.lists(st.sampled_from("abcdef"), unique=True)
@@ -193,7 +194,7 @@ def test_removing(thing: ServedKind) -> None:
 
 
 def test_a_container_emptied_without_being_removed_is_null(thing: ServedKind) -> None:
-    gone = {"f:spec": {"f:nested": {"f:x": {}}, "f:tags": {'v:"a"': {}}}}
+    gone: JsonObject = {"f:spec": {"f:nested": {"f:x": {}}, "f:tags": {'v:"a"': {}}}}
 
     left = remove({"spec": {"nested": {"x": 1}, "tags": ["a"]}}, gone, thing.schema)
 

@@ -6,12 +6,13 @@ import pytest
 
 from certwright.apiserver.fields import manager as fieldmanager
 from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube import JsonObject
 
 EARLIER = "2026-01-01T00:00:00Z"
 NOW = "2026-01-01T00:00:05Z"
-REPLICAS = {"f:spec": {"f:replicas": {}}}
-TITLE = {"f:spec": {"f:title": {}}}
-BOTH = {"f:spec": {"f:replicas": {}, "f:title": {}}}
+REPLICAS: JsonObject = {"f:spec": {"f:replicas": {}}}
+TITLE: JsonObject = {"f:spec": {"f:title": {}}}
+BOTH: JsonObject = {"f:spec": {"f:replicas": {}, "f:title": {}}}
 
 
 def a_thing(replicas: int, *owners: Any) -> dict[str, Any]:

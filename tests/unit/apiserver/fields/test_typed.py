@@ -12,6 +12,7 @@ from certwright.apiserver.fields.typed import (
     with_containers,
 )
 from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube import JsonObject
 
 SPECS: dict[str, tuple[Any, FieldSet, FieldSet]] = {
     "scalars and null": (
@@ -126,7 +127,7 @@ def test_what_fits(thing: ServedKind, spec: dict[str, Any]) -> None:
 
 
 def test_structs_count_as_members_when_asked(thing: ServedKind) -> None:
-    fields = {"f:spec": {"f:nested": {"f:x": {}}, "f:labels": {"f:a": {}}}}
+    fields: JsonObject = {"f:spec": {"f:nested": {"f:x": {}}, "f:labels": {"f:a": {}}}}
 
     assert with_containers(fields, thing.schema) == {
         "f:spec": {
@@ -138,7 +139,9 @@ def test_structs_count_as_members_when_asked(thing: ServedKind) -> None:
 
 
 def test_a_list_that_became_atomic_has_one_owner(thing: ServedKind) -> None:
-    before = {"f:spec": {"f:args": {'v:"a"': {}}, "f:selector": {"f:a": {}}, "f:title": {}}}
+    before: JsonObject = {
+        "f:spec": {"f:args": {'v:"a"': {}}, "f:selector": {"f:a": {}}, "f:title": {}}
+    }
 
     assert reconcile(before, thing.schema) == {
         "f:spec": {"f:args": {}, "f:selector": {}, "f:title": {}}

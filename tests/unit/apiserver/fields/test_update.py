@@ -4,6 +4,7 @@ import pytest
 
 from certwright.apiserver.fields import manager as fieldmanager
 from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube import JsonObject
 
 EARLIER = "2026-01-01T00:00:00Z"
 NOW = "2026-01-01T00:00:05Z"
@@ -82,7 +83,9 @@ def test_metadata_of_built_ins_was_there_before(config_map: ServedKind) -> None:
 
 
 def test_changed_fields_change_owner_and_removed_ones_lose_theirs(thing: ServedKind) -> None:
-    mine = {"f:spec": {"f:replicas": {}, "f:tags": {'v:"a"': {}, 'v:"b"': {}}, "f:title": {}}}
+    mine: JsonObject = {
+        "f:spec": {"f:replicas": {}, "f:tags": {'v:"a"': {}, 'v:"b"': {}}, "f:title": {}}
+    }
     applied = entry("one", mine, EARLIER, operation="Apply")
     old = a_thing({"replicas": 1, "tags": ["a", "b"], "title": "x"}, [applied])
     new = a_thing({"replicas": 2, "tags": ["b", "c"], "title": "x"})

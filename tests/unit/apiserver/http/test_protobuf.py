@@ -32,7 +32,8 @@ def envelope(api_version: str, kind: str, message: bytes) -> bytes:
 
 
 def decoded(api_version: str, kind: str, message: bytes) -> JsonObject:
-    return json.loads(to_json(envelope(api_version, kind, message)))
+    value: JsonObject = json.loads(to_json(envelope(api_version, kind, message)))
+    return value
 
 
 METADATA = field(1, field(1, "a") + field(8, b"") + field(11, field(1, "app") + field(2, "web")))

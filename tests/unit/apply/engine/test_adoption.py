@@ -84,7 +84,7 @@ def entry(manager: str, operation: str, fields: JsonObject, subresource: str = "
     }
 
 
-FIELDS = st.dictionaries(
+FIELDS: Any = st.dictionaries(
     st.sampled_from(["f:a", "f:b"]),
     st.dictionaries(st.sampled_from(["f:x", "f:y"]), st.just({}), min_size=1),
     min_size=1,

@@ -67,7 +67,8 @@ KEEP = DeleteRules(keep=lambda _ref, _live: "asked to")
 
 def test_reasons_to_keep() -> None:
     async def succeeds(value: Any) -> bool:
-        return value == "gone"
+        value: bool = value == "gone"
+        return value
 
     owner = Owner("m", "ours", succeeds=succeeds)
     one = ref("v1", "ConfigMap")

@@ -21,7 +21,7 @@ def workload(kind: str = "Deployment", **spec: Any) -> JsonObject:
 
 def owns(*paths: str) -> FieldSet:
     """Return the ownership of fields given as dotted paths."""
-    fields = {}
+    fields: dict[Any, Any] = {}
     for path in paths:
         inner = fields
         for name in path.split("."):

@@ -14,7 +14,10 @@ from certwright.kube import JsonObject
 
 
 def read(text: str, **limits: int) -> str | JsonObject | list[int | str | list[list[Any]]] | None:
-    return read_yaml(text, Budget(ReadLimits(**limits)))[0]
+    value: str | JsonObject | list[int | str | list[list[Any]]] | None = read_yaml(
+        text, Budget(ReadLimits(**limits))
+    )[0]
+    return value
 
 
 def refusal(text: str, **limits: int) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import socket
+from typing import Any
 
 import pytest
 from tests.unit.client.conftest import Line
@@ -21,10 +22,10 @@ class Network:
     def __init__(self, new_line: type[Line], loop: VirtualLoop) -> None:
         self._new_line = new_line
         self._loop = loop
-        self.seconds = {}
-        self.failures = {}
-        self.tried = []
-        self.lines = {}
+        self.seconds: dict[Any, Any] = {}
+        self.failures: dict[Any, Any] = {}
+        self.tried: list[Any] = []
+        self.lines: dict[Any, Any] = {}
 
     async def connect(self, address: str) -> Connection:
         self.tried.append((address, self._loop.time()))
@@ -32,7 +33,8 @@ class Network:
         if address in self.failures:
             raise self.failures[address]
         self.lines[address] = self._new_line()
-        return self.lines[address].connection
+        value: Connection = self.lines[address].connection
+        return value
 
     def reaches(self, address: str, seconds: float) -> None:
         self.seconds[address] = seconds

@@ -31,11 +31,11 @@ class Internet:
     ) -> None:
         self._loop = loop
         self._new_line = new_line
-        self.addresses = []
+        self.addresses: list[Any] = []
         self.lookup = 0.0
-        self.black_holes = set()
-        self.refusing = set()
-        self.tried = []
+        self.black_holes: set[Any] = set()
+        self.refusing: set[Any] = set()
+        self.tried: list[Any] = []
         monkeypatch.setattr(loop, "getaddrinfo", self._getaddrinfo)
         monkeypatch.setattr(loop, "create_connection", self._create_connection)
 

@@ -28,7 +28,7 @@ class Lines:
 
     def __init__(self, new_line: type[Line]) -> None:
         self._new_line = new_line
-        self.all = []
+        self.all: list[Any] = []
         self.seconds = 0.0
         self.failure = None
 
@@ -133,7 +133,8 @@ async def test_who_waited_in_vain_takes_nothing(pool: Pool, virtual_loop: Virtua
 
 async def _caught(acquiring: Awaitable[Any]) -> ConnectFailed | Connection:
     try:
-        return await acquiring
+        value: ConnectFailed | Connection = await acquiring
+        return value
     except ConnectError as error:
         return error
 

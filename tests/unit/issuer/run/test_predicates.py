@@ -40,7 +40,8 @@ def wakes(changed: Callable[..., Any], old: JsonObject | None, new: JsonObject |
     def read(side: JsonObject | None) -> msgspec.Struct | None:
         return None if side is None else msgspec.convert(side, Outline)
 
-    return changed(read(old), read(new))
+    value: bool = changed(read(old), read(new))
+    return value
 
 
 REQUEST_ROWS = {

@@ -47,9 +47,9 @@ class FakeAcme:
         self.order_error = None
         self.account_status = "valid"
         self.retry_after = None
-        self.refuse = {}  # path: responses, one per request
-        self.seen = []  # (path, payload, protected header)
-        self._nonces = set()
+        self.refuse: dict[Any, Any] = {}  # path: responses, one per request
+        self.seen: list[Any] = []  # (path, payload, protected header)
+        self._nonces: set[Any] = set()
         self._count = count(1)
 
     @staticmethod
@@ -101,9 +101,11 @@ class FakeAcme:
             return self.problem("badNonce")
         self._nonces.remove(head["nonce"])
         if self.refuse.get(path):
-            return self.refuse[path].pop(0)
+            value: web.StreamResponse = self.refuse[path].pop(0)
+            return value
         answer = getattr(self, "_" + path.split("/")[1])
-        return answer()
+        value: web.StreamResponse = answer()
+        return value
 
     def _account(self) -> web.StreamResponse:
         location = {"Location": f"{self.url}/account/1"}
@@ -157,7 +159,7 @@ class Shown:
 
     def __init__(self) -> None:
         self.settling = timedelta(0)
-        self.calls = []
+        self.calls: list[Any] = []
         self.broken = None
 
     async def present(self, proof: Proof) -> None:

@@ -29,7 +29,7 @@ async def test_a_webhook_is_told_what_to_publish_where(
 ) -> None:
     told = []
 
-    async def handler(request: web.Request) -> web.StreamResponse:
+    async def handler(request: server.Request) -> server.StreamResponse:
         assert request.headers["authorization"] == "Bearer hunter2"
         told.append(await request.json())
         return server.Response(status=204)
@@ -53,7 +53,7 @@ async def test_a_webhook_is_told_what_to_publish_where(
 async def test_a_webhook_that_refuses_is_an_error(
     serve: Callable[..., Awaitable[Any]], trusted: str
 ) -> None:
-    async def handler(request: web.Request) -> web.StreamResponse:
+    async def handler(request: server.Request) -> server.StreamResponse:
         return server.Response(status=500)
 
     url = await serve(handler)

@@ -12,6 +12,7 @@ from collections import Counter
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Any
 
 import orjson
 import pytest
@@ -98,7 +99,7 @@ class World:
             return self.list(plural, dict(request.query))
         name = request.path.rpartition("/")[2]
         stored = self.objects.get((plural, name))
-        body = orjson.loads(request.body)
+        body = orjson.loads(request.body or b"")
         if stored is None:
             return status(404)
         guard = body.get("preconditions") or body["metadata"]
@@ -244,7 +245,7 @@ async def live(
     owners = [owner_type(world, f"c{number}") for number in range(8)]
     client = Client(world, clock=world)
     settings = CollectorSettings(enabled=True, minimum_lifetime=lifetime)
-    seen = Counter()
+    seen: Any = Counter()
 
     def between() -> None:
         for owner in owners:

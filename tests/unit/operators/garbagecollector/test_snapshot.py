@@ -16,7 +16,7 @@ KEY = ObjectKey("Secret", "ns", "s")
 
 
 def users(resource: Resource, obj: JsonObject, *keys: Any) -> dict[tuple[Any, ...], str]:
-    found = {}
+    found: dict[Any, Any] = {}
     note_uses(found, {KEY, *keys}, resource, obj)
     return found
 

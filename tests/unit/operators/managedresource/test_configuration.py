@@ -17,7 +17,7 @@ HEAD = "apiVersion: resourcemanager.config.gardener.cloud/v1alpha1\nkind: Resour
 def at(path: str, value: Any) -> dict[str, Any]:
     for name in reversed(path.split(".")):
         value = {name: value}
-    return value
+    return {**value}
 
 
 def problems(document: dict[str, Any]) -> list[str]:

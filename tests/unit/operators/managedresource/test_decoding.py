@@ -56,7 +56,8 @@ async def test_large_and_compressed_secrets_are_read_in_a_thread() -> None:
         fn: Callable[..., Any], *args: JsonObject | Entry
     ) -> tuple[DecodedSecret, tuple[Any, ...]]:
         calls.append(fn)
-        return fn(*args)
+        value: tuple[DecodedSecret, tuple[Any, ...]] = fn(*args)
+        return value
 
     decoder = Decoder()
     await decoder.decode(secret("large", a=b"#" * 100_000), cpu)

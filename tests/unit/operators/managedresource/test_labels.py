@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from certwright.kube import JsonObject
 from certwright.operators.managedresource.policy import inject_labels, labels_for_all
 
 LABELS = {"foo": "bar", "own": "new"}
@@ -108,7 +109,7 @@ def test_where_labels_go(name: str) -> None:
 
 
 def test_no_labels_change_nothing() -> None:
-    obj = {"metadata": {}}
+    obj: JsonObject = {"metadata": {}}
     assert inject_labels(obj, {}) is obj
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.objects import Key, Object, Resource
 from certwright.runtime.cache.decode import BrokenJson, EntryDecoder, UnnamedObject
@@ -78,7 +79,7 @@ def test_only_our_own_field_ownership_is_kept_and_apart_from_the_object() -> Non
 
 def test_objects_of_one_shape_share_what_is_known_of_their_fields() -> None:
     decoder = EntryDecoder(WIDGETS, field_managers=["me"])
-    fields = {"f:spec": {'k:{"time":"now"}': {}}}
+    fields: JsonObject = {"f:spec": {'k:{"time":"now"}': {}}}
     written = [
         {"manager": "me", "apiVersion": "v1", "time": f"2026-01-01T00:00:0{second}Z", "x": fields}
         for second in range(2)

@@ -31,7 +31,8 @@ async def test_the_result_and_the_awaits_pass_through(
         await asyncio.sleep(0)
         future = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_soon(future.set_result, "answer")
-        return await future
+        value: str = await future
+        return value
 
     assert await monitor.drive("body", body()) == "answer"
     assert stalls == []
