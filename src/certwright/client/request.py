@@ -177,7 +177,7 @@ def apply(
     force: bool = True,
     subresource: str = "",
 ) -> Request:
-    """Server-side apply: create or change so that our fields are as given, forced by default."""
+    """Apply on the server: create or change so that our fields are as given."""
     if not options.field_manager:
         raise ValueError(f"applying {resource.kind} {key_of(obj)} needs a field manager")
     path = object_path(resource, key_of(obj), subresource)

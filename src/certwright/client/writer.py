@@ -101,7 +101,7 @@ class Writer:
         subresource: str = "",
         **keywords: Unpack[WriteKeywords],
     ) -> T | JsonObject:
-        """Server-side apply: make our fields as given, create the object if need be.
+        """Apply on the server: make our fields as given, create the object if need be.
 
         Without *force*, a field that another manager owns with another value is a `Conflict`
         whose causes name the field and the manager.

@@ -264,12 +264,12 @@ class Connection(asyncio.Protocol):
             self._stop(Truncated("closed on this side"))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the event loop."""
+        """Keep the socket; called by the event loop."""
         self._transport = cast(asyncio.Transport, transport)
         self._write = self._transport.write
 
     def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
+        """Take bytes from the socket; called by the event loop."""
         is_over = False
         try:
             for pipe in self._pipes:
@@ -286,23 +286,23 @@ class Connection(asyncio.Protocol):
             self._drop()
 
     def eof_received(self) -> None:
-        """Called by the event loop, which closes the connection then."""
+        """Note the end of input; the event loop closes the connection then."""
         # Within TLS only close_notify ends a connection: anything else can be forged.
         self._stop(Truncated("without close_notify") if self._pipes else None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the event loop."""
+        """Note the end of the connection; called by the event loop."""
         self._stop(exc or Truncated("before a response"))
         # These refer to each other; cleared, their memory is freed at once.
         self._transport, self._response, self._write = None, None, _discard
         self._pipes.clear()
 
     def pause_writing(self) -> None:
-        """Called by the event loop: the socket takes no more for now."""
+        """Stop sending, because the socket takes no more for now."""
         self._is_full = True
 
     def resume_writing(self) -> None:
-        """Called by the event loop."""
+        """Send again."""
         self._is_full = False
         _resolve(self._room)
 
