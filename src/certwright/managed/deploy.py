@@ -16,12 +16,7 @@ from certwright.kube.kinds import ConfigMap, Secret
 from certwright.kube.patches import create_merge_patch
 from certwright.managed.declaration import SECRET_PREFIX, Declaration, render
 from certwright.managed.references import PREFIX
-from certwright.managed.unique import (
-    COLLECTABLE,
-    UNUSED_SINCE,
-    contents_of,
-    make_unique,
-)
+from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE, contents_of, make_unique
 
 _ATTEMPTS: Final = 5
 """How often to begin again when another client was faster."""

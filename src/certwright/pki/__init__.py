@@ -32,10 +32,7 @@ from certwright.pki.certificates import (
     write_bundle,
     write_certificates,
 )
-from certwright.pki.chains import (
-    Chain,
-    read_chain,
-)
+from certwright.pki.chains import Chain, read_chain
 from certwright.pki.errors import (
     AuthorityUnfit,
     BrokenChain,
@@ -58,24 +55,10 @@ from certwright.pki.keys import (
     read_key,
     write_key,
 )
-from certwright.pki.matches import (
-    certificate_violations,
-    check_certificate,
-    check_key_pair,
-)
-from certwright.pki.names import (
-    AlternativeNames,
-    distinguished_name,
-    format_name,
-    parse_name,
-)
-from certwright.pki.paths import (
-    verify_path,
-)
-from certwright.pki.renewal import (
-    RenewalPolicy,
-    renewal_time,
-)
+from certwright.pki.matches import certificate_violations, check_certificate, check_key_pair
+from certwright.pki.names import AlternativeNames, distinguished_name, format_name, parse_name
+from certwright.pki.paths import verify_path
+from certwright.pki.renewal import RenewalPolicy, renewal_time
 from certwright.pki.requests import (
     RequestTerms,
     SigningRequest,
@@ -87,9 +70,7 @@ from certwright.pki.requests import (
     server_template,
     write_request,
 )
-from certwright.pki.usages import (
-    parse_usages,
-)
+from certwright.pki.usages import parse_usages
 
 __all__ = [
     "AlternativeNames",

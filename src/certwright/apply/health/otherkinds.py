@@ -3,15 +3,7 @@
 Each rule returns what is wrong with an object, or what it waits for; empty if nothing is.
 """
 
-from certwright.apply.health.status import (
-    find,
-    mismatch,
-    outdated,
-    section,
-    text,
-    violated,
-    whole,
-)
+from certwright.apply.health.status import find, mismatch, outdated, section, text, violated, whole
 from certwright.kube import JsonObject
 
 

@@ -14,13 +14,7 @@ from certwright.operators.garbagecollector.collect import (
 )
 from certwright.operators.garbagecollector.decision import GarbageVerdict, ObjectKey
 from certwright.operators.garbagecollector.metrics import GarbageMetrics
-from certwright.operators.garbagecollector.schedule import (
-    RETRY,
-    ROLE,
-    ROLE_LABEL,
-    due_in,
-    lease_of,
-)
+from certwright.operators.garbagecollector.schedule import RETRY, ROLE, ROLE_LABEL, due_in, lease_of
 from certwright.operators.garbagecollector.settings import CollectorSettings
 from certwright.operators.garbagecollector.snapshot import COLLECTED, USERS, inventories
 from certwright.runtime import (
