@@ -75,7 +75,7 @@ def test_objects_that_are_not_as_they_should_be_are_named() -> None:
     assert readiness(managed(objects=objects)).ready
 
 
-def test_what_a_condition_tells_about_an_object_is_not_told_again() -> None:
+def test_an_object_in_a_condition_is_not_named_again() -> None:
     state = managed({"ResourcesHealthy": "False"})
     state["status"]["conditions"][1] |= {"message": "Pod x is unhealthy: so."}
     state["status"]["objects"] = [

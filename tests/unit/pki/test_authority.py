@@ -248,7 +248,7 @@ def test_a_revocation_list_names_the_revoked(root: Authority, now: datetime) -> 
     assert write_revocation_list(listed).startswith(b"-----BEGIN X509 CRL-----")
 
 
-def test_only_who_may_signs_a_revocation_list(
+def test_only_authorities_sign_revocation_lists(
     root: Authority, request_for: Callable[..., Any], key_of: Any, now: datetime
 ) -> None:
     terms = RequestTerms(is_ca=True, usages=parse_usages(["cert sign"]))

@@ -87,7 +87,7 @@ def test_usages_must_agree_in_order(request_for: Callable[..., Any]) -> None:
     }
 
 
-def test_somebody_must_be_named(request_for: Callable[..., Any]) -> None:
+def test_a_request_must_name_something(request_for: Callable[..., Any]) -> None:
     assert set(violations(request_for(subject=parse_name("")))) == {"NothingNamed"}
 
 

@@ -119,11 +119,11 @@ def assess(
     since = candidate.unused_since
     if minimum_lifetime:
         if since is None or since > now:
-            return verdict(GarbageVerdict.UNUSED, "nothing uses it, which is noted now")
+            return verdict(GarbageVerdict.UNUSED, "nothing uses it as of this pass")
         if now - since < minimum_lifetime:
             return verdict(
                 GarbageVerdict.UNUSED,
-                f"nothing uses it since {format_micro_time(since)}; it goes {lifetime} later",
+                f"nothing uses it since {format_micro_time(since)}; deleted after {lifetime}",
             )
     return verdict(GarbageVerdict.COLLECTABLE, "nothing uses it")
 

@@ -48,7 +48,7 @@ async def test_no_token_ever_expires_where_it_stands(
             assert await asking.who((await asking.data(f"s{number}"))["token"]) == "web"
 
 
-async def test_a_renewal_that_came_due_while_nobody_ran(
+async def test_a_renewal_that_came_due_while_no_requestor_ran(
     embedded_cluster: EmbeddedCluster, asking: Asking
 ) -> None:
     await asking.create()

@@ -228,7 +228,7 @@ async def test_a_class_is_looked_after_by_its_own_instance(
         ({}, {"kubeconfig": "a: b"}, "no current-context"),
     ],
 )
-async def test_what_makes_no_sense_is_told_and_nothing_is_made(
+async def test_mistakes_are_reported_and_nothing_is_made(
     cluster: Cluster,
     asking: Asking,
     more: dict[str, str],

@@ -36,7 +36,7 @@ def test_all_is_well() -> None:
     )
 
 
-def test_the_first_failure_is_told_and_the_others_are_named() -> None:
+def test_the_first_failure_has_its_message_and_the_others_are_named() -> None:
     assert summarize_health([healthy(WEB), unhealthy(API, "no"), missing(WEB)]) == Summary(
         "False",
         "ServiceUnhealthy",

@@ -56,7 +56,7 @@ def test_structure(text: str, value: JsonObject | list[int | str] | None) -> Non
         ("a: 1\nb: \x01", "control characters are not allowed", 2),
     ],
 )
-def test_mistakes_are_told_with_their_line(text: str, problem: str, line: int) -> None:
+def test_mistakes_have_their_line(text: str, problem: str, line: int) -> None:
     assert refusal(text) == (problem, line)
 
 

@@ -33,14 +33,14 @@ LONG_UNUSED = replace(OLD, unused_since=NOW - LIFETIME)
     [
         (LONG_UNUSED, None, GarbageVerdict.COLLECTABLE, "nothing uses it"),
         (LONG_UNUSED, "Pod ns/p", GarbageVerdict.IN_USE, "Pod ns/p uses it"),
-        (OLD, None, GarbageVerdict.UNUSED, "noted now"),
+        (OLD, None, GarbageVerdict.UNUSED, "as of this pass"),
         (
             replace(OLD, unused_since=NOW - LIFETIME + SECOND),
             None,
             GarbageVerdict.UNUSED,
-            "it goes 10m0s later",
+            "deleted after 10m0s",
         ),
-        (replace(OLD, unused_since=NOW + SECOND), None, GarbageVerdict.UNUSED, "noted now"),
+        (replace(OLD, unused_since=NOW + SECOND), None, GarbageVerdict.UNUSED, "as of this pass"),
         (
             replace(LONG_UNUSED, created=NOW - LIFETIME + SECOND),
             None,

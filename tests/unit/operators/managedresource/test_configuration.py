@@ -214,7 +214,7 @@ def test_the_period_of_a_garbage_collector_counts_while_it_is_on(period: str) ->
 
 
 @pytest.mark.scenario("MR-102")
-def test_everything_wrong_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     block = {"syncPeriod": "10s", "concurrentSyncs": 0, "managedByLabelValue": ""}
     assert sorted(problems(at("controllers.managedResource", block))) == [
         "controllers.managedResource.concurrentSyncs: Invalid value: 0: must be at least 1",
@@ -231,7 +231,7 @@ def test_a_label_value_must_be_one() -> None:
 
 
 @pytest.mark.parametrize("period", ["0s", "1ms", "1s"])
-def test_who_lowers_the_floor_may_have_any_period(period: str) -> None:
+def test_a_lower_minimum_allows_any_period(period: str) -> None:
     controllers = {
         "minimumPeriod": "0s",
         "managedResource": {"syncPeriod": period},
@@ -312,7 +312,7 @@ def test_parts_this_program_does_not_have() -> None:
     ]
 
 
-def test_what_is_read_and_changes_nothing_is_told() -> None:
+def test_settings_without_effect_are_warnings() -> None:
     loaded = load({"debugging": {"enableProfiling": True}, "sourceClientConnection": {"qps": 7}})
     assert list(map(str, loaded.warnings)) == [
         "debugging: has no effect",
@@ -353,6 +353,6 @@ def test_files_that_are_none(content: str, problem: str) -> None:
     assert str(caught.value).startswith(problem)
 
 
-def test_a_timeout_nobody_waits_for_is_told() -> None:
+def test_a_timeout_without_effect_is_a_warning() -> None:
     loaded = load({"controllers": {"cacheSyncTimeout": "5m"}})
     assert list(map(str, loaded.warnings)) == ["controllers.cacheSyncTimeout: has no effect"]

@@ -166,7 +166,7 @@ def test_target_namespaces_are_added_to_those_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("flag", ["--target-disable-cache", "--secret-max-concurrent-workers"])
-def test_flags_without_effect_are_told(flag: str) -> None:
+def test_flags_without_effect_are_warnings(flag: str) -> None:
     loaded = load_with_flags({}, {flag: True})
     assert list(map(str, loaded.warnings)) == [f"{flag}: has no effect"]
 

@@ -47,7 +47,7 @@ def test_other_requesters_keep_their_entry_and_their_labels() -> None:
     assert made["metadata"]["labels"]["x"] == "o"
 
 
-def test_nobody_takes_the_mark_away() -> None:
+def test_labels_of_a_request_do_not_replace_the_mark() -> None:
     made = account_object(ACCOUNT, {A: TokenRequest(ACCOUNT, {MARK: "false"})})
     assert made["metadata"]["labels"] == {MARK: "true"}
 

@@ -44,7 +44,7 @@ def test_what_lies_ahead_is_awaited() -> None:
     assert until_renewal("2026-01-01T00:00:01Z", NOW) == timedelta(seconds=1)
 
 
-def test_a_timestamp_nobody_would_have_written_is_not_believed() -> None:
+def test_a_timestamp_too_far_ahead_is_ignored() -> None:
     farthest = renew_time(NOW, NOW + timedelta(days=90), Dice(1.0))
     assert until_renewal(write_renew_time(farthest), NOW) is not None
     assert until_renewal("2031-01-01T00:00:00Z", NOW) is None

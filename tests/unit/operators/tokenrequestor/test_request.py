@@ -90,7 +90,7 @@ def test_lifetimes_up_to_the_bounds(lifetime: str) -> None:
     read_request(ACCOUNT | {EXPIRATION: lifetime})
 
 
-def test_the_account_is_known_even_of_a_wish_that_is_wrong() -> None:
+def test_the_account_is_known_even_of_a_wrong_request() -> None:
     assert account_of(ACCOUNT | {EXPIRATION: "x"}) == Key("kube-system", "web")
     assert account_of({ACCOUNT_NAME: "web"}) is None
 
