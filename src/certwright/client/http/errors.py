@@ -1,24 +1,7 @@
 """Failures of HTTP/1.1 and TLS, as exceptions that carry facts and no advice.
 
-::
-
-    HttpError
-    ├── ConnectError            no connection: nothing was sent
-    │   ├── UnknownHost         the name has no address
-    │   ├── HostUnreachable     no address accepts a connection
-    │   ├── ConnectTimeout      an address accepted, then tunnel or TLS took too long
-    │   ├── HandshakeFailed     TLS: one side rejects the other, or does not speak it
-    │   ├── InvalidServerName   TLS: the name to verify is not a host name
-    │   ├── ProxyFailed         the proxy does not speak HTTP, or refuses the tunnel
-    │   └── PoolExhausted       all connections were in use
-    ├── ProtocolError           the response violates HTTP/1.1
-    ├── Truncated               the connection ended before the response did
-    ├── ResponseTimeout         the response was not complete in time
-    └── ResponseTooLarge        the body exceeds the limit
-
-    InvalidMaterial             a certificate or key that OpenSSL cannot use
-
-After a request was sent, ``OSError`` (``ssl.SSLError`` included) is raised as it is.
+A `ConnectError` means that nothing was sent. After a request was sent, the other `HttpError` and
+``OSError`` (``ssl.SSLError`` included) are raised.
 """
 
 from collections.abc import Mapping

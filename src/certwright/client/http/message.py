@@ -17,20 +17,21 @@ HEAD_LIMIT = 64 * 1024
 _LINE_LIMIT = 4096
 """Bytes of the line before a chunk; its extensions are ignored."""
 
+Pairs = tuple[tuple[str, str], ...]
+
+_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_TEXT = r"[^\x00-\x08\x0a-\x1f\x7f]*"
+
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _is_plain = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
 _is_start = re.compile(r"[A-Z]+ [!\"$-~]+ HTTP/1\.1").fullmatch
-_is_header = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [^\x00-\x08\x0a-\x1f\x7f]*").fullmatch
+_is_header = re.compile(rf"{_NAME}: {_TEXT}").fullmatch
 
 _START = b"HTTP/1."
-_TEXT = r"[^\x00-\x08\x0a-\x1f\x7f]*"
 _status_line = re.compile(rf"HTTP/1\.([01]) ([1-5][0-9]{{2}})(?: {_TEXT})?\r\n").match
-_fields = re.compile(rf"^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*({_TEXT})\r\n", re.MULTILINE).findall
+_fields = re.compile(rf"^({_NAME}):[ \t]*({_TEXT})\r\n", re.MULTILINE).findall
 _length = re.compile(r"[0-9]{1,18}").fullmatch
-_chunk_line = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r").fullmatch
-
-
-Pairs = tuple[tuple[str, str], ...]
+_chunk_line = re.compile(rf"([0-9A-Fa-f]{{1,15}})[ \t]*(?:;{_TEXT})?\r".encode()).fullmatch
 
 
 class RequestWriter:
