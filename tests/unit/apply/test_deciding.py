@@ -95,6 +95,7 @@ def test_what_others_put_there_is_removed_from_the_state_it_was_seen_in() -> Non
 def test_own_references_stay_next_to_those_that_go() -> None:
     found = live(ownerReferences=[REF, {"uid": "2"}])
     patch = leftovers(obj(metadata={"ownerReferences": [REF]}), found, EXACT)
+    assert patch is not None
     assert patch["metadata"]["ownerReferences"] == [REF]
 
 
@@ -104,6 +105,7 @@ def test_what_the_cluster_notes_for_itself_stays() -> None:
     found = live(annotations=noted, labels=name)
     assert leftovers(obj("Service"), found, EXACT) is None
     patch = leftovers(obj("ConfigMap"), found, EXACT)
+    assert patch is not None
     assert patch["metadata"]["annotations"] == {"loadbalancer.openstack.org/id": None}
 
 
@@ -111,6 +113,7 @@ def test_prefixes_go_where_they_are_not_wanted() -> None:
     rules = Rules(drop_annotations=("ref/",))
     found = live(annotations={"ref/a": "1", "ref/b": "1", "c": "1"})
     patch = leftovers(obj(metadata={"annotations": {"ref/b": "1"}}), found, rules)
+    assert patch is not None
     assert patch["metadata"]["annotations"] == {"ref/a": None}
 
 
@@ -206,6 +209,7 @@ def test_the_kinds_of_a_new_definition_are_known_at_once() -> None:
     finding = failed(definition, ValueError("an update that failed"), Live(crd(Established="True")))
     known.note(definition.obj, finding)
     resource = known.resource(GroupVersionKind("example.com", "v1", "Toy"))
+    assert resource is not None
     assert (resource.plural, resource.namespaced) == ("toys", False)
     assert known.resource(GroupVersionKind("example.com", "v0", "Toy")) is None
     assert known.waits_for(Declared(obj("Toy", "example.com/v1")).ref) == ""

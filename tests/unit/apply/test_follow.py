@@ -75,13 +75,13 @@ def versions(script: Script, count: int) -> list[str | None]:
     """Follow until so many states were told; return their versions."""
 
     async def told() -> list[str | None]:
-        found = []
+        found: list[str | None] = []
         client = Client(script)
         selection = Selection("ns", fields="metadata.name=c")
         async with aclosing(follow(client, ConfigMap, selection)) as states:
             async for objects in states:
                 state = objects.get(Key("ns", "c"))
-                found.append(state and state["metadata"]["resourceVersion"])
+                found.append(state["metadata"]["resourceVersion"] if state else None)
                 if len(found) == count:
                     return found
         raise AssertionError("unreachable")
@@ -91,7 +91,11 @@ def versions(script: Script, count: int) -> list[str | None]:
 
 
 def test_what_is_there_comes_first_and_then_every_change() -> None:
-    changes = [event("MODIFIED", obj(2)), event("DELETED", obj(3)), event("ADDED", obj(4))]
+    changes: list[bytes | ConnectionLost] = [
+        event("MODIFIED", obj(2)),
+        event("DELETED", obj(3)),
+        event("ADDED", obj(4)),
+    ]
     script = Script([obj(1)], [changes])
     assert versions(script, 4) == ["1", "2", None, "4"]
     listed, watched = script.asked

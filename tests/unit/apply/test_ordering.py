@@ -83,6 +83,7 @@ def test_what_is_waited_for() -> None:
 
 
 def test_careless_manifests_have_a_place_too() -> None:
+    careless: JsonObject
     for careless in ({}, {"metadata": None}, {"kind": 1, "apiVersion": None, "metadata": []}):
         assert in_apply_order([careless, EXPECTED[0]])[-1] is careless
 

@@ -21,9 +21,9 @@ def certwright(
     monkeypatch.setattr(sys, "path", list(sys.path))
     modules = set(sys.modules)
 
-    def run(*words: str) -> tuple[int, str, str]:
+    def run(*words: str) -> tuple[Any, str, str]:
         monkeypatch.setattr(sys, "argv", ["certwright", *words])
-        code = 0
+        code: Any = 0
         try:
             main()
         except SystemExit as exit_:

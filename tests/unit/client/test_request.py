@@ -30,7 +30,7 @@ class Greeting(Object):
     spec: GreetingSpec = msgspec.field(default_factory=GreetingSpec)
 
 
-def header(built: Request, name: str) -> str:
+def header(built: Request, name: str) -> str | None:
     return dict(built.headers).get(name)
 
 

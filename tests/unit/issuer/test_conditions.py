@@ -1,6 +1,7 @@
 """Condition arithmetic: what is kept, what is stamped, and where it stands."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from tests.support.issuer.issuer_rows import T1, T2
@@ -11,7 +12,7 @@ from certwright.kube import Condition
 
 
 def request(
-    type_: str, status: str, since: datetime = T1, message: str = "", observed: int = 0
+    type_: str, status: Any, since: datetime = T1, message: str = "", observed: int = 0
 ) -> Condition:
     return Condition(
         type=type_,
@@ -23,7 +24,7 @@ def request(
 
 
 def signing(
-    type_: str, status: str, since: datetime = T1, updated: datetime = T1, message: str = ""
+    type_: str, status: Any, since: datetime = T1, updated: datetime = T1, message: str = ""
 ) -> SigningCondition:
     return SigningCondition(
         type=type_,

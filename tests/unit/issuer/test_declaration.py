@@ -28,7 +28,9 @@ def app(**options: Any) -> IssuerApp[Any]:
     [("DemoIssuer", "DemoClusterIssuer"), ("Demo", "ClusterDemo"), ("CAIssuer", "CAClusterIssuer")],
 )
 def test_the_cluster_kind_is_named_after_the_namespaced_one(kind: str, cluster: str) -> None:
-    assert app(kind=kind).cluster_kind.resource.kind == cluster
+    made = app(kind=kind).cluster_kind
+    assert made is not None
+    assert made.resource.kind == cluster
 
 
 def test_either_kind_may_be_left_out() -> None:
@@ -39,7 +41,9 @@ def test_either_kind_may_be_left_out() -> None:
 
 @pytest.mark.scenario("ISS-94")
 def test_the_spec_becomes_the_schema() -> None:
-    manifest = crd_manifest(app().namespaced_kind)
+    kind = app().namespaced_kind
+    assert kind is not None
+    manifest = crd_manifest(kind)
     [version] = manifest["spec"]["versions"]
     schema = version["schema"]["openAPIV3Schema"]["properties"]
     assert schema["spec"]["required"] == ["url"]
@@ -95,7 +99,7 @@ def test_an_app_without_sign_does_not_run() -> None:
 def test_classes_are_subclasses_of_issuer() -> None:
     with pytest.raises(TypeError, match="must be a subclass"):
 
-        @app().issuer
+        @app().issuer  # type: ignore[type-var]  # a wrong class is what is tried
         class Wrong:
             def check(self) -> None:
                 """Do nothing."""

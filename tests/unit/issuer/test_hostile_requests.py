@@ -2,6 +2,7 @@
 
 import random
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -22,13 +23,17 @@ GOOD = pki.write_request(pki.build_request(KEY, pki.parse_name("CN=web"), NAMES)
 DER = next(iter(read_blocks(GOOD, limit=10_000))).der
 
 
+async def unused(*_: object) -> Any:
+    raise NotImplementedError
+
+
 def request(pem: bytes | str) -> Request:
     """Return a request as the library reads it from an object."""
     return Request(
         kind="CertificateRequest", name="cr1", namespace="ns1", uid="u", created=T1,
         issuer_kind="TestIssuer", issuer_name="issuer-1", issuer_namespace="ns1", now=T2,
         csr_pem=pem if isinstance(pem, str) else pem.decode("latin-1"),
-        read_terms=pki.RequestTerms, read_secret=None, offload=None,
+        read_terms=pki.RequestTerms, read_secret=unused, offload=unused,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Spec types on both sides: Python's names and values here, camelCase and references there."""
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from msgspec import Meta, Struct
@@ -46,7 +46,7 @@ YAML = (
 )
 
 
-def resolve(reference: SecretKeyReference | SecretReference) -> SecretData | SecretKey:
+def resolve(reference: SecretKeyReference | SecretReference) -> Any:
     if isinstance(reference, SecretKeyReference):
         return SecretKey(f"{reference.name}:{reference.key}")
     return SecretData(reference.name, {"ca.crt": b"pem"})
@@ -68,6 +68,7 @@ def test_the_author_gets_their_own_types_with_values_in_them() -> None:
     assert spec.login == Login("a", SecretKey("s:p"))
     assert spec.mirrors == [Login("b", SecretKey("t:q"))]
     assert spec.keys == {"x": "u:r"}
+    assert spec.trust is not None
     assert spec.trust["ca.crt"] == b"pem"
     assert (spec.retries, spec.fallback) == (3, Login("nobody"))
     assert "s:p" not in repr(spec)

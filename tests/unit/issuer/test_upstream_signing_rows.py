@@ -38,7 +38,7 @@ LONG_AGO = T2 - timedelta(minutes=2)
 def request(
     *conditions: JsonObject, created: datetime = T2, signer: str = SIGNER, certificate: str = ""
 ) -> Struct:
-    status = {"conditions": list(conditions)}
+    status: JsonObject = {"conditions": list(conditions)}
     if certificate:
         status["certificate"] = certificate
     return entry_of(

@@ -66,6 +66,7 @@ async def test_a_cut_connection_is_no_traceback(
     serve: Callable[..., Awaitable[Any]], trusted: str
 ) -> None:
     async def handler(request: server.Request) -> server.StreamResponse:
+        assert request.transport is not None
         request.transport.abort()
         return server.Response()
 

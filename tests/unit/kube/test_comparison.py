@@ -120,7 +120,11 @@ def test_amounts_are_compared_as_such_where_the_server_normalises_them() -> None
 def test_nothing_else_that_looks_like_an_amount_is() -> None:
     live = {**pod(), "metadata": {"name": "p", "namespace": "ns", "labels": {"x": "1"}}}
     fields = managed({"f:metadata": {"f:labels": {"f:x": {}}}})
-    desired = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}}
+    desired: JsonObject = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "ns"},
+    }
     assert is_applied(
         live, fields, {**desired, "metadata": {**desired["metadata"], "labels": {"x": "1"}}}
     )

@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube import Condition, find_condition, is_true, merge_conditions
+from certwright.kube import Condition, JsonObject, find_condition, is_true, merge_conditions
 from certwright.kube.conditions import conditions_of
 
 THEN = datetime(2024, 5, 1, 12, 0, 0, tzinfo=UTC)
@@ -120,5 +120,6 @@ def test_leaves_out_what_is_no_condition() -> None:
     assert conditions_of({"status": {"conditions": entries}}) == [
         Condition(type="Ready", status="True")
     ]
+    odd: JsonObject
     for odd in ({}, {"status": None}, {"status": []}, {"status": {"conditions": {"a": 1}}}):
         assert conditions_of(odd) == []

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -107,6 +108,7 @@ def test_the_hash_follows_owned_fields_only() -> None:
     foreign["status"] = {}
     assert projection_hash(foreign, fields) == before
 
+    change: Callable[[Any], object]
     for change in (
         lambda obj: obj["spec"].update(replicas=3),
         lambda obj: obj["spec"].pop("replicas"),

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def secret(**data: bytes) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": encoded}
 
 
-def opened(parts: list[bytes] | tuple[bytes]) -> list[str]:
+def opened(parts: Sequence[bytes]) -> list[str]:
     return [unpack_brotli(part, ReadLimits()).decode() for part in parts]
 
 

@@ -6,9 +6,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.x509 import Name
 
 from certwright.pki import (
@@ -16,6 +13,7 @@ from certwright.pki import (
     Authority,
     KeyAlgorithm,
     KeySpec,
+    PrivateKey,
     SigningRequest,
     build_request,
     create_intermediate,
@@ -34,26 +32,24 @@ def now() -> datetime:
 
 
 @pytest.fixture(scope="session")
-def key_of() -> Any:
+def key_of() -> Callable[..., PrivateKey]:
     """``key_of("RSA", 2048)``: the same key every time."""
 
     @cache
-    def make(
-        algorithm: str = "ECDSA", size: int = 0, which: int | str = 0
-    ) -> EllipticCurvePrivateKey | Ed25519PrivateKey | RSAPrivateKey:
+    def make(algorithm: str = "ECDSA", size: int = 0, which: int | str = 0) -> PrivateKey:
         return generate_key(KeySpec(KeyAlgorithm(algorithm), size))
 
     return make
 
 
 @pytest.fixture(scope="session")
-def root(key_of: Any, now: datetime) -> Authority:
+def root(key_of: Callable[..., PrivateKey], now: datetime) -> Authority:
     name = parse_name("CN=Test Root,O=Test,C=DE")
     return create_root(name, key_of(which="root"), timedelta(days=3650), now - timedelta(days=1))
 
 
 @pytest.fixture(scope="session")
-def intermediate(root: Authority, key_of: Any, now: datetime) -> Authority:
+def intermediate(root: Authority, key_of: Callable[..., PrivateKey], now: datetime) -> Authority:
     name = parse_name("CN=Test Intermediate,O=Test,C=DE")
     return create_intermediate(
         root, name, key_of(which="intermediate"), timedelta(days=365), now - timedelta(hours=1)
@@ -61,7 +57,7 @@ def intermediate(root: Authority, key_of: Any, now: datetime) -> Authority:
 
 
 @pytest.fixture(scope="session")
-def request_for(key_of: Any) -> Callable[..., Any]:
+def request_for(key_of: Callable[..., PrivateKey]) -> Callable[..., Any]:
     """``request_for("a.example", subject=…, usages=…)``: a signing request that was read."""
 
     def make(

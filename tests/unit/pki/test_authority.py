@@ -14,6 +14,7 @@ from certwright.pki import (
     Authority,
     AuthorityUnfit,
     Endpoints,
+    PrivateKey,
     RequestRefused,
     RequestTerms,
     Validity,
@@ -36,8 +37,13 @@ DAY = timedelta(days=1)
 NAMES = AlternativeNames.of_hosts("a.example", "10.0.0.1")
 
 
+def carried(certificate: x509.Certificate, type_: Any) -> Any:
+    """Return an extension of a certificate, or None."""
+    return extension(certificate, type_)
+
+
 @pytest.fixture
-def leaf_template(key_of: Any) -> Template:
+def leaf_template(key_of: Callable[..., PrivateKey]) -> Template:
     return server_template(parse_name("CN=a"), key_of(which="leaf").public_key(), DAY, NAMES)
 
 
@@ -45,7 +51,7 @@ def test_a_root_is_self_signed_and_may_sign(root: Authority) -> None:
     certificate = root.certificate
     assert is_self_signed(certificate)
     assert certificate.issuer == certificate.subject == parse_name("CN=Test Root,O=Test,C=DE")
-    assert extension(certificate, x509.BasicConstraints) == x509.BasicConstraints(True, None)
+    assert carried(certificate, x509.BasicConstraints) == x509.BasicConstraints(True, None)
     assert usages_of(certificate).key == {"digital signature", "cert sign", "crl sign"}
 
 
@@ -56,9 +62,9 @@ def test_a_leaf_says_what_its_template_says(
     assert leaf.issuer == root.certificate.subject
     assert alternative_names(leaf) == NAMES
     assert usages_of(leaf) == parse_usages(["digital signature", "server auth"])
-    assert extension(leaf, x509.BasicConstraints) == x509.BasicConstraints(False, None)
-    signer = extension(root.certificate, x509.SubjectKeyIdentifier)
-    assert extension(leaf, x509.AuthorityKeyIdentifier).key_identifier == signer.digest
+    assert carried(leaf, x509.BasicConstraints) == x509.BasicConstraints(False, None)
+    signer = carried(root.certificate, x509.SubjectKeyIdentifier)
+    assert carried(leaf, x509.AuthorityKeyIdentifier).key_identifier == signer.digest
 
 
 @pytest.mark.parametrize(
@@ -66,7 +72,11 @@ def test_a_leaf_says_what_its_template_says(
     [(DAY, timedelta(minutes=5)), (timedelta(minutes=10), timedelta(minutes=1))],
 )
 def test_the_start_lies_a_little_in_the_past(
-    root: Authority, key_of: Any, now: datetime, lifetime: timedelta, backdated: timedelta
+    root: Authority,
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
+    lifetime: timedelta,
+    backdated: timedelta,
 ) -> None:
     template = client_template(parse_name("CN=a"), key_of().public_key(), lifetime)
     validity = Validity.of(root.issue(template, now))
@@ -75,7 +85,7 @@ def test_the_start_lies_a_little_in_the_past(
 
 
 def test_below_an_authority_of_a_moment_ago_a_certificate_lasts_as_long_as_asked(
-    key_of: Any, now: datetime
+    key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     """OpenSSL and others do not back-date: the authority may be younger than our back-dating."""
     young = create_root(parse_name("CN=young"), key_of(), 90 * DAY, now)
@@ -85,7 +95,9 @@ def test_below_an_authority_of_a_moment_ago_a_certificate_lasts_as_long_as_asked
     assert Validity.of(leaf).lifetime == DAY
 
 
-def test_nothing_outlives_its_authority(root: Authority, key_of: Any, now: datetime) -> None:
+def test_nothing_outlives_its_authority(
+    root: Authority, key_of: Callable[..., PrivateKey], now: datetime
+) -> None:
     template = client_template(parse_name("CN=a"), key_of().public_key(), 5000 * DAY)
     leaf, own = Validity.of(root.issue(template, now)), Validity.of(root.certificate)
     assert leaf.not_after == own.not_after
@@ -111,15 +123,15 @@ def test_serials_are_large_and_differ() -> None:
     assert max(serials).bit_length() == 159
 
 
-def test_path_lengths_count_down(key_of: Any, now: datetime) -> None:
+def test_path_lengths_count_down(key_of: Callable[..., PrivateKey], now: datetime) -> None:
     top = create_root(parse_name("CN=top"), key_of(which=1), 10 * DAY, now, path_length=1)
     middle = create_intermediate(top, parse_name("CN=mid"), key_of(which=2), 5 * DAY, now)
-    assert extension(middle.certificate, x509.BasicConstraints).path_length == 0
+    assert carried(middle.certificate, x509.BasicConstraints).path_length == 0
     assert middle.chain == ()
     with pytest.raises(AuthorityUnfit, match="path length allows no authority below"):
         create_intermediate(middle, parse_name("CN=low"), key_of(which=3), DAY, now)
     asked = authority_template(parse_name("CN=x"), key_of(which=3).public_key(), DAY, path_length=9)
-    given = extension(top.issue(asked, now), x509.BasicConstraints)
+    given = carried(top.issue(asked, now), x509.BasicConstraints)
     assert given.path_length == 0
 
 
@@ -133,7 +145,10 @@ def test_a_chain_is_written_leaf_first_without_the_root(
 
 
 def test_deeper_chains_hold_every_intermediate(
-    intermediate: Authority, leaf_template: Template, key_of: Any, now: datetime
+    intermediate: Authority,
+    leaf_template: Template,
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
 ) -> None:
     deep = create_intermediate(intermediate, parse_name("CN=deep"), key_of(which=4), DAY, now)
     leaf = deep.issue(leaf_template, now)
@@ -152,7 +167,7 @@ def test_the_top_is_the_root_where_the_chain_holds_it(
 
 
 def test_only_an_authority_with_its_key_is_one(
-    root: Authority, leaf_template: Template, key_of: Any, now: datetime
+    root: Authority, leaf_template: Template, key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     leaf = root.issue(leaf_template, now)
     with pytest.raises(AuthorityUnfit, match="not allowed to sign certificates"):
@@ -169,18 +184,18 @@ def test_endpoints_are_written_into_every_certificate(
     leaf = Authority(root.certificate, root.key, endpoints=endpoints).issue(leaf_template, now)
     access = {
         one.access_method: one.access_location.value
-        for one in extension(leaf, x509.AuthorityInformationAccess)
+        for one in carried(leaf, x509.AuthorityInformationAccess)
     }
     assert access == {
         AuthorityInformationAccessOID.OCSP: "http://x/ocsp",
         AuthorityInformationAccessOID.CA_ISSUERS: "http://x/ca",
     }
-    (point,) = extension(leaf, x509.CRLDistributionPoints)
+    (point,) = carried(leaf, x509.CRLDistributionPoints)
     assert [name.value for name in point.full_name] == ["http://x/crl"]
 
 
 def test_name_constraints_of_the_authority_hold(
-    root: Authority, key_of: Any, leaf_template: Template, now: datetime
+    root: Authority, key_of: Callable[..., PrivateKey], leaf_template: Template, now: datetime
 ) -> None:
     constraints = x509.NameConstraints([x509.DNSName("example.org")], None)
     template = authority_template(parse_name("CN=narrow"), key_of(which=5).public_key(), DAY)
@@ -229,7 +244,7 @@ def test_the_subject_of_a_request_survives_byte_for_byte(
 
 
 def test_self_signing_needs_the_key_of_the_template(
-    leaf_template: Template, key_of: Any, now: datetime
+    leaf_template: Template, key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     assert is_self_signed(self_sign(leaf_template, key_of(which="leaf"), now))
     with pytest.raises(AuthorityUnfit, match="another key"):
@@ -241,15 +256,20 @@ def test_a_revocation_list_names_the_revoked(root: Authority, now: datetime) -> 
     listed = root.revocation_list(revoked, number=3, now=now, lifetime=7 * DAY)
     assert listed.is_signature_valid(root.key.public_key())
     assert [one.serial_number for one in listed] == [7, 8]
-    reason = listed.get_revoked_certificate_by_serial_number(7).extensions[0].value
+    entry = listed.get_revoked_certificate_by_serial_number(7)
+    assert entry is not None
+    reason = entry.extensions[0].value
     assert reason == x509.CRLReason(x509.ReasonFlags.superseded)
     assert listed.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number == 3
-    assert listed.next_update_utc - listed.last_update_utc == 7 * DAY
+    assert listed.next_update_utc == listed.last_update_utc + 7 * DAY
     assert write_revocation_list(listed).startswith(b"-----BEGIN X509 CRL-----")
 
 
 def test_only_authorities_sign_revocation_lists(
-    root: Authority, request_for: Callable[..., Any], key_of: Any, now: datetime
+    root: Authority,
+    request_for: Callable[..., Any],
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
 ) -> None:
     terms = RequestTerms(is_ca=True, usages=parse_usages(["cert sign"]))
     certificate = root.issue_request(request_for("ca.example", is_ca=True), terms, now)
@@ -271,7 +291,7 @@ def test_only_authorities_sign_revocation_lists(
     ],
 )
 def test_openssl_believes_it(
-    key_of: Any, now: datetime, tmp_path: Path, signer: str, holder: str
+    key_of: Callable[..., PrivateKey], now: datetime, tmp_path: Path, signer: str, holder: str
 ) -> None:
     size = {"RSA": 2048}
     top = create_root(

@@ -1,5 +1,5 @@
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from cryptography.x509 import Certificate
@@ -7,6 +7,7 @@ from cryptography.x509 import Certificate
 from certwright.pki import (
     Authority,
     AuthorityUnfit,
+    PrivateKey,
     Rotation,
     TooLarge,
     create_root,
@@ -27,7 +28,7 @@ ROTATION = Rotation(propagation=HOUR, longest_leaf=10 * DAY)
 
 
 @pytest.fixture(scope="module")
-def generations(key_of: Any, now: datetime) -> list[Authority]:
+def generations(key_of: Callable[..., PrivateKey], now: datetime) -> list[Authority]:
     """Three roots, made thirty days apart, each valid for a hundred."""
     return [
         create_root(
@@ -90,7 +91,10 @@ def test_expired_authorities_are_not_trusted(
 
 
 def test_no_leaf_is_ever_without_its_root(
-    generations: list[Authority], certificates: list[Certificate], key_of: Any, now: datetime
+    generations: list[Authority],
+    certificates: list[Certificate],
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
 ) -> None:
     """Step through two rotations: whatever was signed is verified by every bundle of its lifetime."""
     by_certificate = {one.certificate: one for one in generations}

@@ -1,12 +1,13 @@
 import itertools
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from cryptography.x509 import Certificate
 
 from certwright.pki import (
     BrokenChain,
+    PrivateKey,
     TooLarge,
     client_template,
     create_intermediate,
@@ -23,7 +24,7 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
-def ladder(key_of: Any, now: datetime) -> list[Certificate]:
+def ladder(key_of: Callable[..., PrivateKey], now: datetime) -> list[Certificate]:
     """Leaf, two intermediates, root."""
     top = create_root(parse_name("CN=top"), key_of(which="top"), 99 * DAY, now)
     upper = create_intermediate(top, parse_name("CN=upper"), key_of(which="upper"), 50 * DAY, now)
@@ -33,7 +34,7 @@ def ladder(key_of: Any, now: datetime) -> list[Certificate]:
 
 
 @pytest.fixture(scope="module")
-def stranger(key_of: Any, now: datetime) -> Certificate:
+def stranger(key_of: Callable[..., PrivateKey], now: datetime) -> Certificate:
     return create_root(parse_name("CN=stranger"), key_of(which="stranger"), DAY, now).certificate
 
 
@@ -68,7 +69,9 @@ def test_a_single_root_is_both(ladder: list[Certificate]) -> None:
     assert chain.authority == ladder[3]
 
 
-def test_two_certificates_with_the_same_name(key_of: Any, now: datetime) -> None:
+def test_two_certificates_with_the_same_name(
+    key_of: Callable[..., PrivateKey], now: datetime
+) -> None:
     """The name alone joins nothing: the signature decides."""
     top = create_root(parse_name("CN=same"), key_of(which="top"), 9 * DAY, now)
     lower = create_intermediate(top, parse_name("CN=same"), key_of(which="lower"), 5 * DAY, now)
@@ -79,7 +82,10 @@ def test_two_certificates_with_the_same_name(key_of: Any, now: datetime) -> None
 
 
 def test_gap_stranger_branch_and_nothing_are_refused(
-    ladder: list[Certificate], stranger: Certificate, key_of: Any, now: datetime
+    ladder: list[Certificate],
+    stranger: Certificate,
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
 ) -> None:
     top = create_root(parse_name("CN=top"), key_of(which="top"), 99 * DAY, now)
     sibling = top.issue(client_template(parse_name("CN=x"), key_of().public_key(), DAY), now)
@@ -94,7 +100,7 @@ def test_gap_stranger_branch_and_nothing_are_refused(
 
 
 def test_authorities_that_signed_each_other_are_no_chain(
-    ladder: list[Certificate], key_of: Any, now: datetime
+    ladder: list[Certificate], key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     one = create_root(parse_name("CN=one"), key_of(which="one"), 9 * DAY, now)
     two = create_root(parse_name("CN=two"), key_of(which="two"), 9 * DAY, now)
@@ -112,7 +118,9 @@ def test_a_chain_is_read_with_comments_and_written_without_root(ladder: list[Cer
     assert read_chain(text).to_pem() == write_certificates(*ladder[:3])
 
 
-def test_a_hundred_certificates_only_when_asked(key_of: Any, now: datetime) -> None:
+def test_a_hundred_certificates_only_when_asked(
+    key_of: Callable[..., PrivateKey], now: datetime
+) -> None:
     key = key_of()
     authority = create_root(parse_name("CN=0"), key, 999 * DAY, now)
     certificates = [authority.certificate]

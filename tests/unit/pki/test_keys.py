@@ -10,6 +10,7 @@ from certwright.pki import (
     KeyAlgorithm,
     KeySpec,
     MalformedInput,
+    PrivateKey,
     TooLarge,
     UnsupportedKey,
     key_spec,
@@ -35,7 +36,7 @@ def pkcs8(key: Any, encryption: BestAvailableEncryption | None = None) -> bytes:
 @pytest.mark.parametrize(("algorithm", "size"), KINDS)
 @pytest.mark.parametrize("encoding", list(KeyEncoding))
 def test_keys_survive_writing_and_reading(
-    key_of: Any, algorithm: str, size: int, encoding: KeyEncoding
+    key_of: Callable[..., PrivateKey], algorithm: str, size: int, encoding: KeyEncoding
 ) -> None:
     key = key_of(algorithm, size)
     allowed = {"RSA": {"PKCS1", "PKCS8"}, "ECDSA": {"SEC1", "PKCS8"}, "Ed25519": {"PKCS8"}}
@@ -57,7 +58,7 @@ def test_keys_survive_writing_and_reading(
     ],
 )
 def test_the_encoding_is_the_one_asked_for(
-    key_of: Any, encoding: str, algorithm: str, marker: bytes
+    key_of: Callable[..., PrivateKey], encoding: str, algorithm: str, marker: bytes
 ) -> None:
     key = key_of(algorithm, 2048 if algorithm == "RSA" else 0)
     assert write_key(key, KeyEncoding(encoding)).startswith(marker)
@@ -101,7 +102,7 @@ def test_other_keys_are_refused_by_name(make: Callable[..., Any], message: str) 
         read_key(pkcs8(make()))
 
 
-def test_an_encrypted_key_is_refused(key_of: Any) -> None:
+def test_an_encrypted_key_is_refused(key_of: Callable[..., PrivateKey]) -> None:
     text = pkcs8(key_of(), serialization.BestAvailableEncryption(b"pass"))
     with pytest.raises(MalformedKey, match="use unencrypted"):
         read_key(text)
@@ -120,7 +121,7 @@ def pkcs1(*numbers: int) -> bytes:
     return write_block("RSA PRIVATE KEY", encoded(0x30, b"".join(integers)))
 
 
-def test_parts_that_do_not_belong_together_are_refused(key_of: Any) -> None:
+def test_parts_that_do_not_belong_together_are_refused(key_of: Callable[..., PrivateKey]) -> None:
     def parts(key: rsa.RSAPrivateKey) -> list[int]:
         numbers = key.private_numbers()
         return [
@@ -136,7 +137,7 @@ def test_parts_that_do_not_belong_together_are_refused(key_of: Any) -> None:
             read_key(pkcs1(*mixed))
 
 
-def test_factors_that_are_not_prime_are_found_on_demand(key_of: Any) -> None:
+def test_factors_that_are_not_prime_are_found_on_demand(key_of: Callable[..., PrivateKey]) -> None:
     check_primes(key_of("RSA", 2048))
     check_primes(key_of())
     p, q, e = 2**1024 - 105, 2**1023 + 1, 65_537
@@ -187,10 +188,12 @@ def test_no_message_quotes_the_key() -> None:
     ],
 )
 def test_the_hash_is_as_strong_as_the_key(
-    key_of: Any, algorithm: str, size: int, expected: str
+    key_of: Callable[..., PrivateKey], algorithm: str, size: int, expected: str
 ) -> None:
-    assert signature_hash(key_of(algorithm, size)).name == expected
+    found = signature_hash(key_of(algorithm, size))
+    assert found is not None
+    assert found.name == expected
 
 
-def test_ed25519_brings_its_own_hash(key_of: Any) -> None:
+def test_ed25519_brings_its_own_hash(key_of: Callable[..., PrivateKey]) -> None:
     assert signature_hash(key_of("Ed25519")) is None

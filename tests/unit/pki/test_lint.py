@@ -17,6 +17,7 @@ from certwright.pki import (
     AlternativeNames,
     Authority,
     Endpoints,
+    PrivateKey,
     RequestTerms,
     build_request,
     client_template,
@@ -171,7 +172,7 @@ TEMPLATES = {
 def test_nothing_is_found(
     lint: Callable[..., Any],
     signer: Authority,
-    key_of: Any,
+    key_of: Callable[..., PrivateKey],
     now: datetime,
     template: str,
     algorithm: str,
@@ -183,7 +184,11 @@ def test_nothing_is_found(
 
 @pytest.mark.parametrize(("algorithm", "size"), KEYS)
 def test_nothing_is_found_in_a_revocation_list(
-    lint: Callable[..., Any], key_of: Any, now: datetime, algorithm: str, size: int
+    lint: Callable[..., Any],
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
+    algorithm: str,
+    size: int,
 ) -> None:
     authority = create_root(SUBJECT, key_of(algorithm, size), DAY, now)
     revoked = [
@@ -195,7 +200,7 @@ def test_nothing_is_found_in_a_revocation_list(
 
 
 def test_two_findings_are_about_names_that_people_ask_for(
-    lint: Callable[..., Any], signer: Authority, key_of: Any, now: datetime
+    lint: Callable[..., Any], signer: Authority, key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     """RFC 5280 leaves wildcards to others (RFC 9525); the linter knows no SPIFFE (a URI all the same)."""
     names = AlternativeNames(dns=("*.example.com",), uris=("spiffe://example.com/ns/a",))
@@ -204,7 +209,7 @@ def test_two_findings_are_about_names_that_people_ask_for(
 
 
 def test_the_linter_finds_what_we_avoid(
-    lint: Callable[..., Any], signer: Authority, key_of: Any, now: datetime
+    lint: Callable[..., Any], signer: Authority, key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     """Key encipherment for an elliptic key is what cert-manager asks for by default."""
     usage = parse_usages(["digital signature", "key encipherment"]).key_usage()

@@ -11,6 +11,7 @@ from certwright.pki import (
     AlternativeNames,
     Authority,
     CertificateRefused,
+    PrivateKey,
     RequestTerms,
     SigningRequest,
     certificate_violations,
@@ -75,7 +76,7 @@ CHANGES = {
 def test_every_difference_has_its_name(
     issued: Callable[..., Any],
     request_read: SigningRequest,
-    key_of: Any,
+    key_of: Callable[..., PrivateKey],
     now: datetime,
     expected: str,
 ) -> None:
@@ -94,7 +95,7 @@ def test_time_is_looked_at(
 
 
 def test_a_weak_signature_is_named(
-    request_read: SigningRequest, key_of: Any, now: datetime
+    request_read: SigningRequest, key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     """Made by hand: no builder signs with SHA-1 for us."""
     vectors = pytest.importorskip("cryptography_vectors")
@@ -153,7 +154,9 @@ def test_the_lifetime_may_differ_a_little(
     assert names(certificate, request_read, TLS, now) == expected
 
 
-def test_a_key_pair_belongs_together(issued: Callable[..., Any], key_of: Any) -> None:
+def test_a_key_pair_belongs_together(
+    issued: Callable[..., Any], key_of: Callable[..., PrivateKey]
+) -> None:
     check_key_pair(issued(), key_of(which="leaf"))
     with pytest.raises(CertificateRefused, match="made for another key"):
         check_key_pair(issued(), key_of(which="other"))

@@ -12,7 +12,7 @@ from certwright.pki.errors import MalformedName
 from certwright.pki.names import common_name, control_characters, other_name
 
 
-def pairs(name: x509.Name) -> list[list[tuple[str, str]]]:
+def pairs(name: x509.Name) -> list[list[tuple[str, str | bytes]]]:
     return [
         [(attribute.rfc4514_attribute_name, attribute.value) for attribute in rdn]
         for rdn in name.rdns
@@ -89,7 +89,7 @@ attributes = st.one_of(
         st.lists(attributes, min_size=1, max_size=3, unique_by=lambda one: one.oid), max_size=4
     )
 )
-def test_every_name_survives_as_text(rdns: list[list[x509.NameAttribute]]) -> None:
+def test_every_name_survives_as_text(rdns: list[list[x509.NameAttribute[str]]]) -> None:
     name = x509.Name([x509.RelativeDistinguishedName(rdn) for rdn in rdns])
     again = parse_name(format_name(name))
     assert again == name

@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from certwright.kube import JsonObject
 from certwright.pki import (
     Authority,
     PathRefused,
+    PrivateKey,
     client_template,
     create_intermediate,
     create_root,
@@ -24,7 +26,9 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
-def leaf(intermediate: Authority, key_of: Any, now: datetime) -> x509.Certificate:
+def leaf(
+    intermediate: Authority, key_of: Callable[..., PrivateKey], now: datetime
+) -> x509.Certificate:
     return intermediate.issue(
         client_template(parse_name("CN=leaf"), key_of().public_key(), DAY), now
     )
@@ -37,7 +41,11 @@ def refusals(leaf: x509.Certificate, **arguments: Any) -> list[str]:
 
 
 def test_the_path_is_found_among_strangers(
-    root: Authority, intermediate: Authority, leaf: x509.Certificate, key_of: Any, now: datetime
+    root: Authority,
+    intermediate: Authority,
+    leaf: x509.Certificate,
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
 ) -> None:
     stranger = create_root(
         parse_name("CN=stranger"), key_of(which="stranger"), DAY, now
@@ -69,7 +77,11 @@ def test_what_is_wrong_has_a_name(
 
 
 def test_a_root_of_the_same_name_is_not_enough(
-    root: Authority, leaf: x509.Certificate, intermediate: Authority, key_of: Any, now: datetime
+    root: Authority,
+    leaf: x509.Certificate,
+    intermediate: Authority,
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
 ) -> None:
     impostor = create_root(root.certificate.subject, key_of(which="impostor"), DAY, now)
     found = refusals(
@@ -79,7 +91,7 @@ def test_a_root_of_the_same_name_is_not_enough(
 
 
 def test_the_names_that_an_authority_may_sign_for_hold(
-    root: Authority, key_of: Any, now: datetime
+    root: Authority, key_of: Callable[..., PrivateKey], now: datetime
 ) -> None:
     """The authority refuses to sign; here somebody else did."""
     value = x509.NameConstraints(None, [x509.DNSName("example")])
@@ -109,7 +121,7 @@ def test_the_names_that_an_authority_may_sign_for_hold(
     assert refusals(outside, **given) == ["NameForbidden"]
 
 
-def test_the_search_is_bounded(key_of: Any, now: datetime) -> None:
+def test_the_search_is_bounded(key_of: Callable[..., PrivateKey], now: datetime) -> None:
     """Authorities that all sign each other offer more ways than anybody can try."""
     key = key_of(which="mesh")
     mesh = [create_root(parse_name("CN=mesh"), key, (9 + step) * DAY, now) for step in range(12)]
@@ -119,7 +131,9 @@ def test_the_search_is_bounded(key_of: Any, now: datetime) -> None:
     assert found == ["BadSignature"]
 
 
-def test_ten_certificates_are_the_longest_path(key_of: Any, now: datetime) -> None:
+def test_ten_certificates_are_the_longest_path(
+    key_of: Callable[..., PrivateKey], now: datetime
+) -> None:
     key = key_of()
     authorities = [create_root(parse_name("CN=0"), key, 99 * DAY, now)]
     for number in range(1, 9):

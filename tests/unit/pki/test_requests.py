@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from certwright.kube import JsonObject
 from certwright.pki import (
     AlternativeNames,
+    PrivateKey,
     RequestRefused,
     RequestTerms,
     SigningRequest,
@@ -36,7 +37,9 @@ def violations(request: SigningRequest, **terms: Any) -> JsonObject:
 
 
 @pytest.mark.parametrize("algorithm", ["RSA", "ECDSA", "Ed25519"])
-def test_a_request_says_what_it_was_built_with(key_of: Any, algorithm: str) -> None:
+def test_a_request_says_what_it_was_built_with(
+    key_of: Callable[..., PrivateKey], algorithm: str
+) -> None:
     key = key_of(algorithm, 2048 if algorithm == "RSA" else 0)
     names = AlternativeNames(dns=("a.example",), uris=("spiffe://x/y",))
     csr = build_request(key, parse_name("CN=a,O=b"), names, is_ca=True, usages=TLS)
@@ -158,7 +161,7 @@ def signed(
     return builder.sign(key, digest or hashes.SHA256())
 
 
-def test_a_forged_signature_is_refused(key_of: Any) -> None:
+def test_a_forged_signature_is_refused(key_of: Callable[..., PrivateKey]) -> None:
     der = bytearray(signed(key_of()).public_bytes(Encoding.DER))
     place = der.index(b"a.example")
     der[place] = ord("b")
@@ -167,7 +170,7 @@ def test_a_forged_signature_is_refused(key_of: Any) -> None:
     assert [one.name for one in caught.value.violations] == ["BadSignature"]
 
 
-def test_weak_hashes_are_refused(key_of: Any) -> None:
+def test_weak_hashes_are_refused(key_of: Callable[..., PrivateKey]) -> None:
     vectors = pytest.importorskip("cryptography_vectors")
     with vectors.open_vector_file("x509/requests/rsa_sha1.pem", "rb") as file:
         text = file.read()
@@ -188,7 +191,7 @@ def test_keys_that_are_not_accepted_are_refused(make: Callable[..., Any], messag
         read_request(write_request(signed(make())))
 
 
-def test_a_thousand_names_and_no_more(key_of: Any) -> None:
+def test_a_thousand_names_and_no_more(key_of: Callable[..., PrivateKey]) -> None:
     names = [f"{number}.example" for number in range(1_000)]
     assert len(read_request(write_request(signed(key_of(), names=names))).names) == 1_000
     with pytest.raises(TooLarge, match="1001 alternative names are more than 1000"):
@@ -200,7 +203,7 @@ def test_size_is_checked_first() -> None:
         read_request(b"-" * 65_537)
 
 
-def test_exactly_one_request(key_of: Any) -> None:
+def test_exactly_one_request(key_of: Callable[..., PrivateKey]) -> None:
     text = write_request(signed(key_of()))
     assert read_request(b"comment\n" + text.replace(b"\n", b"\r\n")).names.dns == ("a.example",)
     for bad, message in ((b"", "found 0"), (text + text, "found 2")):
@@ -210,14 +213,14 @@ def test_exactly_one_request(key_of: Any) -> None:
             read_request(bad)
 
 
-def test_the_old_label_is_read(key_of: Any) -> None:
+def test_the_old_label_is_read(key_of: Callable[..., PrivateKey]) -> None:
     text = write_request(signed(key_of())).replace(
         b"CERTIFICATE REQUEST", b"NEW CERTIFICATE REQUEST"
     )
     assert read_request(text).names.dns == ("a.example",)
 
 
-def test_truncation_is_named(key_of: Any) -> None:
+def test_truncation_is_named(key_of: Callable[..., PrivateKey]) -> None:
     der = signed(key_of()).public_bytes(Encoding.DER)
     for length in range(0, len(der), 7):
         with pytest.raises(MalformedRequest, match="does not parse"):
@@ -229,19 +232,19 @@ def rewritten(csr: x509.CertificateSigningRequest, change: Callable[..., Any]) -
     return write_block("CERTIFICATE REQUEST", change(csr.public_bytes(Encoding.DER)))
 
 
-def test_indefinite_lengths_are_refused(key_of: Any) -> None:
+def test_indefinite_lengths_are_refused(key_of: Callable[..., PrivateKey]) -> None:
     """BER is no DER: two encodings of one request would be two requests."""
     text = rewritten(signed(key_of()), lambda der: b"\x30\x80" + der[4:] + b"\0\0")
     with pytest.raises(MalformedRequest, match="does not parse"):
         read_request(text)
 
 
-def test_trailing_bytes_are_refused(key_of: Any) -> None:
+def test_trailing_bytes_are_refused(key_of: Callable[..., PrivateKey]) -> None:
     with pytest.raises(MalformedRequest, match="does not parse"):
         read_request(rewritten(signed(key_of()), lambda der: der + b"\0"))
 
 
-def test_repeated_extensions_are_refused(key_of: Any) -> None:
+def test_repeated_extensions_are_refused(key_of: Callable[..., PrivateKey]) -> None:
     """Subject alternative names twice: one for the check, one for the certificate."""
     builder = x509.CertificateSigningRequestBuilder().subject_name(parse_name("CN=a"))
     names = x509.SubjectAlternativeName([x509.DNSName("a.example")])

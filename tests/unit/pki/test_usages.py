@@ -1,10 +1,10 @@
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from certwright.pki import UnknownUsage, parse_usages
+from certwright.pki import PrivateKey, UnknownUsage, parse_usages
 from certwright.pki.usages import Usages
 
 KEY = [
@@ -69,7 +69,7 @@ def test_missing_extensions_are_empty() -> None:
     ],
 )
 def test_only_what_the_key_can_serve_remains(
-    key_of: Any, algorithm: str, expected: set[str]
+    key_of: Callable[..., PrivateKey], algorithm: str, expected: set[str]
 ) -> None:
     asked = parse_usages(
         ["signing", "key encipherment", "data encipherment", "key agreement", "encipher only"]
@@ -78,7 +78,7 @@ def test_only_what_the_key_can_serve_remains(
     assert asked.fitting(key).key == expected
 
 
-def test_encipher_only_means_nothing_alone(key_of: Any) -> None:
+def test_encipher_only_means_nothing_alone(key_of: Callable[..., PrivateKey]) -> None:
     usages = parse_usages(["signing", "decipher only"]).fitting(key_of("RSA", 2048).public_key())
     assert isinstance(usages.key_usage(), x509.KeyUsage)
     assert usages.key == {"digital signature"}

@@ -3,14 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from msgspec import Struct
 
-from certwright.operators.managedresource.decision import Step
 from certwright.runtime import LeaderElection
 from certwright.runtime.leader import LeaseAction, LeaseRecord, decide
 
 
-def record(holder: str, seconds: float = 15.0) -> Struct:
+def record(holder: str, seconds: float = 15.0) -> LeaseRecord:
     return LeaseRecord(holder=holder, seconds=seconds, transitions=0, resource_version="1")
 
 
@@ -27,7 +25,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_decide(case: tuple[Struct | None, float, Step]) -> None:
+def test_decide(case: tuple[LeaseRecord | None, float, LeaseAction]) -> None:
     seen, unchanged, step = case
     assert decide(seen, unchanged, "me") is step
 

@@ -1,6 +1,5 @@
-from typing import Any
+from collections.abc import Sequence
 
-from certwright.apply import Owner
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import ConfigMap, Namespace, Secret
 from certwright.runtime import Entry, mapped, select
@@ -10,7 +9,7 @@ from certwright.runtime.triggers import own, owned
 Greeting = Resource("demo.certwright.dev", "v1", "Greeting", "greetings")
 
 
-def entry(name: str = "a", owners: list[Owner] | tuple[Any, ...] = ()) -> Entry:
+def entry(name: str = "a", owners: Sequence[CachedOwner] = ()) -> Entry:
     return Entry(Key("ns", name), Meta(owners=tuple(owners)), b"{}")
 
 
@@ -20,7 +19,7 @@ def owner(
     api_version: str = "demo.certwright.dev/v1",
     *,
     controller: bool = True,
-) -> Owner:
+) -> CachedOwner:
     return CachedOwner(api_version, kind, name, "uid-" + name, controller)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from certwright.apiserver.fields import manager as fieldmanager
 from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube import JsonObject
 from certwright.kube.errors import ApiError, BadRequest, Cause, Conflict
 
 EARLIER = "2026-01-01T00:00:00Z"
@@ -22,8 +23,8 @@ def apply(thing: ServedKind) -> Apply:
     """Apply a spec on behalf of a manager."""
 
     def act(live: Any, spec: Any, manager: str = "one", **options: Any) -> dict[str, Any]:
-        options = {"force": False, "time": NOW} | options
-        return fieldmanager.apply(live, a_thing(spec), kind=thing, manager=manager, **options)
+        given: JsonObject = {"force": False, "time": NOW} | options
+        return fieldmanager.apply(live, a_thing(spec), kind=thing, manager=manager, **given)
 
     return act
 

@@ -14,13 +14,16 @@ from certwright.apiserver.fields.managedfields import read
 from certwright.apiserver.fields.merge import merge
 from certwright.apiserver.fields.typed import owned
 from certwright.apiserver.kinds.kind import ServedKind
+from certwright.kube import JsonObject
 from certwright.kube.errors import Conflict
 
 NOW = "2026-01-01T00:00:00Z"
 words = st.sampled_from(["a", "b", "c"])
 numbers = st.integers(1, 3)
-items = st.fixed_dictionaries({"name": words}, optional={"image": words})
-specs = st.fixed_dictionaries(
+items: st.SearchStrategy[JsonObject] = st.fixed_dictionaries(
+    {"name": words}, optional={"image": words}
+)
+specs: st.SearchStrategy[JsonObject] = st.fixed_dictionaries(
     {"replicas": numbers},
     optional={
         "title": words,

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
 from certwright.apiserver.storage.storage import ChangeType, Collection, Storage
-from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 
 KIND = ServedKind(ConfigMap, Schema(), "configmap", "ConfigMapList")
@@ -22,7 +21,7 @@ def carry_out(
     storage = Storage(revision=100, history_limit=1000)
     collection = storage.collection("", "configmaps")
     state: dict[str, int] = {}
-    states: JsonObject = {100: {}}
+    states: dict[int, dict[str, int]] = {100: {}}
     for key, action in steps:
         record = collection.get(key)
         if action == "put":

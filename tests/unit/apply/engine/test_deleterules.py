@@ -66,9 +66,8 @@ KEEP = DeleteRules(keep=lambda _ref, _live: "asked to")
 
 
 def test_reasons_to_keep() -> None:
-    async def succeeds(value: Any) -> bool:
-        value: bool = value == "gone"
-        return value
+    async def succeeds(value: object) -> bool:
+        return value == "gone"
 
     owner = Owner("m", "ours", succeeds=succeeds)
     one = ref("v1", "ConfigMap")
@@ -212,7 +211,11 @@ KINDS = [
 
 
 @given(
-    st.lists(st.builds(lambda kind, name: ref(*kind, name), st.sampled_from(KINDS), st.text("ab")))
+    st.lists(
+        st.builds(
+            lambda kind, name: ref(kind[0], kind[1], name), st.sampled_from(KINDS), st.text("ab")
+        )
+    )
 )
 def test_waves_hold_every_object_once_users_before_what_they_use(refs: list[ObjectRef]) -> None:
     found = waves(refs)

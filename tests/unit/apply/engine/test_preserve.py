@@ -95,7 +95,7 @@ def test_pod_templates_keep_restarts_and_sizes(
             "metadata": {"annotations": {RESTART: restarted}},
             "spec": {"containers": [container], "initContainers": [container]},
         }
-        whole = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
+        whole: JsonObject = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
         inner = whole
         for name in path[:-1]:
             inner = inner.setdefault(name, {})

@@ -1,5 +1,7 @@
 """Pods, Jobs, Services, definitions, monitoring, certificates, nested resources, unknown kinds."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +40,7 @@ def wrong(type_: str, status: str, expected: str) -> str:
     )
 
 
-def conditions(*pairs: tuple[int | str, ...]) -> JsonObject:
+def conditions(*pairs: tuple[Any, ...]) -> JsonObject:
     return {"conditions": [condition(*pair) for pair in pairs]}
 
 

@@ -48,7 +48,7 @@ def progress(one: JsonObject, pods: list[JsonObject] | None = None) -> str:
 def deployment(
     *conditions: JsonObject, observed: int = 3, replicas: int | None = None, **metadata: Any
 ) -> JsonObject:
-    spec = {"selector": {"matchLabels": {"app": "web"}}}
+    spec: JsonObject = {"selector": {"matchLabels": {"app": "web"}}}
     if replicas is not None:
         spec["replicas"] = replicas
     status = {"observedGeneration": observed, "conditions": list(conditions)}
@@ -204,7 +204,7 @@ def daemon_set(strategy: JsonObject | None = None, observed: int = 3, **status: 
         "updatedNumberScheduled": 10,
     }
     counts |= {"numberMisscheduled": 0, "numberUnavailable": 0, "observedGeneration": observed}
-    spec = {"updateStrategy": strategy} if strategy else {}
+    spec: JsonObject = {"updateStrategy": strategy} if strategy else {}
     return obj("apps/v1", "DaemonSet", spec, counts | status)
 
 

@@ -55,6 +55,12 @@ KEYS = [
 ]  # fmt: skip
 
 
+def plain_number(text: str) -> float:
+    value = resolve_plain(text)
+    assert isinstance(value, int | float)
+    return value
+
+
 def meaning(text: str) -> Any:
     return read_yaml(f"v: {text}", Budget())[0]["v"]
 
@@ -126,13 +132,13 @@ def test_tags_must_fit(text: str, problem: str) -> None:
 
 @given(st.integers())
 def test_integers_mean_themselves(number: int) -> None:
-    value = json_number(resolve_plain(str(number)))
+    value = json_number(plain_number(str(number)))
     assert value == (number if -(2**63) <= number < 2**63 else float(number))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_floats_keep_their_value(number: float) -> None:
-    value = json_number(resolve_plain(repr(number)))
+    value = json_number(plain_number(repr(number)))
     assert float(value) == number
     assert isinstance(value, float) or -(2**63) <= value < 2**63
 

@@ -13,11 +13,8 @@ from certwright.apply.manifests.yamldocument import DocumentError, DuplicateKey,
 from certwright.kube import JsonObject
 
 
-def read(text: str, **limits: int) -> str | JsonObject | list[int | str | list[list[Any]]] | None:
-    value: str | JsonObject | list[int | str | list[list[Any]]] | None = read_yaml(
-        text, Budget(ReadLimits(**limits))
-    )[0]
-    return value
+def read(text: str, **limits: int) -> Any:
+    return read_yaml(text, Budget(ReadLimits(**limits)))[0]
 
 
 def refusal(text: str, **limits: int) -> tuple[str, int]:

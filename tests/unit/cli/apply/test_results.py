@@ -3,6 +3,7 @@
 import io
 import json
 from contextlib import suppress
+from datetime import datetime
 
 import pytest
 
@@ -98,7 +99,7 @@ def test_differences_leave_out_what_is_the_same() -> None:
 class Time:
     seconds = 0.0
 
-    def now(self) -> None:
+    def now(self) -> datetime:
         raise NotImplementedError
 
     def monotonic(self) -> float:

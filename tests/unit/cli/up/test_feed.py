@@ -30,8 +30,15 @@ def test_a_deletion_that_waits_says_for_what() -> None:
 
 
 def test_a_change_names_fields_and_their_new_values() -> None:
-    old = {"metadata": {"resourceVersion": "1", "generation": 1}, "spec": {"count": 3, "old": 1}}
-    new = {"metadata": {"resourceVersion": "2", "generation": 2}, "spec": {"count": 1}, "ok": True}
+    old: JsonObject = {
+        "metadata": {"resourceVersion": "1", "generation": 1},
+        "spec": {"count": 3, "old": 1},
+    }
+    new: JsonObject = {
+        "metadata": {"resourceVersion": "2", "generation": 2},
+        "spec": {"count": 1},
+        "ok": True,
+    }
     line = describe(ConfigMap, entry(**old), entry(**new))
     said, _, fields = line.partition("default/a  ")
     assert said == "~ changed   ConfigMap "
@@ -39,12 +46,13 @@ def test_a_change_names_fields_and_their_new_values() -> None:
 
 
 def test_many_changes_are_counted() -> None:
-    old, new = {"data": {}}, {"data": {str(number): "x" for number in range(5)}}
+    old: JsonObject = {"data": {}}
+    new: JsonObject = {"data": {str(number): "x" for number in range(5)}}
     assert describe(ConfigMap, entry(**old), entry(**new)).endswith("and 2 more")
 
 
 def test_nothing_but_bookkeeping_is_no_news() -> None:
-    old = entry(metadata={"resourceVersion": "1"})
+    old: JsonObject = entry(metadata={"resourceVersion": "1"})
     assert describe(ConfigMap, old, entry(metadata={"resourceVersion": "2"})) == ""
 
 
@@ -55,8 +63,12 @@ def status(*conditions: tuple[str, str, str, str], **others: int) -> JsonObject:
 
 
 def test_conditions_are_named_by_their_type_and_come_first() -> None:
-    old = status(("Ready", "False", "Pending", "not yet"), ("Old", "True", "So", ""), count=1)
-    new = status(("New", "True", "So", "it is"), ("Ready", "True", "Issued", "done"), count=2)
+    old: JsonObject = status(
+        ("Ready", "False", "Pending", "not yet"), ("Old", "True", "So", ""), count=1
+    )
+    new: JsonObject = status(
+        ("New", "True", "So", "it is"), ("Ready", "True", "Issued", "done"), count=2
+    )
     assert changes(old, new) == [
         "New: True (So)",
         "Ready: True (Issued)",
@@ -70,8 +82,8 @@ def test_the_first_conditions_are_all_that_is_new() -> None:
 
 
 def test_a_condition_of_which_only_the_words_change_is_quoted() -> None:
-    old = status(("Ready", "False", "Pending", "waits for a"))
-    new = status(("Ready", "False", "Pending", "waits for b"))
+    old: JsonObject = status(("Ready", "False", "Pending", "waits for a"))
+    new: JsonObject = status(("Ready", "False", "Pending", "waits for b"))
     assert changes(old, new) == ["Ready: False (Pending) waits for b"]
 
 
@@ -117,7 +129,7 @@ def test_values_fit_in_a_line(value: str | JsonObject | list[int], shown: str) -
 
 
 def test_events_are_told() -> None:
-    event = {
+    event: JsonObject = {
         "type": "Warning",
         "reason": "Failed",
         "note": "it did not work",

@@ -69,7 +69,7 @@ def internet(
 class ExplainingDialer:
     """A dialer whose failures are put into the words that users read."""
 
-    def __init__(self, config: Any, seconds: Any) -> None:
+    def __init__(self, config: Config, seconds: float) -> None:
         self._peer = Peer.of(config, timedelta(seconds=60))
         self._dialer = Dialer(
             config.server,
@@ -78,14 +78,16 @@ class ExplainingDialer:
             timeout=timedelta(seconds=seconds),
         )
 
-    async def dial(self, context: Any, deadline: Any) -> Any:
+    async def dial(self, context: SSLContext | None, deadline: float) -> Connection:
         try:
             return await self._dialer.dial(context, deadline)
         except ConnectError as error:
             raise explain(error, self._peer) from None
 
 
-def dialer_of(server: str = "http://api", *, seconds: float = 10.0, **options: str) -> Dialer:
+def dialer_of(
+    server: str = "http://api", *, seconds: float = 10.0, **options: Any
+) -> ExplainingDialer:
     return ExplainingDialer(Config(server, source="context 'dev'", **options), seconds)
 
 

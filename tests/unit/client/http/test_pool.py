@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.unit.client.conftest import Line
 
-from certwright.client import Config, ConnectFailed
+from certwright.client import Config
 from certwright.client.failures import Peer, explain
 from certwright.client.http.connection import Connection
 from certwright.client.http.errors import ConnectError, PoolExhausted
@@ -30,7 +30,7 @@ class Lines:
         self._new_line = new_line
         self.all: list[Any] = []
         self.seconds = 0.0
-        self.failure = None
+        self.failure: ConnectError | None = None
 
     async def dial(self, context: ssl.SSLContext | None, deadline: float) -> Connection:
         self.deadline = deadline
@@ -131,10 +131,9 @@ async def test_who_waited_in_vain_takes_nothing(pool: Pool, virtual_loop: Virtua
     assert (second.result(), virtual_loop.time()) == (one, 10)
 
 
-async def _caught(acquiring: Awaitable[Any]) -> ConnectFailed | Connection:
+async def _caught(acquiring: Awaitable[Connection]) -> ConnectError | Connection:
     try:
-        value: ConnectFailed | Connection = await acquiring
-        return value
+        return await acquiring
     except ConnectError as error:
         return error
 

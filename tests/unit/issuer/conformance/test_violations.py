@@ -2,7 +2,7 @@
 
 import base64
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -161,7 +161,7 @@ def test_a_private_key_is_put_where_the_request_says() -> None:
     ],
 )
 def test_an_authority_signs_certificates_by_itself_only_for_cert_manager(
-    suite: str, usages: set[str]
+    suite: Literal["CertificateRequest", "CertificateSigningRequest"], usages: set[str]
 ) -> None:
     asked = make_case_request(Case(suite, "authority", common_name="ca", is_ca=True), KEY)
     assert asked.terms.usages.key == usages

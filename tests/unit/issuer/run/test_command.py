@@ -28,7 +28,12 @@ def test_an_address_in_use_is_named(kubeconfig: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        words = ["--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
+        words: list[str | Path] = [
+            "--no-preflight",
+            "--no-leader-elect",
+            "--kubeconfig",
+            kubeconfig,
+        ]
         done = subprocess.run(  # it configures logs: a process of its own
             [sys.executable, EXAMPLE, "run", *words, "--probes", address],
             capture_output=True,

@@ -105,7 +105,7 @@ def test_exactly_what_is_needed(printed: Callable[..., Any]) -> None:
 )
 def test_more_for_those_who_do_more(
     printed: Callable[..., Any],
-    options: dict[str, bool | type[Secretive]],
+    options: dict[str, Any],
     more: dict[tuple[str, str], tuple[set[str], tuple[str, ...]]],
 ) -> None:
     found = printed(app(**options), "rbac")

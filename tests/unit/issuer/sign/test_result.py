@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_an_unavailable_issuer_beats_everything() -> None:
 
 
 def test_an_issuer_is_beyond_help_only_if_its_own_trouble_is_permanent() -> None:
-    def is_permanent(error: SignOutcome) -> bool:
+    def is_permanent(error: BaseException) -> bool:
         return classify(error, is_window_open=True).is_permanent
 
     assert is_permanent(IssuerUnavailable(Permanent("x")))
@@ -85,6 +86,7 @@ def test_conditions_are_taken_from_anywhere_in_the_chain() -> None:
     result = classify(raised(RuntimeError("outside"), inner), is_window_open=True)
     assert result.status is SignStatus.PENDING
     assert result.after == timedelta(seconds=9)
+    assert result.condition is not None
     assert result.condition.type == "QuotaOk"
     assert result.condition.message == "later"
 
@@ -108,7 +110,7 @@ def test_a_forbidden_condition_is_the_authors_mistake() -> None:
     ],
 )
 def test_a_condition_that_no_server_takes_is_refused_at_once(
-    type_: str, *, status: bool | str, reason: str, problem: str
+    type_: str, status: Any, reason: str, problem: str
 ) -> None:
     with pytest.raises(ValueError, match="WithCondition got") as refused:
         WithCondition(type_, status, reason, Permanent("over quota"))
@@ -163,9 +165,9 @@ def test_only_permanent_is_special_in_a_check() -> None:
     assert check_failure(raised(ValueError("x"), Permanent("y"))) == ("x", True)
 
 
-def answered(status: int, shape: str = "httpx", **headers: str) -> RuntimeError:
+def answered(status: int, shape: str = "httpx", **headers: str) -> Any:
     """Return an exception as an HTTP library would raise it."""
-    error = RuntimeError(f"answered {status}")
+    error: Any = RuntimeError(f"answered {status}")
     if shape == "httpx":
         error.response = SimpleNamespace(status_code=status, headers=headers)
     else:

@@ -28,6 +28,7 @@ from certwright.issuers.acme import (
     Ticket,
 )
 from certwright.issuers.web import Web
+from certwright.kube import JsonObject
 
 PROBLEM = "urn:ietf:params:acme:error:"
 
@@ -43,10 +44,10 @@ class FakeAcme:
         self.order_status = "pending"
         self.authz_status = "pending"
         self.challenge_status = "pending"
-        self.challenge_error = None
-        self.order_error = None
+        self.challenge_error: JsonObject | None = None
+        self.order_error: JsonObject | None = None
         self.account_status = "valid"
-        self.retry_after = None
+        self.retry_after: str | None = None
         self.refuse: dict[Any, Any] = {}  # path: responses, one per request
         self.seen: list[Any] = []  # (path, payload, protected header)
         self._nonces: set[Any] = set()
@@ -75,7 +76,7 @@ class FakeAcme:
         path = request.path
         if path == "/dir":
             kinds = {"newNonce": "nonce", "newAccount": "account", "newOrder": "orders"}
-            response = web.json_response(
+            response: web.StreamResponse = web.json_response(
                 {key: f"{self.url}/{value}" for key, value in kinds.items()}
             )
         elif path == "/nonce":
@@ -104,8 +105,8 @@ class FakeAcme:
             value: web.StreamResponse = self.refuse[path].pop(0)
             return value
         answer = getattr(self, "_" + path.split("/")[1])
-        value: web.StreamResponse = answer()
-        return value
+        made: web.StreamResponse = answer()
+        return made
 
     def _account(self) -> web.StreamResponse:
         location = {"Location": f"{self.url}/account/1"}
@@ -115,7 +116,7 @@ class FakeAcme:
         return self._order(status=201)
 
     def _order(self, status: int = 200) -> web.StreamResponse:
-        body = {
+        body: JsonObject = {
             "status": self.order_status,
             "authorizations": [f"{self.url}/authz/{number}" for number in range(len(self.names))],
             "finalize": f"{self.url}/finalize/1",
@@ -129,7 +130,7 @@ class FakeAcme:
         return web.json_response(body, status=status, headers=headers)
 
     def _authz(self) -> web.StreamResponse:
-        challenge = {
+        challenge: JsonObject = {
             "type": "http-01", "url": f"{self.url}/challenge/1", "token": "tok",
             "status": self.challenge_status,
         }  # fmt: skip
@@ -203,6 +204,7 @@ def advance(
     async def step(ticket: Ticket | None = None) -> IssuedOrder | PendingOrder:
         if ticket is None:
             placed = await step(Ticket("none", "none", "none", "none"))
+            assert isinstance(placed, PendingOrder)
             assert placed.message == "the order was placed"
             ticket = placed.ticket
         ordering = OrderProcess(

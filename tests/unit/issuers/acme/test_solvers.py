@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aiohttp import web as server
@@ -113,7 +113,8 @@ class Can:
 def test_the_first_solver_that_server_and_name_allow_is_chosen(
     key: AccountKey, authorization: Authorization, solvers: list[str], chosen: str
 ) -> None:
-    solver, challenge, proof = choose(authorization, [Can(one) for one in solvers], key)
+    able: list[Any] = [Can(one) for one in solvers]
+    solver, challenge, proof = choose(authorization, able, key)
     assert solver.challenge == challenge.type == proof.challenge == chosen
     assert proof.authorization == key.authorization("tok")
 
@@ -132,4 +133,4 @@ def test_a_name_that_nobody_proves_loses_the_order(
     key: AccountKey, authorization: Authorization, solvers: list[str], shown: str
 ) -> None:
     with pytest.raises(OrderFailed, match=shown):
-        choose(authorization, [Can(one) for one in solvers], key)
+        choose(authorization, [cast("Any", Can(one)) for one in solvers], key)

@@ -94,6 +94,7 @@ class World:
         pass
 
     def answer(self, request: Request) -> Response:
+        assert request.resource is not None
         plural = request.resource.plural
         if request.verb == "list":
             return self.list(plural, dict(request.query))
@@ -177,6 +178,7 @@ class Owner:
     def move(self) -> None:
         """Let another object use it, and then the old one no longer."""
         old = self.user
+        assert old is not None
         self.use()
         self.world.put(*old, None)
 
@@ -187,6 +189,7 @@ class Owner:
             self.promise()
 
     def leave(self) -> None:
+        assert self.user is not None
         self.world.put(*self.user, None)
         self.user = None
         self.seen_in_use = False

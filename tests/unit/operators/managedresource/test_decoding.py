@@ -1,14 +1,12 @@
 """Reading Secrets once, within a bound."""
 
 import base64
-from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-from certwright.kube import JsonObject
 from certwright.kube.kinds import Secret
-from certwright.operators.managedresource.declared import DecodedSecret, decode_secret
+from certwright.operators.managedresource.declared import decode_secret
 from certwright.operators.managedresource.secrets import Decoder
 from certwright.runtime import Entry
 from certwright.runtime.cache.decode import EntryDecoder
@@ -28,7 +26,7 @@ async def in_thread(fn: Any, *args: Any) -> Any:
     return fn(*args)
 
 
-async def refuse(fn: Any, *args: Any) -> None:
+async def refuse(fn: Any, *args: Any) -> Any:
     raise AssertionError("small Secrets are read where they are")
 
 
@@ -52,12 +50,9 @@ async def test_another_version_is_read_anew() -> None:
 async def test_large_and_compressed_secrets_are_read_in_a_thread() -> None:
     calls = []
 
-    async def cpu(
-        fn: Callable[..., Any], *args: JsonObject | Entry
-    ) -> tuple[DecodedSecret, tuple[Any, ...]]:
+    async def cpu(fn: Any, *args: Any) -> Any:
         calls.append(fn)
-        value: tuple[DecodedSecret, tuple[Any, ...]] = fn(*args)
-        return value
+        return fn(*args)
 
     decoder = Decoder()
     await decoder.decode(secret("large", a=b"#" * 100_000), cpu)

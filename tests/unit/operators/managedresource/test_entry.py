@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from tests.unit.operators.managedresource.conftest import Make
 
@@ -14,7 +16,7 @@ IGNORE = "resources.gardener.cloud/ignore"
 OPERATION = "gardener.cloud/operation"
 NOW = "2026-01-01T00:00:00Z"
 
-CASES = {
+CASES: dict[str, tuple[dict[str, Any], Step]] = {
     "new": ({}, Step.RECONCILE),
     "known": ({"finalizers": [BASE]}, Step.RECONCILE),
     "another class": ({"class_": "seed"}, Step.NOTHING),

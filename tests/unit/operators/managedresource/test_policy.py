@@ -23,7 +23,7 @@ from certwright.operators.managedresource.policy import (
 
 GROUP = "resources.gardener.cloud"
 ORIGIN = Origin("", Key("garden", "mr"))
-ALWAYS = {
+ALWAYS: dict[str, Any] = {
     "take_over_from": ("gardener-resource-manager",),
     "exact_owners": True,
     "drop_annotations": (f"reference.{GROUP}/",),

@@ -45,7 +45,7 @@ class Heard:
 
 
 def _text(entry: Entry | None) -> str | None:
-    return entry and f"{entry.key.name}@{entry.meta.resource_version}"
+    return f"{entry.key.name}@{entry.meta.resource_version}" if entry else None
 
 
 @pytest.fixture
@@ -405,7 +405,9 @@ def test_what_is_held_stays_current_until_it_is_discarded() -> None:
     wanted.clear()
     assert store.upsert(config("a", 2)) is True
     store.replace([config("a", 3)], 3)
-    assert store.get(Key("shop", "a")).meta.resource_version == "3"
+    found = store.get(Key("shop", "a"))
+    assert found is not None
+    assert found.meta.resource_version == "3"
     heard = Heard()
     store.listen(heard)
     heard.pop()

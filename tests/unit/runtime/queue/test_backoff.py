@@ -1,5 +1,7 @@
 """Delays that grow, never exceed the cap, and repeat themselves under a seed."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +58,7 @@ def test_a_seed_repeats_itself() -> None:
         ({"jitter": 1.5}, "jitter within 0..1"),
     ],
 )
-def test_nonsense_is_refused(arguments: dict[str, float], message: str) -> None:
+def test_nonsense_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Backoff(**arguments)
 
