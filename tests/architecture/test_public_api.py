@@ -1,6 +1,7 @@
 """The public names of each façade are pinned: adding or removing one is a decision, not an accident."""
 
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ FACADES = (
     "certwright.testkit.certmanager",
     "certwright.testkit.controlplane",
 )
+
+MOST_NAMES = 350
 
 
 def pinned(root: Path, facade: str) -> list[str]:
@@ -52,3 +55,15 @@ def test_public_names_exist_and_are_documented(facade: str) -> None:
         and not (value.__doc__ or "").strip()
     ]
     assert not undocumented, f"{facade}: {undocumented}"
+
+
+def test_public_names_are_few(root: Path) -> None:
+    names = [name for facade in FACADES for name in pinned(root, facade)]
+    assert len(names) <= MOST_NAMES
+
+
+@pytest.mark.parametrize("facade", FACADES)
+def test_public_names_are_in_the_reference(root: Path, facade: str) -> None:
+    pages = "\n".join(page.read_text("utf-8") for page in root.glob("docs/reference/*.md"))
+    missing = [name for name in pinned(root, facade) if not re.search(rf"\b{name}\b", pages)]
+    assert not missing, f"describe in docs/reference: {missing}"

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.architecture.conftest import Module
 from tests.architecture.offences import Offences
@@ -84,3 +85,21 @@ def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFu
                 decorators = " ".join(map(ast.unparse, node.decorator_list))
                 if node.name[0] != "_" and not re.search("property|fixture|setter", decorators):
                     yield node
+
+
+def test_words_of_the_glossary_are_words_of_the_code(root: Path, modules: list[Module]) -> None:
+    page = (root / "docs/concepts/glossary.md").read_text("utf-8")
+    words = [
+        word
+        for cell in re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE)
+        for word in cell.split(", ")
+        if cell not in {"word", "---"}
+    ]
+    assert len(words) > 60
+    twice = sorted({word for word in words if words.count(word) > 1})
+    assert not twice, f"explained twice: {twice}"
+    code = "\n".join(module.path.read_text("utf-8") for module in modules)
+    unknown = [
+        word for word in words if not re.search(re.sub("[ -]", "[ _-]?", word), code, re.IGNORECASE)
+    ]
+    assert not unknown, f"no code speaks of {unknown}; correct docs/concepts/glossary.md"
