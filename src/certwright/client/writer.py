@@ -5,7 +5,7 @@ but never sent as replacements: `Writer.update` takes dicts only.
 """
 
 from collections.abc import Sequence
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from certwright.client import request as requests
 from certwright.client import responses
@@ -30,6 +30,7 @@ from certwright.kube import (
 )
 
 T = TypeVar("T", bound=Object)
+Patch: TypeAlias = JsonObject | Sequence[JsonObject]
 
 
 class WriteKeywords(TypedDict, total=False):
@@ -41,6 +42,23 @@ class WriteKeywords(TypedDict, total=False):
     """Who signs the fields; None stands for the client's own name."""
     validation: requests.Validation
     """What to do about fields the server does not know; refuse them by default."""
+
+
+class ApplyKeywords(WriteKeywords, total=False):
+    """What an apply accepts by keyword."""
+
+    force: bool
+    """Take over fields that other managers own, as is the default. Otherwise one that has
+    another value is a `Conflict`, whose causes name the field and the manager."""
+    subresource: str
+
+
+class PatchKeywords(WriteKeywords, total=False):
+    """What a patch accepts by keyword."""
+
+    type: str
+    """The media type; `MERGE_PATCH` by default."""
+    subresource: str
 
 
 class DeleteKeywords(TypedDict, total=False):
@@ -76,40 +94,18 @@ class Writer:
         return await self._write(kind, request)
 
     @overload
-    async def apply(
-        self,
-        obj: T,
-        *,
-        force: bool = True,
-        subresource: str = "",
-        **keywords: Unpack[WriteKeywords],
-    ) -> T: ...
+    async def apply(self, obj: T, **keywords: Unpack[ApplyKeywords]) -> T: ...
     @overload
-    async def apply(
-        self,
-        obj: JsonObject,
-        *,
-        force: bool = True,
-        subresource: str = "",
-        **keywords: Unpack[WriteKeywords],
-    ) -> JsonObject: ...
-    async def apply(
-        self,
-        obj: T | JsonObject,
-        *,
-        force: bool = True,
-        subresource: str = "",
-        **keywords: Unpack[WriteKeywords],
-    ) -> T | JsonObject:
-        """Apply on the server: make our fields as given, create the object if need be.
-
-        Without *force*, a field that another manager owns with another value is a `Conflict`
-        whose causes name the field and the manager.
-        """
+    async def apply(self, obj: JsonObject, **keywords: Unpack[ApplyKeywords]) -> JsonObject: ...
+    async def apply(self, obj: T | JsonObject, **keywords: Unpack[ApplyKeywords]) -> T | JsonObject:
+        """Apply on the server: make our fields as given, create the object if need be."""
         kind = await self._kind(obj)
-        options = self._options(keywords)
         request = requests.apply(
-            resource_of(kind), obj, options, force=force, subresource=subresource
+            resource_of(kind),
+            obj,
+            self._options(keywords),
+            force=keywords.get("force", True),
+            subresource=keywords.get("subresource", ""),
         )
         return await self._write(kind, request)
 
@@ -123,44 +119,23 @@ class Writer:
 
     @overload
     async def patch(
-        self,
-        kind: type[T],
-        key: Key,
-        patch: JsonObject | Sequence[JsonObject],
-        *,
-        type: str = MERGE_PATCH,
-        subresource: str = "",
-        **keywords: Unpack[WriteKeywords],
+        self, kind: type[T], key: Key, patch: Patch, **keywords: Unpack[PatchKeywords]
     ) -> T: ...
     @overload
     async def patch(
-        self,
-        kind: Resource,
-        key: Key,
-        patch: JsonObject | Sequence[JsonObject],
-        *,
-        type: str = MERGE_PATCH,
-        subresource: str = "",
-        **keywords: Unpack[WriteKeywords],
+        self, kind: Resource, key: Key, patch: Patch, **keywords: Unpack[PatchKeywords]
     ) -> JsonObject: ...
     async def patch(
-        self,
-        kind: type[T] | Resource,
-        key: Key,
-        patch: JsonObject | Sequence[JsonObject],
-        *,
-        type: str = MERGE_PATCH,  # noqa: A002 - what kubectl calls it
-        subresource: str = "",
-        **keywords: Unpack[WriteKeywords],
+        self, kind: type[T] | Resource, key: Key, patch: Patch, **keywords: Unpack[PatchKeywords]
     ) -> Any:
-        """Change an object by a patch of the given media type."""
+        """Change an object by a patch, a merge patch by default."""
         request = requests.patch(
             resource_of(kind),
             key,
             patch,
             self._options(keywords),
-            content_type=type,
-            subresource=subresource,
+            content_type=keywords.get("type", MERGE_PATCH),
+            subresource=keywords.get("subresource", ""),
         )
         return await self._write(kind, request)
 
