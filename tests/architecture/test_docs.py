@@ -130,3 +130,26 @@ def test_every_name_in_the_error_reference_exists(root: Path) -> None:
     assert len(names) > 15
     missing = [name for name in names if not hasattr(kube, name) and not hasattr(client, name)]
     assert not missing, missing
+
+
+def test_paths_that_pages_name_exist(root: Path, pages: list[Path]) -> None:
+    named = [
+        (page, path)
+        for page in pages
+        if page.name != "CHANGELOG.md"
+        for path in re.findall(
+            r"`((?:src|tests|docs|examples|bench)/[\w./-]+)`", page.read_text("utf-8")
+        )
+    ]
+    assert len(named) > 20
+    gone = [
+        f"{page.relative_to(root)}: {path}" for page, path in named if not (root / path).exists()
+    ]
+    assert not gone, "\n".join(gone)
+
+
+def test_modules_that_the_architecture_names_exist(root: Path) -> None:
+    page = (root / "docs/concepts/architecture.md").read_text("utf-8")
+    named = re.findall(r"`(\w+(?:/\w+)*\.py)`", page)
+    assert len(named) > 4
+    assert not [path for path in named if not (root / "src/certwright" / path).exists()]
