@@ -27,7 +27,7 @@ from certwright.cli.main import app
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.kube import crd_manifest
 from certwright.operators.garbagecollector import GarbageMetrics
-from certwright.operators.managedresource.metrics import ResourceMetrics
+from certwright.operators.managedresource.health import ResourceMetrics
 from certwright.runtime import Metrics
 
 KEY = re.compile(r"([a-z-]+\.)*(certwright\.dev|gardener\.cloud|cert-manager\.io)/[A-Za-z-]+")

@@ -63,6 +63,8 @@ class Entry:
     """Who wrote last besides us, where that explains the difference."""
     refused: bool = False
     """Whether it failed because the cluster judged it invalid, and not because it is away."""
+    ignored: tuple[str, ...] = ()
+    """Fields in which the manifest was not followed, because they cannot change."""
 
     def told(self, *, planned: bool = False) -> str:
         """Return the line about the object; *planned* if all this did not happen and only would."""

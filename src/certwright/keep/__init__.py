@@ -3,4 +3,31 @@
 An operator says which objects it wants in a target cluster; this layer watches them there, wakes
 the operator when one of them changes, and reports what became of each. What enters are object
 sets and events of the target; what leaves are writes to it, and keys of sets to look at again.
+
+==================  =============================================================
+`stores`            the target cluster as a set of stores, one per kind in use
+`cluster`           the same as the engine sees it: read from stores, written to
+`drift`             from a change in the target to the set it concerns
+`keptset`           one pass over one set, and the staleness check before it
+`fights`            other writers that keep changing an object
+`health`            how the objects of a set are
+`state`             what is remembered about a set between two passes
+`installer`         all of it for an operator whose status holds the inventory
+==================  =============================================================
 """
+
+from certwright.keep.keptset import Confirmation, DeclaredSet, KeptChanges, KeptSets, OutOfDate
+from certwright.keep.state import Fingerprint, SetState, SetStates
+from certwright.keep.stores import TargetStores
+
+__all__ = [
+    "Confirmation",
+    "DeclaredSet",
+    "Fingerprint",
+    "KeptChanges",
+    "KeptSets",
+    "OutOfDate",
+    "SetState",
+    "SetStates",
+    "TargetStores",
+]

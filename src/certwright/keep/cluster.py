@@ -20,7 +20,7 @@ from certwright.apply import (
 )
 from certwright.apply.cluster import left_of, other_version
 from certwright.client import Propagation, Request, Response, request
-from certwright.keep.stores import Targets
+from certwright.keep.stores import TargetStores
 from certwright.kube import (
     GroupVersionKind,
     JsonObject,
@@ -63,19 +63,19 @@ class CachedLive(Live):
         return self._entry.meta.deleting
 
 
-class TargetCluster(Direct):
+class WatchedCluster(Direct):
     """An `apply.Cluster` over the stores of the target; what they cannot know it asks for."""
 
     sees_all = False
 
-    def __init__(self, targets: Targets, field_manager: str) -> None:
-        super().__init__(targets.client, field_manager=field_manager)
-        self._targets = targets
+    def __init__(self, stores: TargetStores, field_manager: str) -> None:
+        super().__init__(stores.client, field_manager=field_manager)
+        self._stores = stores
 
     async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
         """Return how a kind is served, and see to it that its objects are watched."""
         try:
-            return await self._targets.resource(gvk)
+            return await self._stores.resource(gvk)
         except NotFound as error:
             other = await other_version(self._client, gvk) if any_version else None
             if other is None:
@@ -84,7 +84,7 @@ class TargetCluster(Direct):
 
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         """Return an object from its store, or as the server has it right now."""
-        store = await self._targets.open(resource, key.namespace)
+        store = await self._stores.open(resource, key.namespace)
         entry = store.get(key)
         if not fresh:
             return None if entry is None else CachedLive(entry)
@@ -92,7 +92,7 @@ class TargetCluster(Direct):
             answer = await self._client.send(request.get(resource, key))
         except NotFound:
             if entry is not None:
-                self._targets.note_delete(resource, key, entry.uid)
+                self._stores.note_delete(resource, key, entry.uid)
             return None
         return self._noted(resource, answer)
 
@@ -112,27 +112,27 @@ class TargetCluster(Direct):
         try:
             answer = await self._client.send(request.delete(resource, key, options))
         except NotFound:
-            self._targets.note_delete(resource, key, live.uid)
+            self._stores.note_delete(resource, key, live.uid)
             return None
         left = left_of(orjson.loads(answer.body), resource)
         if left is not None and not dry_run:
-            self._targets.note_write(resource, answer.body)
+            self._stores.note_write(resource, answer.body)
         elif not dry_run:
-            self._targets.note_delete(resource, key, live.uid)
+            self._stores.note_delete(resource, key, live.uid)
         return left
 
     async def finalize(self, resource: Resource, live: Live) -> Live | None:
         """Clear the finalizers of exactly this state of an object."""
         left = await super().finalize(resource, live)
         if left is None:
-            self._targets.note_delete(resource, ObjectRef.of(live.obj).key, live.uid)
+            self._stores.note_delete(resource, ObjectRef.of(live.obj).key, live.uid)
         return left
 
     async def until(
         self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
     ) -> Live | None:
         """Wait for the events that make an object ready."""
-        store = await self._targets.open(resource, key.namespace)
+        store = await self._stores.open(resource, key.namespace)
         changed = asyncio.Event()
         stop = store.listen(lambda *_: changed.set())
         found: Live | None = None
@@ -173,5 +173,5 @@ class TargetCluster(Direct):
         return Live.of(orjson.loads(answer.body)) if dry_run else self._noted(resource, answer)
 
     def _noted(self, resource: Resource, answer: Response) -> Live:
-        self._targets.note_write(resource, answer.body)
+        self._stores.note_write(resource, answer.body)
         return Live.of(orjson.loads(answer.body))

@@ -1,20 +1,22 @@
-"""From a change in the target cluster to the ManagedResource it concerns.
+"""From a change in the target cluster to the set it concerns.
 
-An object names its ManagedResource in an annotation. What might have to be repaired wakes the
-controller that applies (and judges health on the way); what can only change how things are,
-wakes the one that judges health. An origin of another source cluster, or none, wakes nobody.
+An object names its set in an annotation. What might have to be repaired wakes the controller
+that applies (and judges health on the way); what can only change how things are wakes the one
+that judges health. An annotation that names no set of ours wakes none.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, Generic, TypeAlias, TypeVar
 
-from certwright.keep.stores import Targets
+from certwright.keep.state import SetState, SetStates
+from certwright.keep.stores import TargetStores
 from certwright.kube import JsonObject, Key, LabelSelector, Resource
 from certwright.kube.kinds import CustomResourceDefinition, Deployment, StatefulSet
 from certwright.runtime import Entry
 
 Wake: TypeAlias = Callable[[Key], None]
+S = TypeVar("S", bound=SetState)
 
 _WORKLOADS: Final[Mapping[str, Resource]] = {kind.kind: kind for kind in (Deployment, StatefulSet)}
 """What autoscalers scale, by kind: every group that shows these shows the same objects."""
@@ -55,67 +57,69 @@ def _selector(workload: Entry) -> LabelSelector | None:
         return None
 
 
-class Wakeups:
-    """A `Watcher` of the target that wakes ManagedResources.
+class Drift(Generic[S]):
+    """A `Watcher` of the target that wakes the sets a change concerns.
 
-    *apply* and *judge* wake one of the two controllers, *unsettle* says that something changed
-    which no object shows, and *follow* that an object changed which needs no repair; *waiting*
-    yields who waits for a kind.
+    *owner_of* returns the set that the annotations of an object name. *repair* wakes the
+    controller that applies a set, *judge* the one that judges its health.
     """
 
     def __init__(
         self,
-        targets: Targets,
+        stores: TargetStores,
+        states: SetStates[S],
         owner_of: Callable[[JsonObject], Key | None],
         *,
-        apply: Wake,
+        repair: Wake,
         judge: Wake,
-        unsettle: Wake,
-        follow: Callable[[Key, Entry, Entry], None],
-        waiting: Callable[[], Iterable[Key]],
     ) -> None:
-        self._targets = targets
+        self._stores = stores
+        self._states = states
         self._owner_of = owner_of
-        self._apply = apply
+        self._repair = repair
         self._judge = judge
-        self._unsettle = unsettle
-        self._follow = follow
-        self._waiting = waiting
 
     def changed(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
-        """Wake whose object it is, and whose it was."""
+        """Wake the set an object belongs to, and the one it belonged to."""
         if resource == CustomResourceDefinition:
             self.kinds_changed()  # its status says when the kind is served
         is_drift = could_be_drift(old, new)
         for key in self._owners(old, new):
             if new is None:
-                self._unsettle(key)  # a store that is closed goes on holding it
+                self._states.unsettle(key)  # a store that is closed goes on holding it
             elif old is not None and not is_drift:
-                self._follow(key, old, new)
-            (self._apply if is_drift else self._judge)(key)
+                self._states.follow(key, old, new)
+            if is_drift:
+                self._repair(key)
+            else:
+                self._wake_health(key)
 
     def scaled(self, kind: str, key: Key) -> None:
-        """Wake whose workload is scaled by others from now on, or no longer."""
+        """Wake the set whose workload an autoscaler scales from now on, or no longer."""
         workload = _WORKLOADS.get(kind)
-        entry = self._targets.get(workload, key) if workload is not None else None
+        entry = self._stores.get(workload, key) if workload is not None else None
         for owner in self._owners(None, entry):
-            self._unsettle(owner)
-            self._apply(owner)
+            self._states.unsettle(owner)
+            self._repair(owner)
 
     def pod_changed(self, old: Entry | None, new: Entry | None) -> None:
-        """Wake whose Deployment counts the pod."""
+        """Wake the sets whose Deployments count the pod."""
         pod = new or old
         if pod is None:
             return
-        for workload in self._targets.siblings(Deployment, pod.key.namespace):
+        for workload in self._stores.siblings(Deployment, pod.key.namespace):
             if selects(workload, pod):
                 for owner in self._owners(None, workload):
-                    self._judge(owner)
+                    self._wake_health(owner)
 
     def kinds_changed(self) -> None:
-        """Wake those who wait for a kind."""
-        for key in list(self._waiting()):
-            self._apply(key)
+        """Wake the sets that wait for a kind."""
+        for key in list(self._states.awaiting_kinds()):
+            self._repair(key)
+
+    def _wake_health(self, key: Key) -> None:
+        self._states.changed.add(key)
+        self._judge(key)
 
     def _owners(self, old: Entry | None, new: Entry | None) -> set[Key]:
         found = (self._owner_of(e.annotations) for e in (old, new) if e is not None)

@@ -1,4 +1,4 @@
-"""Judging how the objects of a ManagedResource are, from what the stores hold.
+"""The health of the objects of a kept set, from what the stores hold.
 
 Objects that do not carry our label are not in the stores: those created once and left alone,
 and those another program put into the inventory. They are read from the server, at most once
@@ -25,7 +25,7 @@ from certwright.apply.health import (
 from certwright.apply.health.verdicts import check_failed
 from certwright.client import Selection, TransportError, request
 from certwright.clock import Clock
-from certwright.keep.stores import Targets
+from certwright.keep.stores import TargetStores
 from certwright.kube import ApiError, JsonObject, LabelSelector, NotFound, Resource
 from certwright.kube.kinds import CoreEvent, Deployment
 from certwright.runtime import Entry
@@ -40,7 +40,7 @@ OBJECTS_PER_TURN: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How all objects of a ManagedResource are, in the order of its inventory."""
+    """How all objects of a set are, in the order of its inventory."""
 
     health: tuple[Verdict, ...] = ()
     progress: tuple[Verdict, ...] = ()
@@ -70,8 +70,8 @@ class Unwatched:
 class HealthChecks:
     """Judges objects of the target cluster."""
 
-    def __init__(self, targets: Targets, clock: Clock, period_seconds: float) -> None:
-        self._targets = targets
+    def __init__(self, stores: TargetStores, clock: Clock, period_seconds: float) -> None:
+        self._stores = stores
         self._clock = clock
         self._period = period_seconds
 
@@ -119,7 +119,7 @@ class HealthChecks:
         about = f"involvedObject.kind={ref.kind},involvedObject.name={ref.name},type=Warning"
         where = Selection(ref.namespace, fields=about)
         try:
-            answer = await self._targets.client.send(
+            answer = await self._stores.client.send(
                 request.list_page(CoreEvent, where, limit=MOST_EVENTS)
             )
         except (ApiError, TransportError):
@@ -131,7 +131,7 @@ class HealthChecks:
         """Return how an object is and whether it has arrived; what is missing moves nowhere."""
         done = Verdict(ref, Health.HEALTHY)
         try:
-            resource = await self._targets.resource(ref.gvk)
+            resource = await self._stores.resource(ref.gvk)
             obj = await self._find(resource, ref, unwatched)
         except (NotFound, ValueError) as error:
             return missing(ref, str(error)), done
@@ -148,7 +148,7 @@ class HealthChecks:
     async def _find(
         self, resource: Resource, ref: ObjectRef, unwatched: Unwatched
     ) -> JsonObject | None:
-        store = await self._targets.open(resource, ref.namespace)
+        store = await self._stores.open(resource, ref.namespace)
         entry = store.get(ref.key)
         if entry is not None:
             return entry.obj()
@@ -158,7 +158,7 @@ class HealthChecks:
 
     async def _read(self, resource: Resource, ref: ObjectRef) -> JsonObject | None:
         try:
-            answer = await self._targets.client.send(request.get(resource, ref.key))
+            answer = await self._stores.client.send(request.get(resource, ref.key))
         except NotFound:
             return None
         return Live.of(orjson.loads(answer.body)).obj
@@ -167,7 +167,7 @@ class HealthChecks:
         """Return the pods a Deployment counts, of those that carry our label."""
         selector = LabelSelector.from_spec((deployment.get("spec") or {}).get("selector"))
         namespace = deployment["metadata"].get("namespace") or ""
-        pods = await self._targets.pods(namespace)
+        pods = await self._stores.pods(namespace)
         return _objects(pod for pod in pods if selector.matches(pod.meta.labels))
 
 

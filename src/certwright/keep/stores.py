@@ -1,18 +1,17 @@
 """The target cluster as a set of stores: one per kind in use, of what carries our label.
 
 Kinds join when an inventory or a manifest first names them, and leave when their definition is
-deleted. Whoever opens a store gets it complete, or learns why it cannot be; the process is ready
-without, for users decide which kinds there are. What we write goes
-into the stores at once and wakes nobody; every other change is passed on.
+deleted. A store is complete when it is opened, or opening it raises why it cannot be; the process
+is ready without, for users decide which kinds there are. What we write goes into the stores at
+once and wakes no set; every other change is passed on to the `Watcher`.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
 from certwright.apply import ObjectRef
-from certwright.client import Client, ConnectFailed
+from certwright.client import Client
 from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import (
     BUILT_IN,
@@ -20,13 +19,7 @@ from certwright.kube.kinds import (
     HorizontalPodAutoscaler,
     Pod,
 )
-from certwright.runtime import Cache, Entry, KeepFields, Store, StoreHandle, WatchState
-
-LOOK_SECONDS: Final = 0.05
-"""How often a list under way is looked at for signs that it will never be complete."""
-
-FAILURES: Final = 3
-"""After so many failures in a row nobody waits for a list any longer."""
+from certwright.runtime import Cache, Entry, KeepFields, Store, StoreHandle
 
 _BUILT_IN: Final = frozenset(BUILT_IN)
 _POD_STATE: Final = KeepFields("/status/phase", "/status/reason", "/status/conditions")
@@ -53,7 +46,7 @@ class Watcher(Protocol):
         ...
 
 
-class Targets:
+class TargetStores:
     """The objects of the target cluster that carry *label*, in *namespaces* or everywhere."""
 
     def __init__(
@@ -70,12 +63,17 @@ class Targets:
         """Kinds that were asked for and are not served, as far as is known."""
         self._cache = cache
         self._label = label
+        self._mark = label.partition("=")
         self._namespaces = tuple(namespaces)
         self._shares: dict[tuple[Resource, str], StoreHandle] = {}
         self._definitions: StoreHandle | None = None
         self._autoscalers: list[StoreHandle] = []
         self._pods: list[StoreHandle] = []
-        self._noting = False
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Return whether an object with these labels is in the stores."""
+        name, _, value = self._mark
+        return labels.get(name) == value
 
     # Kinds
 
@@ -144,9 +142,9 @@ class Targets:
                 resource, namespace=place[1], labels=self._label, required=False
             )
             self._shares[place] = share
-            share.listen(self._listener(share))
+            share.listen(self._listener(share), own_writes=False)
         if not share.store.synced:
-            await complete(share)
+            await share.ready()
         return share.store
 
     def get(self, resource: Resource, key: Key) -> Entry | None:
@@ -188,7 +186,7 @@ class Targets:
         store, resource = share.store, share.view.resource
 
         def on_change(old: Entry | None, new: Entry | None) -> None:
-            if store.synced and not self._noting and self.watcher is not None:
+            if store.synced and self.watcher is not None:
                 self.watcher.changed(resource, old, new)
 
         return on_change
@@ -211,7 +209,7 @@ class Targets:
                 share.listen(self._scaler_changed)
         for share in self._autoscalers:
             with suppress(NotFound):
-                await complete(share)
+                await share.ready()
         return [
             autoscaler.obj()
             for namespace in sorted(namespaces)
@@ -242,7 +240,7 @@ class Targets:
             for share in self._pods:
                 share.listen(self._pod_changed)
         for share in self._pods:
-            await complete(share)
+            await share.ready()
         return [pod for share in self._pods for pod in share.store.by_namespace(namespace)]
 
     def _pod_changed(self, old: Entry | None, new: Entry | None) -> None:
@@ -252,20 +250,12 @@ class Targets:
     # Own writes
 
     def note_write(self, resource: Resource, raw: bytes) -> None:
-        """Let every reader see what we wrote, and wake nobody."""
-        self._noting = True
-        try:
-            self._cache.note_write(resource, raw)
-        finally:
-            self._noting = False
+        """Let every reader see what we wrote, and wake no set."""
+        self._cache.note_write(resource, raw)
 
     def note_delete(self, resource: Resource, key: Key, uid: str) -> None:
-        """Let no reader see any more what we deleted, and wake nobody."""
-        self._noting = True
-        try:
-            self._cache.note_delete(resource, key, uid)
-        finally:
-            self._noting = False
+        """Let no reader see any more what we deleted, and wake no set."""
+        self._cache.note_delete(resource, key, uid)
 
 
 def scale_target(entry: Entry) -> tuple[str, Key]:
@@ -273,21 +263,3 @@ def scale_target(entry: Entry) -> tuple[str, Key]:
     target = (entry.obj().get("spec") or {}).get("scaleTargetRef") or {}
     place = Key(entry.key.namespace, str(target.get("name") or ""))
     return str(target.get("kind") or ""), place
-
-
-async def complete(share: StoreHandle) -> None:
-    """Return when a store is complete; raise why as soon as it is known not to become so."""
-    while not share.store.synced:
-        match share.watch.state:
-            case WatchState.MISSING:
-                raise NotFound(share.watch.last_error)
-            case WatchState.FORBIDDEN:
-                raise Forbidden(share.watch.last_error)
-            case WatchState.STOPPED:
-                raise NotFound(f"{share.view} is not watched any more: its definition was deleted")
-            case WatchState.BACKING_OFF if share.watch.status().failures >= FAILURES:
-                raise ConnectFailed(f"{share.view} cannot be watched: {share.watch.last_error}")
-            case _:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
-                        await share.synced()

@@ -1,6 +1,6 @@
 """Inventories that do not fit into a status: the rest is in ConfigMaps beside it.
 
-An object of the API ends at 1.5 MiB in etcd. The companions of ``x`` are called
+An object of the API ends at 1.5 MiB in etcd. The shards of ``x`` are called
 ``x-inventory-<digest>``, belong to the ManagedResource and go with it. They are written before
 the status that names them, and never changed: what a status says is true until the next one.
 The server lets nobody change them, and the digest in the name is that of the content, so that
@@ -21,43 +21,43 @@ from certwright.kube import JsonObject, Key
 
 _DATA_KEY: Final = "inventory"
 _LONGEST_PREFIX: Final = 225
-"""How much of a ManagedResource's name a companion's begins with; names end at 253."""
+"""How much of a ManagedResource's name a shard's begins with; names end at 253."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Shards:
     """An inventory in parts that fit."""
 
     inline: list[ObjectReference]
-    companions: list[list[ObjectReference]]
+    overflow: list[list[ObjectReference]]
 
 
 def split(
     references: Sequence[ObjectReference],
     *,
     inline_bytes: int = SHARD_BYTES,
-    companion_bytes: int = SHARD_BYTES,
-) -> Parts:
-    """Divide an inventory, in its order, over the status and as many companions as it takes."""
+    shard_bytes: int = SHARD_BYTES,
+) -> Shards:
+    """Divide an inventory, in its order, over the status and as many shards as it takes."""
     inline, *overflow = fill(
         [()],
         references,
         lambda entry: len(msgspec.json.encode(entry)) + 1,
         first_bytes=inline_bytes,
-        shard_bytes=companion_bytes,
+        shard_bytes=shard_bytes,
     )
-    return Parts(inline, overflow)
+    return Shards(inline, overflow)
 
 
-def companion_name(
+def shard_reference(
     resource: ManagedResource, entries: Sequence[ObjectReference]
 ) -> InventoryReference:
-    """Return what the status says about a companion: its name, which follows from its content."""
+    """Return what the status says about a shard: its name, which follows from its content."""
     prefix = resource.metadata.name[:_LONGEST_PREFIX].rstrip("-.")
     return InventoryReference(name=f"{prefix}-inventory-{_digest(msgspec.json.encode(entries))}")
 
 
-def companion(
+def shard_manifest(
     resource: ManagedResource, name: str, entries: Sequence[ObjectReference], *, label: str
 ) -> JsonObject:
     """Return the ConfigMap that holds a part of an inventory; *label* says whose it is."""
@@ -83,8 +83,8 @@ def companion(
     }
 
 
-def read_companion(key: Key, config_map: JsonObject | None) -> list[ObjectReference]:
-    """Return the part of an inventory that a companion holds.
+def read_shard(key: Key, config_map: JsonObject | None) -> list[ObjectReference]:
+    """Return the part of an inventory that a shard holds.
 
     Raises:
         ValueError: it is missing or was changed so that it cannot be read. Nothing may be

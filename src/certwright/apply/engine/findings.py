@@ -37,15 +37,15 @@ def configured(
     """Report an object that was compared, and written if it differed."""
     reason = "".join(f"{path} cannot change and was ignored" for path in sent.ignored)
     if after is before:
-        return Finding(Entry(ref, Action.UNCHANGED, reason), after)
+        return Finding(Entry(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
     diff = compare(before.obj, after.obj)
     if not diff:
         if after.resource_version == before.resource_version:
-            return Finding(Entry(ref, Action.UNCHANGED, reason), after)
+            return Finding(Entry(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
         reason = reason or "only the ownership of fields changed"
     managed = {"metadata": {"managedFields": list(before.managed)}}
     writer = last_foreign_writer(managed, {field_manager}, after.own(field_manager))
-    return Finding(Entry(ref, Action.CONFIGURED, reason, diff, writer), after)
+    return Finding(Entry(ref, Action.CONFIGURED, reason, diff, writer, ignored=sent.ignored), after)
 
 
 def failed(wanted: Declared, error: Exception, live: Live | None = None) -> Finding:

@@ -46,8 +46,10 @@ class SetChanges:
     """Why it is held up, if it is."""
     confirmed: bool = False
     """Whether a confirmation was needed to prune, and given."""
+    recorded: Sequence[ObjectRef] = ()
+    """What the inventory listed before."""
     remaining: tuple[ObjectRef, ...] = ()
-    """What is not declared any more and stays in the inventory for now."""
+    """What was neither applied nor deleted, and stays in the inventory for now."""
 
     @property
     def all(self) -> ChangeSet:
@@ -110,8 +112,17 @@ class ObjectSet:
         kept = _kept([ref for ref in plan.unwanted if ref not in may_go], plan, options, on_entry)
         settled = _settled(pruned)
         remaining = [ref for ref in plan.unwanted if ref not in settled]
+        untried = {options.same(entry.ref) for entry in known}
+        remaining += [ref for ref in recorded if known and options.same(ref) in untried]
         return SetChanges(
-            applied, released, pruned, kept, plan.held, plan.confirmed, (*unreleased, *remaining)
+            applied,
+            released,
+            pruned,
+            kept,
+            held=plan.held,
+            confirmed=plan.confirmed,
+            recorded=recorded,
+            remaining=(*unreleased, *remaining),
         )
 
     async def delete(

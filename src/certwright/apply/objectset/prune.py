@@ -27,6 +27,11 @@ class PruneGuard:
         """Return whether so many objects vanish at once that it looks like a mistake."""
         return before >= self.objects and removed * 100 > before * self.percent
 
+    def holds(self, *, before: int, removed: int, confirmed: bool | int) -> bool:
+        """Return whether a deletion has to wait: it looks like an accident and is not confirmed."""
+        agreed = confirmed if isinstance(confirmed, bool) else confirmed >= removed
+        return self.is_mass_deletion(before=before, removed=removed) and not agreed
+
 
 def _identity(ref: ObjectRef) -> Hashable:
     return ref.identity
@@ -126,12 +131,9 @@ def plan_pruning(
         return Pruning(unwanted, Held(options.doubts))
     going = tuple(ref for ref in unwanted if ref in terminating)
     before, removed = options.before or len(recorded), len(unwanted) - len(going)
-    guarded = options.guard.is_mass_deletion(before=before, removed=removed)
-    agreed = (
-        options.confirmed if isinstance(options.confirmed, bool) else (options.confirmed >= removed)
-    )
-    if guarded and not agreed:
+    if options.guard.holds(before=before, removed=removed, confirmed=options.confirmed):
         return Pruning(unwanted, Held(removed=removed, before=before), going)
+    guarded = options.guard.is_mass_deletion(before=before, removed=removed)
     return Pruning(unwanted, terminating=going, confirmed=guarded)
 
 

@@ -24,7 +24,7 @@ from certwright.client import Client, Selection
 from certwright.kube import Gone, JsonObject, Key, NotFound, Resource, key_of, kinds, parse_time
 from certwright.kube.kinds import ConfigMap
 from certwright.managed.references import references_in, uses_of
-from certwright.managed.shards import read_companion
+from certwright.managed.shards import read_shard
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
 from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
 from certwright.operators.garbagecollector.settings import CollectorSettings
@@ -224,7 +224,7 @@ async def kept_by(client: Client, managed_resource: JsonObject) -> AsyncGenerato
             companion = await client.get(ConfigMap, key)
         except NotFound:
             companion = None
-        for entry in read_companion(key, companion):
+        for entry in read_shard(key, companion):
             yield ObjectKey(entry.kind, entry.namespace, entry.name)
 
 

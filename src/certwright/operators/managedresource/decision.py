@@ -1,35 +1,35 @@
-"""Which instance cares for a ManagedResource: classes, their finalizers, and hand-over.
+"""What to do about a ManagedResource, and which changes of it are worth doing it again.
 
 An instance has a class. The finalizer it puts on a ManagedResource says that it has objects in
 its target. When ``spec.class`` changes, the old instance, whose finalizer is there, deletes them
-and releases it; only then the new one begins.
+and releases it; only then the new one begins. An instance of class ``*`` cares for all. Every
+finalizer of the family is its own: no other instance would release them, so it waits for none.
 
-An instance of class ``*`` cares for all. Every finalizer of the family is its own: nobody else is
-there to release them, so it waits for none.
-
-What to do about a ManagedResource: the first question of every pass.
-
-Which changes of a ManagedResource are worth a pass, and which a look at its health.
-
-What a ManagedResource waits for: others that must be applied and healthy first.
-
-Who depends on a ManagedResource: they are looked at whenever it changes.
+A ManagedResource may wait for others that must be applied and healthy first; it is looked at
+whenever one of them changes.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from certwright.api import resourcekeys as keys
-from certwright.api.managedresources import DEFAULT_CLASS, ManagedResource
+from certwright.api.managedresources import (
+    DEFAULT_CLASS,
+    ManagedResource,
+    ManagedResourceCondition,
+    ManagedResourceSpec,
+    ManagedResourceStatus,
+)
 from certwright.api.resourcekeys import FINALIZER
-from certwright.kube import Key
+from certwright.kube import JsonObject, Key, ObjectMeta
 from certwright.operators.managedresource.status import APPLIED, HEALTHY
-from certwright.runtime import Entry, Store
+from certwright.runtime import Entry, Predicate, Store
 
 ALL: Final = "*"
 
@@ -98,7 +98,7 @@ class Step(Enum):
 
     NOTHING = auto()
     """It is gone, or not ours, or somebody asked us to wait for a state."""
-    SAY_IGNORED = auto()
+    REPORT_IGNORED = auto()
     """It is to be left alone; the conditions say so."""
     DELETE = auto()
     """It is being deleted, or another class is asked for: its objects go."""
@@ -116,6 +116,13 @@ class Decision:
     step: Step
     clear_operation: bool = False
     """Also says that the pass is forced: nothing may be skipped as unchanged."""
+
+    def metadata(self, resource: ManagedResource, our_class: ResourceClass) -> JsonObject:
+        """Return what to change in the metadata before the first object is written."""
+        change: JsonObject = {"annotations": {keys.OPERATION: None}} if self.clear_operation else {}
+        if our_class.finalizer not in resource.metadata.finalizers:
+            change["finalizers"] = [*resource.metadata.finalizers, our_class.finalizer]
+        return change
 
 
 def decide(resource: ManagedResource | None, our_class: ResourceClass) -> Decision:
@@ -140,7 +147,7 @@ def is_deleting(resource: ManagedResource) -> bool:
 
 def _step(resource: ManagedResource, our_class: ResourceClass) -> Step:
     if is_ignored(resource):
-        return Step.SAY_IGNORED
+        return Step.REPORT_IGNORED
     if our_class.leaving(resource):
         return Step.DELETE
     if our_class.waits(resource):
@@ -242,7 +249,7 @@ Lookup: TypeAlias = Callable[[str], ManagedResource | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Hindrance:
+class Blocked:
     """Why nothing may be written yet."""
 
     message: str
@@ -250,18 +257,18 @@ class Hindrance:
     """Waiting will not help: somebody has to change a spec."""
 
 
-def hindrance(resource: ManagedResource, lookup: Lookup) -> Hindrance | None:
+def blocked_by(resource: ManagedResource, lookup: Lookup) -> Blocked | None:
     """Return what keeps a ManagedResource from being applied; None if nothing does."""
     cycle = find_cycle(resource.metadata.name, lookup)
     if cycle:
-        return Hindrance(f"The dependencies form a cycle: {' → '.join(cycle)}.", cyclic=True)
+        return Blocked(f"The dependencies form a cycle: {' → '.join(cycle)}.", cyclic=True)
     missing = [
         f"{name} {why}"
         for name in dict.fromkeys(dependency.name for dependency in resource.spec.depends_on)
         if (why := unready(lookup(name)))
     ]
     return (
-        Hindrance(f"Waiting for other ManagedResources: {', '.join(missing)}.") if missing else None
+        Blocked(f"Waiting for other ManagedResources: {', '.join(missing)}.") if missing else None
     )
 
 
@@ -344,3 +351,44 @@ def wake_dependants(store: Store, wake: Callable[[Key], None]) -> None:
             wake(dependant.key)
 
     store.listen(on_change)
+
+
+Matters: TypeAlias = Callable[[ManagedResource | None, ManagedResource, ResourceClass], bool]
+"""Returns whether a change from one state to another matters to an instance."""
+
+
+def predicate(matters: Matters, our_class: ResourceClass) -> Predicate:
+    """Return the predicate of a controller from a decision about two states."""
+
+    def is_worth_it(old: Entry | None, new: Entry | None) -> bool:
+        if new is None:
+            return True
+        try:
+            return matters(_decoded(old) if old is not None else None, _decoded(new), our_class)
+        except msgspec.ValidationError:
+            return True  # the pass reports what is wrong with it
+
+    return is_worth_it
+
+
+class _Conditions(Struct):
+    conditions: list[ManagedResourceCondition] = []
+
+
+class _WithoutInventory(Struct):
+    """A ManagedResource without its inventory, which may be long and does not matter here."""
+
+    metadata: ObjectMeta
+    spec: ManagedResourceSpec
+    status: _Conditions = field(default_factory=_Conditions)
+
+
+_WITHOUT_INVENTORY: Final = msgspec.json.Decoder(_WithoutInventory)
+
+
+@lru_cache(maxsize=64)
+def _decoded(entry: Entry) -> ManagedResource:
+    """Return a ManagedResource; each change is looked at by several predicates."""
+    found = _WITHOUT_INVENTORY.decode(entry.raw)
+    status = ManagedResourceStatus(conditions=found.status.conditions)
+    return ManagedResource(metadata=found.metadata, spec=found.spec, status=status)

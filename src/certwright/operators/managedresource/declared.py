@@ -1,13 +1,7 @@
-"""What the Secrets of a ManagedResource held, as one short text.
-
-It is the checksum Gardener's resource manager writes, so that taking over from it resets no
-conditions: each document feeds the whole stored value of its key, compressed or not, into one
-SHA-256. A value of n documents counts n times, one without documents not at all.
-
-From the data of Secrets to the objects that are wanted.
+"""From the data of Secrets to the objects that are wanted.
 
 Two steps. `decode_secret` reads one Secret, which may take a while: its result depends on nothing
-but the Secret, and it may run in a thread. `desired_objects` puts Secrets together, which is quick.
+but the Secret, and it may run in a thread. `combined_input` puts Secrets together, which is quick.
 
 Nothing here gives up at the first mistake: what can be read is wanted, what cannot is named, and
 while anything is in doubt nothing may be pruned.
@@ -16,16 +10,20 @@ while anything is in doubt nothing may be pruned.
 import base64
 import binascii
 import hashlib
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import orjson
 
 from certwright.api import resourcekeys as keys
 from certwright.apply import Manifest, ManifestError, ObjectRef, ReadLimits, read_secret
+from certwright.apply.manifests.read import ManifestOrigin as Place
 from certwright.kube import GroupVersionKind, JsonObject, Key
 from certwright.operators.managedresource.inventory import object_id, object_key
+from certwright.runtime import Entry
 
 MOST_REPEATED: Final = 16 * 1024 * 1024
 """How many bytes of one value are hashed at most. Thousands of documents under one key would
@@ -41,7 +39,12 @@ class Content:
 
 
 def checksum(contents: Iterable[Content]) -> str:
-    """Return the checksum of values, given in the order of Secrets and then of keys."""
+    """Return the checksum of values, given in the order of Secrets and then of keys.
+
+    It is the one Gardener's resource manager writes, so that taking over from it resets no
+    conditions: each document feeds the whole stored value of its key, compressed or not, into
+    one SHA-256. A value of n documents counts n times, one without documents not at all.
+    """
     digest = hashlib.sha256()
     for content in contents:
         if content.documents * len(content.value) <= MOST_REPEATED:
@@ -57,7 +60,13 @@ Scope: TypeAlias = Callable[[GroupVersionKind], bool | None]
 """Says whether a kind is namespaced; None if the target does not know it (yet)."""
 
 T = TypeVar("T")
+R = TypeVar("R")
 
+REMEMBERED_BYTES: Final = 8 * 2**20
+WORTHWHILE_BYTES: Final = 32 * 1024
+"""Smaller Secrets are read again in a millisecond; thousands of them would take up room."""
+INLINE_BYTES: Final = 64 * 1024
+"""Larger Secrets are read in a thread, as are compressed ones, whose size says nothing."""
 _DEFAULT_NAMESPACE: Final = "default"
 
 
@@ -91,7 +100,7 @@ class DecodedSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class DesiredObject:
+class ManifestObject:
     """An object that is wanted, in the namespace where it belongs."""
 
     ref: ObjectRef
@@ -118,10 +127,10 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Desired:
+class Input:
     """All objects that a ManagedResource wants, and what is wrong with its input."""
 
-    objects: tuple[DesiredObject, ...]
+    objects: tuple[ManifestObject, ...]
     """To be applied, in the order of the inventory."""
     released: tuple[ObjectRef, ...]
     """In mode ``Ignore``."""
@@ -165,7 +174,7 @@ def decode_secret(
     )
 
 
-def desired_objects(secrets: Iterable[DecodedSecret], scope: Scope) -> Desired:
+def combined_input(secrets: Iterable[DecodedSecret], scope: Scope) -> Input:
     """Put Secrets together, in the order in which they are referred to."""
     secrets = list(secrets)
     collector = _Collector(scope)
@@ -173,7 +182,7 @@ def desired_objects(secrets: Iterable[DecodedSecret], scope: Scope) -> Desired:
         for manifest in secret.manifests:
             collector.take(manifest, secret.key)
     wanted = collector.agreed()
-    return Desired(
+    return Input(
         objects=tuple(item for item in wanted if item.mode is not Mode.IGNORE),
         released=tuple(item.ref for item in wanted if item.mode is Mode.IGNORE),
         undecodable=_once(_worded(s.key, error) for s in secrets for error in s.errors),
@@ -188,7 +197,7 @@ class _Collector:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._found: dict[tuple[str, str, str, str], list[DesiredObject]] = {}
+        self._found: dict[tuple[str, str, str, str], list[ManifestObject]] = {}
         self.refused: list[Refusal] = []
         self.remarks: list[str] = []
 
@@ -203,10 +212,10 @@ class _Collector:
         written = keys.annotations_of(obj).get(keys.MODE, "")
         if written not in _MODES:
             self.remarks.append(f"{place}: mode {written!r} is none; it is applied as usual")
-        item = DesiredObject(ref, obj, _MODES.get(written, Mode.APPLY), place)
+        item = ManifestObject(ref, obj, _MODES.get(written, Mode.APPLY), place)
         self._found.setdefault(ref.identity, []).append(item)
 
-    def agreed(self) -> list[DesiredObject]:
+    def agreed(self) -> list[ManifestObject]:
         """Return each object once; what is defined differently twice is refused."""
         agreed = []
         for same in sorted(self._found.values(), key=lambda items: object_key(items[0].ref)):
@@ -293,4 +302,97 @@ def _worded(secret: Key, error: ManifestError) -> str:
     return (
         f"Could not decode resource at index {origin.index} in {origin.source!r} in secret "
         f"{str(secret)!r}: line {origin.line}{item}: {error.problem.rstrip('.')}."
+    )
+
+
+class Cpu(Protocol):
+    """Runs a function in a thread: ``ctx.cpu``."""
+
+    async def __call__(self, fn: Callable[..., R], *args: Any) -> R:
+        """Return what the function returns."""
+
+
+class _Read(NamedTuple):
+    """A Secret that was read, small enough to be kept."""
+
+    entry: Entry
+    documents: tuple[tuple[bytes, Place], ...]
+    errors: tuple[ManifestError, ...]
+    remarks: tuple[str, ...]
+    counts: dict[str, int]
+    size: int
+
+
+class Decoder:
+    """Reads the Secrets of ManagedResources; remembers what the latest ones held.
+
+    That is kept as JSON, which takes a tenth of the room that Python's objects take and a tenth
+    of the time that YAML takes, and only of large Secrets.
+    """
+
+    def __init__(self, limit: int = REMEMBERED_BYTES, worthwhile: int = WORTHWHILE_BYTES) -> None:
+        self._limit = limit
+        self._worthwhile = worthwhile
+        self._read: OrderedDict[Key, _Read] = OrderedDict()
+        self.size = 0
+        """How many bytes are remembered."""
+
+    async def decode(self, secret: Entry, cpu: Cpu) -> DecodedSecret:
+        """Return what a Secret holds; a large one, or one that is compressed, in a thread."""
+        known = self._read.get(secret.key)
+        if known is not None and known.entry is secret:
+            self._read.move_to_end(secret.key)
+            if known.size > INLINE_BYTES:
+                return await cpu(_unpack, known)
+            return _unpack(known)
+        data = _data(secret)
+        if len(secret.raw) > INLINE_BYTES or any(name.endswith(".br") for name in data):
+            decoded, packed = await cpu(_decode, secret, data)
+        else:
+            decoded, packed = _decode(secret, data)
+        if packed.size >= self._worthwhile:
+            self._remember(packed)
+        else:
+            self.forget(secret.key)
+        return decoded
+
+    def forget(self, key: Key) -> None:
+        """Forget a Secret that nobody refers to any more."""
+        known = self._read.pop(key, None)
+        if known is not None:
+            self.size -= known.size
+
+    def _remember(self, read: _Read) -> None:
+        self.forget(read.entry.key)
+        self._read[read.entry.key] = read
+        self.size += read.size
+        while self.size > self._limit:
+            _, oldest = self._read.popitem(last=False)
+            self.size -= oldest.size
+
+
+def _data(secret: Entry) -> dict[str, str]:
+    data = secret.obj().get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _decode(secret: Entry, data: dict[str, str]) -> tuple[DecodedSecret, _Read]:
+    decoded = decode_secret(secret.key, data)
+    documents = tuple((orjson.dumps(m.obj), m.origin) for m in decoded.manifests)
+    names = sorted(name for name in data)
+    counts = {n: c.documents for n, c in zip(names, decoded.contents, strict=False)}
+    size = sum(len(text) for text, _ in documents)
+    return decoded, _Read(
+        secret, documents, decoded.errors, decoded.remarks, counts, size + len(secret.raw)
+    )
+
+
+def _unpack(read: _Read) -> DecodedSecret:
+    data = _data(read.entry)
+    return DecodedSecret(
+        read.entry.key,
+        tuple(Manifest(orjson.loads(text), origin) for text, origin in read.documents),
+        read.errors,
+        read.remarks,
+        tuple(Content(base64.b64decode(data[n]), c) for n, c in read.counts.items()),
     )

@@ -1,110 +1,137 @@
-"""Taking leave: the objects of a ManagedResource go, and then our finalizer.
+"""The end of a ManagedResource: its objects are deleted, and then our finalizer is released.
 
 It happens when a ManagedResource is deleted, and when it changes to a class of another instance.
 The inventory alone says what goes; the Secrets may be gone already.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ObjectReference
-from certwright.apply import Action, ChangeSet
+from certwright.apply import Action, ChangeSet, InventoryError
 from certwright.client import TransportError
-from certwright.kube import ApiError, JsonObject
+from certwright.keep import KeptSets
+from certwright.kube import ApiError, JsonObject, Key
 from certwright.operators.managedresource import messages
-from certwright.operators.managedresource.decision import is_deleting
-from certwright.operators.managedresource.gathering import InventoryLost, known_inventory
+from certwright.operators.managedresource.configuration import Controllers
+from certwright.operators.managedresource.decision import ResourceClass, is_deleting
+from certwright.operators.managedresource.health import ResourceMetrics
 from certwright.operators.managedresource.inventory import recorded, ref_of
-from certwright.operators.managedresource.keeper import Look
-from certwright.operators.managedresource.messages import Lingering
+from certwright.operators.managedresource.messages import PendingDeletion
+from certwright.operators.managedresource.ownership import Owners
 from certwright.operators.managedresource.policy import delete_rules
-from certwright.operators.managedresource.shards import drop_companions, place
-from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
-from certwright.runtime import DONE, Outcome, again
+from certwright.operators.managedresource.shards import (
+    ShardStore,
+    drop_shards,
+    place,
+    read_inventory,
+)
+from certwright.operators.managedresource.state import Pass, ResourceState
+from certwright.operators.managedresource.status import (
+    APPLIED,
+    ConditionUpdate,
+    Report,
+    Update,
+)
+from certwright.runtime import DONE, Backoff, Outcome, again
 
-LINGER_SECONDS: Final = 5.0
+PENDING_SECONDS: Final = 5.0
 """How often objects that are being deleted are looked at, should no event come."""
 
 
-def lingering(result: ChangeSet) -> list[Lingering]:
-    """Return what a deletion left, and why."""
-    return [
-        Lingering(change.ref, change.reason, failed=change.action is Action.FAILED)
-        for change in result.with_action(Action.BLOCKED, Action.FAILED)
-    ]
+class Deletion:
+    """Deletes the objects of ManagedResources, and forgets these."""
 
+    def __init__(
+        self,
+        settings: Controllers,
+        kept: KeptSets[ResourceState],
+        shards: ShardStore,
+        owners: Owners,
+        metrics: ResourceMetrics,
+        backoff: Backoff,
+    ) -> None:
+        self._class = ResourceClass(settings.resource_class)
+        self._label = settings.managed_resource.managed_by_label_value
+        self._garbage_collected = settings.garbage_collector.runs
+        self._kept = kept
+        self._shards = shards
+        self._owners = owners
+        self._metrics = metrics
+        self._backoff = backoff
 
-class Departure:
-    """The end of our care for one ManagedResource."""
-
-    def __init__(self, look: Look) -> None:
-        self._look = look
-
-    async def leave(self) -> Outcome:
+    async def delete(self, pass_: Pass) -> Outcome:
         """Delete the objects, unless they are to be kept, and release the finalizer."""
-        look = self._look
-        held = look.keeper.our_class.held(look.resource)
-        if not held:
-            look.keeper.forget(look.key)
-            return DONE
-        if look.resource.spec.keep_objects:
-            look.keeper.let_go(map(ref_of, recorded(look.resource)))
-            return await self._release(held)
+        finalizers = self._class.held(pass_.resource)
+        if not finalizers:
+            return self.forget(pass_.key)
+        if pass_.resource.spec.keep_objects:
+            self._kept.let_go(map(ref_of, recorded(pass_.resource)))
+            return await self._release(pass_, finalizers)
         try:
-            inventory = await known_inventory(look)
-        except (InventoryLost, ApiError, TransportError) as error:
-            return await self._stuck(str(error))
-        rest = [entry for entry in inventory if ref_of(entry) not in look.remembered.gone]
-        result = await self._delete(rest)
-        left = lingering(result)
-        look.remembered.gone |= {*map(ref_of, rest)} - {item.ref for item in left}
-        look.keeper.metrics.blocked(look.key, len(left))
-        if not left:
-            return await self._release(held)
+            inventory = await read_inventory(pass_, self._shards)
+        except (InventoryError, ApiError, TransportError) as error:
+            await self._say(pass_, ConditionUpdate(APPLIED, "False", "DeletionFailed", str(error)))
+            return pass_.later(self._backoff)
+        rest = [entry for entry in inventory if ref_of(entry) not in pass_.state.deleted]
+        result = await self._delete(pass_, rest)
+        pending = messages.pending_deletions(result)
+        pass_.state.deleted |= {*map(ref_of, rest)} - {item.ref for item in pending}
+        self._metrics.blocked(pass_.key, len(pending))
+        if not pending:
+            return await self._release(pass_, finalizers)
         slow = ChangeSet.of(result.with_action(Action.BLOCKED, Action.FAILED))
-        return await self._wait(left, Report.of(slow, total=len(inventory)))
+        return await self._wait(pass_, pending, Report.of(slow, total=len(inventory)))
 
-    async def _delete(self, inventory: list[ObjectReference]) -> ChangeSet:
-        look, keeper = self._look, self._look.keeper
-        if inventory:
-            await look.confirm()
-        rules = delete_rules(look.resource, inventory, garbage_collected=keeper.garbage_collected)
-        return await keeper.engine.delete(
-            [ref_of(entry) for entry in inventory],
-            owner=look.owner,
-            rules=rules,
-            on_entry=lambda entry, _live: keeper.metrics.applied(entry.action),
-        )
-
-    async def _release(self, held: list[str]) -> Outcome:
-        look = self._look
-        rest = [name for name in look.resource.metadata.finalizers if name not in held]
-        metadata: JsonObject = {"finalizers": rest}
-        if not is_deleting(look.resource):  # who comes next has another target
-            nothing = await place(look, ())
-            await look.write(Update(resources=(), companions=nothing.references))
-            await drop_companions(look, nothing)
-            metadata["annotations"] = {keys.INTENT: None}
-        await look.ctx.patch(look.obj, {"metadata": metadata})
-        look.keeper.forget(look.key)
+    def forget(self, key: Key) -> Outcome:
+        """Forget a ManagedResource that is gone or not ours."""
+        for name in self._kept.states.of(key).shards:
+            self._shards.forget(Key(key.namespace, name))
+        self._kept.states.forget(key)
+        self._metrics.forget(key)
         return DONE
 
-    async def _wait(self, left: list[Lingering], report: Report) -> Outcome:
-        """Return what is still there; events and a timer bring us back."""
-        look, remembered, now = self._look, self._look.remembered, self._look.ctx.clock.monotonic()
-        claim = messages.deletion_pending(left)
-        if remembered.lingers(frozenset(item.news for item in left), now):
-            await self._say(claim, report)
-        if remembered.is_stuck(now):
-            look.ctx.event(look.obj, "Warning", "DeletionBlocked", claim.message)
-        if claim.status == "False":
-            return look.later()
-        return again(LINGER_SECONDS)
+    async def _delete(self, pass_: Pass, inventory: Sequence[ObjectReference]) -> ChangeSet:
+        if inventory:
+            await pass_.confirm()
+        return await self._kept.engine.delete(
+            [ref_of(entry) for entry in inventory],
+            owner=self._owners.of(pass_.key, pass_.ctx.client),
+            rules=delete_rules(
+                pass_.resource, inventory, garbage_collected=self._garbage_collected
+            ),
+            on_entry=self._metrics.count,
+        )
 
-    async def _stuck(self, problem: str) -> Outcome:
-        await self._say(ConditionUpdate(APPLIED, "False", "DeletionFailed", problem), None)
-        return self._look.later()
+    async def _release(self, pass_: Pass, finalizers: Sequence[str]) -> Outcome:
+        rest = [name for name in pass_.resource.metadata.finalizers if name not in finalizers]
+        metadata: JsonObject = {"finalizers": rest}
+        if not is_deleting(pass_.resource):  # the next instance has another target
+            nothing = await place(pass_, self._shards, self._label, ())
+            await pass_.status.write(Update(resources=(), shards=nothing.references))
+            await drop_shards(pass_, self._shards, nothing)
+            metadata["annotations"] = {keys.INTENT: None}
+        await pass_.ctx.patch(pass_.obj, {"metadata": metadata})
+        return self.forget(pass_.key)
 
-    async def _say(self, claim: ConditionUpdate, report: Report | None) -> None:
-        said = [claim, *messages.being_deleted(claim, keep_objects=True)]
-        await self._look.write(Update(claims=[*said, self._look.summary(said)], report=report))
+    async def _wait(
+        self, pass_: Pass, pending: Sequence[PendingDeletion], report: Report
+    ) -> Outcome:
+        """Report what is still there; events and a timer lead to the next attempt."""
+        now, state = pass_.ctx.clock.monotonic(), pass_.state
+        condition = messages.deletion_pending(pending)
+        if state.note_pending(frozenset(item.news for item in pending), now):
+            await self._say(pass_, condition, report)
+        if state.is_stuck(now):
+            pass_.ctx.event(pass_.obj, "Warning", "DeletionBlocked", condition.message)
+        if any(item.failed for item in pending):
+            return pass_.later(self._backoff)
+        return again(PENDING_SECONDS)
+
+    async def _say(
+        self, pass_: Pass, condition: ConditionUpdate, report: Report | None = None
+    ) -> None:
+        updates = [condition, *messages.being_deleted(condition, keep_objects=True)]
+        conditions = messages.with_summary(pass_.status, updates)
+        await pass_.status.write(Update(conditions=conditions, report=report))

@@ -163,22 +163,22 @@ def write_ahead(changes: Changes) -> list[ObjectReference]:
 
 
 def afterwards(
-    wanted: Iterable[ObjectReference], lingering: Iterable[ObjectReference]
+    wanted: Iterable[ObjectReference], left: Iterable[ObjectReference]
 ) -> list[ObjectReference]:
-    """Return the inventory to write in the end: what is wanted, and what is not gone yet."""
-    found = {ref_of(entry).identity: entry for entry in (*lingering, *wanted)}
+    """Return the inventory to write in the end: what is wanted, and what is left of the rest."""
+    found = {ref_of(entry).identity: entry for entry in (*left, *wanted)}
     return in_order(found.values())
 
 
 def recorded(
-    resource: ManagedResource, companions: Iterable[ObjectReference] = ()
+    resource: ManagedResource, overflow: Iterable[ObjectReference] = ()
 ) -> list[ObjectReference]:
-    """Return the inventory of a ManagedResource; *companions* is the part kept beside it.
+    """Return the inventory of a ManagedResource; *overflow* is the part kept beside it.
 
     The intent counts only while the status has neither inventory nor checksum: later it is old.
     """
     status = resource.status
-    inventory = [*status.resources, *companions]
+    inventory = [*status.resources, *overflow]
     if not inventory and not status.secrets_data_checksum:
         intent = resource.metadata.annotations.get(keys.INTENT, "")
         return decode_intent(intent, resource.metadata.uid)

@@ -1,4 +1,4 @@
-"""What conditions say: every reason and message, word for word.
+"""What conditions and events say: every reason and message, word for word.
 
 Clients match reasons always and messages sometimes, so both are part of the interface.
 """
@@ -8,8 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from certwright.apply import ObjectRef
+from certwright.api import resourcekeys as keys
+from certwright.apply import Action, ChangeSet, ObjectRef, SetChanges
+from certwright.apply.changeset import Writer
 from certwright.apply.health import Verdict, summarize_health, summarize_progress
+from certwright.apply.objectset.prune import Held
+from certwright.kube import Key
+from certwright.operators.managedresource.input import Facts
 from certwright.operators.managedresource.inventory import object_id
 from certwright.operators.managedresource.status import (
     APPLIED,
@@ -17,10 +22,15 @@ from certwright.operators.managedresource.status import (
     PROGRESSING,
     READY,
     ConditionUpdate,
+    StatusWriter,
 )
 
 MOST_LISTED: Final = 20
 """How many errors a message lists; their number is always told."""
+_NAMED: Final = 5
+"""How many objects an event names."""
+_REMARKS: Final = 10
+"""How many remarks on one input are told."""
 _LONGEST_ERROR: Final = 2000
 
 _STICKY: Final = frozenset({"ApplyFailed", "DeletionFailed", "DeletionPending"})
@@ -29,11 +39,12 @@ _INVALID: Final = re.compile(r"error during apply of object .* is invalid:", re.
 _CONFIGURATION_PROBLEM: Final = "ERR_CONFIGURATION_PROBLEM"
 
 _BEING_DELETED: Final = "The resources are currently being deleted."
+RELEASED: Final = "its mode is Ignore now: it is released"
 _IGNORED: Final = ("ManagedResourceIgnored", "ManagedResource is marked to be ignored.")
 
 
 @dataclass(frozen=True, slots=True)
-class Lingering:
+class PendingDeletion:
     """An object that is to be deleted and still there."""
 
     ref: ObjectRef
@@ -56,18 +67,18 @@ class Lingering:
 
 
 def apply_progressing(before: ConditionUpdate) -> ConditionUpdate:
-    """A pass begins that will change something; the last failure stays readable."""
+    """Report that a pass begins that will change something; the last failure stays readable."""
     message = "The resources are currently being reconciled."
     return _sticky(before, "ApplyProgressing", message)
 
 
 def applied() -> ConditionUpdate:
-    """All is as wanted."""
+    """Report that all is as wanted."""
     return ConditionUpdate(APPLIED, "True", "ApplySucceeded", "All resources are applied.")
 
 
 def apply_failed(errors: Sequence[str]) -> ConditionUpdate:
-    """Objects could not be applied; each error is worded by `desired.apply_error`."""
+    """Report that objects could not be applied; each error is worded by `declared.apply_error`."""
     text = (
         _bounded(errors[0])
         if len(errors) == 1
@@ -78,7 +89,7 @@ def apply_failed(errors: Sequence[str]) -> ConditionUpdate:
 
 
 def decoding_failed(undecodable: Sequence[str]) -> ConditionUpdate:
-    """All that could be read is applied; the rest is listed."""
+    """Report what could not be read; all that could be is applied."""
     listed = [*undecodable[:MOST_LISTED]]
     if len(undecodable) > MOST_LISTED:
         listed.append(f"And {len(undecodable) - MOST_LISTED} more.")
@@ -87,34 +98,65 @@ def decoding_failed(undecodable: Sequence[str]) -> ConditionUpdate:
 
 
 def cannot_read_secret(error: str) -> ConditionUpdate:
-    """A Secret cannot be read, so nobody knows what is wanted."""
+    """Report that a Secret cannot be read, so what is wanted is not known."""
     return ConditionUpdate(APPLIED, "False", "CannotReadSecret", _bounded(error))
 
 
 def release_failed(errors: Sequence[str]) -> ConditionUpdate:
-    """Objects that are to be ignored could not be released."""
+    """Report that objects that are to be ignored could not be released."""
     message = _listed("Could not release all orphaned resources", errors)
     return ConditionUpdate(APPLIED, "False", "ReleaseOfOrphanedResourcesFailed", message)
 
 
 def together(failures: Sequence[ConditionUpdate]) -> ConditionUpdate:
-    """Several things failed in one pass: the first gives the reason, the messages tell of all."""
+    """Report all failures of one pass: the first gives the reason, the messages tell of all."""
     first, last = failures[0], failures[-1]
-    message = " ".join([*(_sentence(claim.message) for claim in failures[:-1]), last.message])
-    codes = tuple(dict.fromkeys(code for claim in failures for code in claim.codes))
+    message = " ".join([*(_sentence(update.message) for update in failures[:-1]), last.message])
+    codes = tuple(dict.fromkeys(code for update in failures for code in update.codes))
     return ConditionUpdate(first.type, first.status, first.reason, message, codes)
 
 
-def deletion_pending(lingering: Sequence[Lingering]) -> ConditionUpdate:
-    """Objects that are no longer wanted are still there, or cannot be deleted."""
-    message = _listed("Could not clean all old resources", [str(item) for item in lingering])
-    if any(item.failed for item in lingering):
+def pending_deletions(pruned: ChangeSet) -> list[PendingDeletion]:
+    """Return what a deletion left, and why."""
+    return [
+        PendingDeletion(entry.ref, entry.reason, failed=entry.action is Action.FAILED)
+        for entry in pruned.with_action(Action.BLOCKED, Action.FAILED)
+    ]
+
+
+def failures(facts: Facts, done: SetChanges) -> list[ConditionUpdate]:
+    """Report what went wrong in a pass, the worst first."""
+    found = []
+    if errors := [entry.reason for entry in done.applied.with_action(Action.FAILED)]:
+        found.append(apply_failed(errors))
+    if unreleased := done.released.with_action(Action.FAILED):
+        found.append(release_failed([f'"{object_id(e.ref)}": {e.reason}' for e in unreleased]))
+    if facts.declared.undecodable:
+        found.append(decoding_failed(facts.declared.undecodable))
+    return found
+
+
+def objection(held: Held | None, percent: int) -> str:
+    """Return why nothing is deleted before that is confirmed; empty if there is no such reason."""
+    if held is None or held.doubts:
+        return ""
+    return (
+        f"{held.removed} of {held.before} objects are no longer wanted, which is more than "
+        f"{percent} %; if that is right, annotate the ManagedResource with "
+        f"{keys.CONFIRM_PRUNE}={held.removed}"
+    )
+
+
+def deletion_pending(pending: Sequence[PendingDeletion]) -> ConditionUpdate:
+    """Report objects that are no longer wanted and still there, or cannot be deleted."""
+    message = _listed("Could not clean all old resources", [str(item) for item in pending])
+    if any(item.failed for item in pending):
         return ConditionUpdate(APPLIED, "False", "DeletionFailed", message)
     return ConditionUpdate(APPLIED, "Progressing", "DeletionPending", message)
 
 
 def prune_unconfirmed(why: str) -> ConditionUpdate:
-    """Everything wanted is applied, and so much would be deleted that somebody must agree."""
+    """Report that everything wanted is applied, and the deletion of the rest must be confirmed."""
     message = f"Could not clean all old resources: {why}"
     return ConditionUpdate(APPLIED, "Progressing", "DeletionPending", message)
 
@@ -123,7 +165,7 @@ def prune_unconfirmed(why: str) -> ConditionUpdate:
 
 
 def checks_pending() -> list[ConditionUpdate]:
-    """The objects changed, so what was known about their health does not count."""
+    """Report that the objects changed, so what was known about their health does not count."""
     health = "The health checks have not yet been executed for the current set of resources."
     progress = "Checks have not yet been executed for the current set of resources."
     return [
@@ -133,7 +175,7 @@ def checks_pending() -> list[ConditionUpdate]:
 
 
 def judged(health: Sequence[Verdict], progress: Sequence[Verdict]) -> list[ConditionUpdate]:
-    """The objects were looked at."""
+    """Report how the objects were found."""
     healthy, moving = summarize_health(health), summarize_progress(progress)
     return [
         ConditionUpdate(HEALTHY, healthy.status, healthy.reason, healthy.message),
@@ -142,16 +184,19 @@ def judged(health: Sequence[Verdict], progress: Sequence[Verdict]) -> list[Condi
 
 
 def being_deleted(before: ConditionUpdate, *, keep_objects: bool = False) -> list[ConditionUpdate]:
-    """Deletion has begun. *before* is what `APPLIED` says, which stays if objects are kept."""
-    claims = [
+    """Report that deletion has begun.
+
+    *before* is what `APPLIED` says, which stays if objects are kept.
+    """
+    updates = [
         ConditionUpdate(HEALTHY, "False", "DeletionPending", _BEING_DELETED),
         ConditionUpdate(PROGRESSING, "True", "DeletionPending", _BEING_DELETED),
     ]
-    return claims if keep_objects else [_deleting(before), *claims]
+    return updates if keep_objects else [_deleting(before), *updates]
 
 
 def ignored() -> list[ConditionUpdate]:
-    """Somebody wants the ManagedResource left alone."""
+    """Report that the ManagedResource is to be left alone."""
     reason, message = _IGNORED
     return [
         ConditionUpdate(APPLIED, "True", reason, message),
@@ -164,6 +209,15 @@ def ignored() -> list[ConditionUpdate]:
 # Ready
 
 
+def with_summary(
+    status: StatusWriter,
+    updates: Sequence[ConditionUpdate] = (),
+    hindrance: ConditionUpdate | None = None,
+) -> list[ConditionUpdate]:
+    """Return updates and what `Ready` says with them; what is not updated stays as it is."""
+    return [*updates, ready([*updates, *status.other_conditions(updates)], hindrance)]
+
+
 def ready(
     said: Sequence[ConditionUpdate], hindrance: ConditionUpdate | None = None
 ) -> ConditionUpdate:
@@ -174,7 +228,7 @@ def ready(
     """
     if hindrance is not None:
         return hindrance
-    by_type = {claim.type: claim for claim in said}
+    by_type = {update.type: update for update in said}
     apply, health = by_type.get(APPLIED), by_type.get(HEALTHY)
     if apply is None:
         return ConditionUpdate(READY, "Unknown", "ChecksPending", "Nothing has been applied yet.")
@@ -194,15 +248,53 @@ def ready(
 
 
 def suspended() -> ConditionUpdate:
-    """Nothing is written because the spec says so."""
+    """Report that nothing is written because the spec says so."""
     message = "ManagedResource is suspended: nothing is written until spec.suspend is removed."
     return ConditionUpdate(READY, "False", "Suspended", message)
 
 
 def dependency_not_ready(message: str, *, cyclic: bool = False) -> ConditionUpdate:
-    """Something this ManagedResource depends on is not there yet, or can never be."""
+    """Report that what this ManagedResource depends on is not there yet, or can never be."""
     status, reason = ("False", "DependencyCycle") if cyclic else ("Unknown", "DependencyNotReady")
     return ConditionUpdate(READY, status, reason, message)
+
+
+# Events
+
+
+def remarks(facts: Facts, applied: ChangeSet) -> list[str]:
+    """Return what was accepted and is probably a mistake."""
+    ignored = [f"{entry.ref}: {entry.reason}" for entry in applied.entries if entry.ignored]
+    return [*facts.declared.remarks, *facts.warnings, *ignored][:_REMARKS]
+
+
+def restored(refs: Sequence[ObjectRef]) -> str:
+    """Return which objects were repaired."""
+    more = f" and {len(refs) - _NAMED} more" if len(refs) > _NAMED else ""
+    return f"Restored {', '.join(map(str, refs[:_NAMED]))}{more}"
+
+
+def fight_detected(ref: ObjectRef, writer: Writer | None) -> str:
+    """Return that an object is not repaired for a while, and because of which other writer."""
+    name = writer.manager if writer else "an unknown writer"
+    return f"{ref} is changed again and again by {name}; it is repaired less often now"
+
+
+# Errors
+
+
+def inventory_lost(problem: str, shard: str) -> str:
+    """Return what to do about a part of the inventory that cannot be read."""
+    return (
+        f"{problem}; restore it, or annotate the ManagedResource with "
+        f"{keys.FORGET_INVENTORY}={shard}: objects that are not wanted any more and were listed "
+        "only there then stay"
+    )
+
+
+def shard_unwritten(key: Key, problem: str) -> str:
+    """Return that a part of the inventory cannot be written."""
+    return f"the ConfigMap {key} with a part of the inventory cannot be written: {problem}"
 
 
 def _deleting(before: ConditionUpdate) -> ConditionUpdate:

@@ -6,14 +6,24 @@ taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster.
 Whether a ManagedResource exists: the server's word, since views of it may be old.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource
+from certwright.apply import Live, Owner
 from certwright.client import Client
-from certwright.kube import JsonObject, Key, NotFound
+from certwright.kube import JsonObject, Key, NotFound, parse_time
+from certwright.operators.managedresource.configuration import ManagedResourceSettings
+from certwright.runtime import Store
 
+FIELD_MANAGER: Final = "certwright"
+"""Who signs the fields of target objects, in the usual installation."""
+PREDECESSOR: Final = "gardener-resource-manager"
+"""The field manager whose objects we take over."""
+_USUAL_LABEL: Final = ManagedResourceSettings().managed_by_label_value
 IDENTITY: Final = Key("kube-system", "cluster-identity")
 """The ConfigMap of the source cluster that holds its id."""
 _IDENTITY_KEY: Final = "cluster-identity"
@@ -100,3 +110,91 @@ async def exists(source: Client, key: Key) -> bool:
     except NotFound:
         return False
     return True
+
+
+class Owners:
+    """Knows the ManagedResources of this process, and names them as owners of objects."""
+
+    def __init__(self, cluster_id: str) -> None:
+        self.stores: dict[str, Store] = {}
+        """The ManagedResources, by the namespace they are confined to; all under the empty one."""
+        self._cluster_id = cluster_id
+
+    def origin(self, key: Key) -> Origin:
+        """Return how the objects of a ManagedResource name it."""
+        return Origin(self._cluster_id, key)
+
+    def of(self, key: Key, client: Client) -> Owner:
+        """Return the owner of the objects of a ManagedResource, for one pass."""
+        asked: dict[Key, bool] = {}
+
+        async def exists_still(other: Key) -> bool:
+            """Return whether there is another one; that there is none is asked, once."""
+            if other not in asked:
+                asked[other] = self._may_exist(other) or await exists(client, other)
+            return asked[other]
+
+        return owner(self.origin(key), exists_still)
+
+    def _may_exist(self, key: Key) -> bool:
+        """Return whether there may be a ManagedResource: we see it, or cannot see it."""
+        store = self.stores.get("") or self.stores.get(key.namespace)
+        return store is None or key in store
+
+
+def field_manager(managed_by: str) -> str:
+    """Return who signs the fields of target objects in an installation with this label.
+
+    Installations do not see each other's objects, so their names must differ: only then does
+    the server refuse to create what another one has created before.
+    """
+    return FIELD_MANAGER if managed_by == _USUAL_LABEL else f"{FIELD_MANAGER}:{managed_by}"
+
+
+def _is_signature(manager: str) -> bool:
+    return manager == PREDECESSOR or manager.partition(":")[0] == FIELD_MANAGER
+
+
+def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
+    """Return whose the objects are.
+
+    Those that carry our name with another cluster id are ours too, for ids change, and what is
+    not an origin is nobody's. Those of a ManagedResource that does not *exist* any more may be
+    taken, and are not deleted before they are.
+    """
+
+    def aliases(value: str) -> bool:
+        other = _parsed(value)
+        return other is None or other.key == origin.key
+
+    async def succeeds(value: str) -> bool:
+        other = _parsed(value)
+        if other is None or other.cluster_id != origin.cluster_id:
+            return False
+        return not await exists(other.key)
+
+    return Owner(keys.ORIGIN, str(origin), (keys.DESCRIPTION,), aliases, succeeds)
+
+
+def _parsed(value: str) -> Origin | None:
+    try:
+        return Origin.parse(value)
+    except ValueError:
+        return None
+
+
+def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
+    """Return whether an object was never ours, though it was wanted: none of us ever wrote it.
+
+    So it is with one that somebody else provides, and with one that refused to be changed. What
+    appeared *since* we want it may be the work of an earlier version that left no trace, unless
+    objects of others are *respected*: it is a fall-back only, or not to be adopted.
+    """
+    if live.annotations.get(keys.ORIGIN):
+        return False
+    if any(_is_signature(writer.manager) for writer in live.writers()):
+        return False
+    if respected:
+        return True
+    created = str(live.metadata.get("creationTimestamp") or "")
+    return bool(created) and since is not None and parse_time(created) <= since

@@ -5,26 +5,26 @@ Which workloads an autoscaler scales: their number of replicas is not ours to sa
 From annotations and specs to the rules of the apply engine, which knows neither.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ManagedResourceSpec, ObjectReference
-from certwright.apply import Adopt, Declared, DeleteRules, Live, ObjectRef, Owner, Rules
-from certwright.kube import GroupVersionKind, JsonObject, Key, parse_time
+from certwright.apply import Adopt, Declared, DeleteRules, Live, ObjectRef, Rules
+from certwright.kube import GroupVersionKind, JsonObject
 from certwright.kube.durations import parse_duration
 from certwright.managed.unique import COLLECTABLE
-from certwright.operators.managedresource.configuration import ManagedResourceSettings
-from certwright.operators.managedresource.declared import Desired, DesiredObject, Mode, Refusal
+from certwright.operators.managedresource.declared import Input, ManifestObject, Mode, Refusal
 from certwright.operators.managedresource.inventory import (
     Equivalences,
     object_id,
     ref_of,
     reference_to,
 )
-from certwright.operators.managedresource.ownership import Origin
+from certwright.operators.managedresource.ownership import PREDECESSOR, Origin, is_foreign
 
 _METADATA: Final = ("metadata",)
 _POD_TEMPLATE: Final = ("spec", "template", "metadata")
@@ -118,49 +118,33 @@ def scale_targets(autoscalers: Iterable[JsonObject], equivalences: Equivalences)
     return Scaled(frozenset(targets), tuple(warnings), equivalences)
 
 
-FIELD_MANAGER: Final = "certwright"
-"""Who signs the fields of target objects, in the usual installation."""
-PREDECESSOR: Final = "gardener-resource-manager"
-"""The field manager whose objects we take over."""
+SCALED_KINDS: Final = frozenset({"Deployment", "StatefulSet"})
+"""The kinds whose replicas an autoscaler may set."""
 FORCE_AFTER: Final = timedelta(seconds=10)
 """How long a forced deletion waits for finalizers before it clears them."""
 
-_USUAL_LABEL: Final = ManagedResourceSettings().managed_by_label_value
 _PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")
-
-
-def field_manager(managed_by: str) -> str:
-    """Return who signs the fields of target objects in an installation with this label.
-
-    Installations do not see each other's objects, so their names must differ: only then does
-    the server refuse to create what another one has created before.
-    """
-    return FIELD_MANAGER if managed_by == _USUAL_LABEL else f"{FIELD_MANAGER}:{managed_by}"
-
-
-def _is_signature(manager: str) -> bool:
-    return manager == PREDECESSOR or manager.partition(":")[0] == FIELD_MANAGER
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a pass brings to the cluster."""
 
-    wanted: tuple[Declared, ...]
+    declared: tuple[Declared, ...]
     inventory: tuple[ObjectReference, ...]
     """One entry for each of them."""
     refused: tuple[Refusal, ...]
 
 
 def plan(
-    resource: ManagedResource, desired: Desired, origin: Origin, managed_by: str, scaled: Scaled
+    resource: ManagedResource, declared: Input, origin: Origin, managed_by: str, scaled: Scaled
 ) -> Plan:
     """Return the objects to apply, each with its rules, and those that cannot be applied."""
     labels = labels_for_all(resource.spec.inject_labels, managed_by)
     whole = resource.metadata.annotations
     take_over = keys.literally(whole.get(keys.TAKE_OVER))
-    wanted, inventory, refused = [], [], list(desired.refused)
-    for item in desired.objects:
+    sent, inventory, refused = [], [], list(declared.refused)
+    for item in declared.objects:
         annotations = keys.annotations_of(item.obj)
         try:
             rules = rules_for(item, resource.spec, scaled=item.ref in scaled, take_over=take_over)
@@ -169,14 +153,14 @@ def plan(
             refused.append(Refusal(item.ref, str(error)))
             continue
         obj = item.obj if item.create_only else _marked(item, labels, origin)
-        wanted.append(Declared(obj, rules))
+        sent.append(Declared(obj, rules))
         named = {**keys.labels_of(item.obj), **labels}
         inventory.append(reference_to(item.ref, named, annotations))
-    return Plan(tuple(wanted), tuple(inventory), tuple(refused))
+    return Plan(tuple(sent), tuple(inventory), tuple(refused))
 
 
 def rules_for(
-    item: DesiredObject, spec: ManagedResourceSpec, *, scaled: bool, take_over: bool
+    item: ManifestObject, spec: ManagedResourceSpec, *, scaled: bool, take_over: bool
 ) -> Rules:
     """Return how one object is brought to the cluster.
 
@@ -234,34 +218,6 @@ def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:
     return value
 
 
-def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
-    """Return whose the objects are.
-
-    Those that carry our name with another cluster id are ours too, for ids change, and what is
-    not an origin is nobody's. Those of a ManagedResource that does not *exist* any more may be
-    taken, and are not deleted before they are.
-    """
-
-    def aliases(value: str) -> bool:
-        other = _parsed(value)
-        return other is None or other.key == origin.key
-
-    async def succeeds(value: str) -> bool:
-        other = _parsed(value)
-        if other is None or other.cluster_id != origin.cluster_id:
-            return False
-        return not await exists(other.key)
-
-    return Owner(keys.ORIGIN, str(origin), (keys.DESCRIPTION,), aliases, succeeds)
-
-
-def _parsed(value: str) -> Origin | None:
-    try:
-        return Origin.parse(value)
-    except ValueError:
-        return None
-
-
 def delete_rules(
     resource: ManagedResource,
     inventory: Iterable[ObjectReference],
@@ -298,23 +254,6 @@ def delete_rules(
     )
 
 
-def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
-    """Return whether an object was never ours, though it was wanted: none of us ever wrote it.
-
-    So it is with one that somebody else provides, and with one that refused to be changed. What
-    appeared *since* we want it may be the work of an earlier version that left no trace, unless
-    objects of others are *respected*: it is a fall-back only, or not to be adopted.
-    """
-    if live.annotations.get(keys.ORIGIN):
-        return False
-    if any(_is_signature(writer.manager) for writer in live.writers()):
-        return False
-    if respected:
-        return True
-    created = str(live.metadata.get("creationTimestamp") or "")
-    return bool(created) and since is not None and parse_time(created) <= since
-
-
 def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:
     """Return why an object that is no longer wanted stays; empty if it goes."""
     if keys.truthy(live.annotations.get(keys.KEEP_OBJECT)):
@@ -337,7 +276,7 @@ def finalization(live: Live) -> timedelta | None:
     return None if value is None else parse_duration(value)
 
 
-def _marked(item: DesiredObject, labels: Mapping[str, str], origin: Origin) -> dict[str, object]:
+def _marked(item: ManifestObject, labels: Mapping[str, str], origin: Origin) -> dict[str, object]:
     """Return an object with everything we add to it."""
     obj = inject_labels(item.obj, labels)
     annotations = {
@@ -346,3 +285,25 @@ def _marked(item: DesiredObject, labels: Mapping[str, str], origin: Origin) -> d
         keys.ORIGIN: str(origin),
     }
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def confirmation(answer: str | None) -> int:
+    """Return to how many deletions the annotation `keys.CONFIRM_PRUNE` agrees: 0 if to none.
+
+    Its value is ``true``, or a number of objects.
+    """
+    if answer is None:
+        return 0
+    if keys.literally(answer):
+        return sys.maxsize
+    return int(answer) if answer.isascii() and answer.isdigit() else 0
+
+
+def without_workloads(declared: Input, problem: str) -> Input:
+    """Refuse what an autoscaler might scale: how many replicas it should have is not known."""
+    scalable = [item for item in declared.objects if item.ref.kind in SCALED_KINDS]
+    return replace(
+        declared,
+        objects=tuple(item for item in declared.objects if item.ref.kind not in SCALED_KINDS),
+        refused=(*declared.refused, *(Refusal(item.ref, problem) for item in scalable)),
+    )

@@ -1,38 +1,34 @@
-"""What a pass over a ManagedResource would change, found out without changing anything.
+"""What a pass over a ManagedResource would change: the same pass with dry runs.
 
-Asks both clusters directly, from anywhere: for command lines. The decisions are those of the
-operator; the target's API server is asked by dry runs.
+Asks both clusters directly, from anywhere: for command lines. Facts and decisions are those of the
+operator; only what it reads from its stores is read from the servers here.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
-from certwright.apply import ChangeSet, Direct, Engine
+from certwright.apply import ChangeSet, Direct, Engine, ObjectRef, ObjectSet
 from certwright.apply.engine.engine import OnEntry
 from certwright.client import Client
-from certwright.kube import GroupVersionKind, Key, NotFound
+from certwright.kube import GroupVersionKind, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, HorizontalPodAutoscaler, Secret
-from certwright.managed.shards import read_companion
-from certwright.operators.managedresource import policy
+from certwright.managed.shards import read_shard
+from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import (
     Configuration,
+    Controllers,
     ManagedResourceSettings,
 )
-from certwright.operators.managedresource.declared import (
-    DecodedSecret,
-    Desired,
-    decode_secret,
-    desired_objects,
-)
-from certwright.operators.managedresource.farewell import Farewell, Leaving
-from certwright.operators.managedresource.guards import in_doubt
-from certwright.operators.managedresource.inventory import Equivalences, recorded, ref_of
-from certwright.operators.managedresource.ownership import Origin, exists
-from certwright.operators.managedresource.policy import scale_targets
+from certwright.operators.managedresource.declared import decode_secret
+from certwright.operators.managedresource.input import gather, inline
+from certwright.operators.managedresource.inventory import recorded, ref_of
+from certwright.operators.managedresource.ownership import Origin, Owners, field_manager
+from certwright.operators.managedresource.status import objects_before
 
 _DEFAULT_LABEL: Final = ManagedResourceSettings().managed_by_label_value
 
@@ -67,36 +63,79 @@ async def preview(
         NotFound: there is no such ManagedResource, or a Secret it refers to does not exist.
         ApiError, TransportError: a cluster does not answer as it should.
     """
+    settings = (configuration or Configuration()).controllers
     resource = await source.get(ManagedResource, key)
-    refs = [Key(key.namespace, ref.name) for ref in resource.spec.secret_refs]
-    decoded = [
-        decode_secret(ref, (await source.get(Secret, ref)).get("data") or {}) for ref in refs
-    ]
-    desired = desired_objects(decoded, (await _scopes(target, decoded)).get)
-    equivalences = Equivalences.of(resource.spec.equivalences)
     inventory = await _inventory(source, resource)
     installation = await _installation(target, inventory, key)
-    origin = Origin(installation.cluster_id if cluster_id is None else cluster_id, key)
-    scaled = scale_targets(await _autoscalers(target, desired), equivalences)
-    managed_by = installation.managed_by
+    label = installation.managed_by
     if configuration is not None:
-        managed_by = configuration.controllers.managed_resource.managed_by_label_value
-    plan = policy.plan(resource, desired, origin, managed_by, scaled)
-    owner = policy.owner(origin, partial(exists, source))
-    cluster = Direct(target, field_manager=policy.field_manager(managed_by))
-    engine = Engine(cluster)
-    changes = await engine.apply(plan.wanted, owner=owner, dry_run=True, on_entry=on_entry)
-    leaving = Leaving.of(inventory, plan, desired, equivalences)
-    farewell = Farewell(cluster, resource, (configuration or Configuration()).controllers)
-    if leaving.removed and in_doubt(desired, plan, changes.entries):
-        left = farewell.none(leaving, "nothing is deleted while the input is in doubt")
-    else:
-        left = await farewell.take(engine, owner, leaving, before=len(inventory))
-    notes = [*_notes(resource), *desired.remarks, *scaled.warnings, *farewell.objections]
-    if leaving.removed and configuration is None:
-        notes.append(farewell.assumption)
-    problems = (*desired.undecodable, *map(str, plan.refused))
-    return Preview(changes | left, problems, tuple(notes))
+        label = settings.managed_resource.managed_by_label_value
+    owners = Owners(installation.cluster_id if cluster_id is None else cluster_id)
+    refs = [Key(key.namespace, ref.name) for ref in resource.spec.secret_refs]
+    facts = await gather(
+        resource,
+        [decode_secret(ref, (await source.get(Secret, ref)).get("data") or {}) for ref in refs],
+        inventory,
+        _Target(target),
+        origin=owners.origin(key),
+        managed_by=label,
+        cpu=inline,
+    )
+    cluster = Direct(target, field_manager=field_manager(label))
+    objects = ObjectSet(Engine(cluster), _Listed(inventory), owners.of(key, source))
+    before = objects_before(msgspec.to_builtins(resource.status), len(inventory))
+    done = await objects.apply(
+        facts.plan.declared,
+        options=facts.prune_options(resource, settings, before),
+        dry_run=True,
+        on_entry=on_entry,
+    )
+    released = ChangeSet.of(replace(e, reason=messages.RELEASED) for e in done.released.entries)
+    why = messages.objection(done.held, settings.managed_resource.prune_guard.percent)
+    notes = [
+        *_notes(resource),
+        *facts.declared.remarks,
+        *facts.warnings,
+        *([f"nothing is deleted before that is confirmed: {why}"] if why else ()),
+    ]
+    if configuration is None and (done.pruned.entries or done.kept.entries):
+        notes.append(_assumption(settings))
+    problems = (*facts.declared.undecodable, *map(str, facts.plan.refused))
+    return Preview(done.applied | released | done.pruned | done.kept, problems, tuple(notes))
+
+
+class _Listed:
+    """An `InventoryPort` that lists what was read, and that nothing is written to."""
+
+    def __init__(self, inventory: Sequence[ObjectReference]) -> None:
+        self._refs = [ref_of(entry) for entry in inventory]
+
+    async def load(self) -> Sequence[ObjectRef]:
+        return self._refs
+
+    async def add(self, _refs: Iterable[ObjectRef]) -> None:
+        raise AssertionError("a preview writes nothing")
+
+    discard = add
+
+
+class _Target:
+    """A `TargetReader` that asks the server."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def resource(self, gvk: GroupVersionKind) -> Resource:
+        return await self._client.discovery.resource_for(gvk)
+
+    async def autoscalers(self, namespaces: Iterable[str]) -> list[JsonObject]:
+        kind = HorizontalPodAutoscaler
+        head = {"apiVersion": kind.api_version, "kind": kind.kind}
+        found: list[JsonObject] = []
+        for namespace in sorted(namespaces):
+            listed = await self._client.list(kind, namespace)
+            found += [{**head, **item} for item in listed.items]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,38 +163,13 @@ async def _installation(
     return _Installation()
 
 
-async def _inventory(source: Client, resource: ManagedResource) -> Sequence[ObjectReference]:
-    beside: list[ObjectReference] = []
+async def _inventory(source: Client, resource: ManagedResource) -> list[ObjectReference]:
+    overflow: list[ObjectReference] = []
     for reference in resource.status.inventory_refs:
-        if reference.obsolete:
-            continue
-        key = Key(resource.metadata.namespace, reference.name)
-        beside += read_companion(key, await source.get(ConfigMap, key))
-    return recorded(resource, beside)
-
-
-async def _scopes(target: Client, decoded: Iterable[DecodedSecret]) -> dict[GroupVersionKind, bool]:
-    scopes: dict[GroupVersionKind, bool] = {}
-    for manifest in (m for secret in decoded for m in secret.manifests):
-        api_version, kind = manifest.obj.get("apiVersion"), manifest.obj.get("kind")
-        try:
-            gvk = GroupVersionKind.parse(str(api_version or ""), str(kind or ""))
-            if gvk not in scopes:
-                scopes[gvk] = (await target.discovery.resource_for(gvk)).namespaced
-        except (ValueError, NotFound):
-            continue  # refused, or the definition comes along
-    return scopes
-
-
-async def _autoscalers(target: Client, desired: Desired) -> list[dict[str, object]]:
-    scalable = {"Deployment", "StatefulSet"}
-    namespaces = {item.ref.namespace for item in desired.objects if item.ref.kind in scalable}
-    head = {"apiVersion": HorizontalPodAutoscaler.api_version, "kind": HorizontalPodAutoscaler.kind}
-    found: list[dict[str, object]] = []
-    for namespace in sorted(namespaces):
-        listed = await target.list(HorizontalPodAutoscaler, namespace)
-        found += [{**head, **item} for item in listed.items]
-    return found
+        if not reference.obsolete:
+            key = Key(resource.metadata.namespace, reference.name)
+            overflow += read_shard(key, await source.get(ConfigMap, key))
+    return recorded(resource, overflow)
 
 
 def _notes(resource: ManagedResource) -> Iterable[str]:
@@ -165,3 +179,13 @@ def _notes(resource: ManagedResource) -> Iterable[str]:
         yield f"the ManagedResource is ignored ({keys.IGNORE}): none of this happens"
     if resource.spec.suspend:
         yield "the ManagedResource is suspended: none of this happens until it is resumed"
+
+
+def _assumption(settings: Controllers) -> str:
+    guard = settings.managed_resource.prune_guard
+    return (
+        f"assumed of the resource manager: deleting more than {guard.percent} % of"
+        f" {guard.objects} or more objects has to be confirmed, and"
+        f" {'a' if settings.garbage_collector.runs else 'no'} garbage collector runs;"
+        " its configuration may say otherwise"
+    )

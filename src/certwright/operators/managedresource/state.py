@@ -1,190 +1,164 @@
-"""What is remembered about each ManagedResource between two looks at it.
+"""What is remembered about each ManagedResource, and the inputs of one pass."""
 
-None of it is needed to be right, only to be quick: a process that starts with nothing in mind
-comes to the same conclusions and makes no write it would not have made otherwise.
-"""
-
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from certwright.api.managedresources import ObjectReference
+from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import ObjectRef
-from certwright.apply.changeset import Writer
-from certwright.keep.health import Unwatched
-from certwright.kube import Key
-from certwright.runtime import Entry, Store
+from certwright.keep import Confirmation, SetState
+from certwright.kube import JsonObject, Key
+from certwright.operators.managedresource.status import StatusWriter
+from certwright.runtime import Backoff, Channel, Context, Entry, Outcome, Store, again
 
-TELL_SECONDS: Final = 60.0
-"""How often it is told for how long something has been waiting."""
+REPORT_SECONDS: Final = 60.0
+"""How often it is reported for how long a deletion has been pending."""
 BLOCKED_SECONDS: Final = 60.0
 """After how long an event says that a deletion does not get on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What was looked at when all was well; all is well as long as none of it changes."""
-
-    held: tuple[tuple[Store, Entry], ...]
-
-    def still(self) -> bool:
-        """Return whether every store still holds the very entries it held then."""
-        return all(store.get(entry.key) is entry for store, entry in self.held)
+INLINE_BYTES: Final = 64 * 1024
+"""Larger objects are decoded in a thread."""
 
 
 @dataclass(slots=True)
-class Lingering:
-    """Objects that take their time to go, and when that was last told."""
+class PendingReport:
+    """Deletions that take their time, and when that was last reported."""
 
     news: frozenset[tuple[ObjectRef, str]]
     since: float
-    told: float
+    reported: float
     announced: bool = False
 
     def is_news(self, news: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
-        """Return whether to tell again: other objects, other failures, or a minute has passed."""
-        return news != self.news or now - self.told >= TELL_SECONDS
+        """Return whether to report again: other objects, other failures, or a minute passed."""
+        return news != self.news or now - self.reported >= REPORT_SECONDS
 
 
 @dataclass(slots=True)
-class Remembered:
+class ResourceState(SetState):
     """What is remembered about one ManagedResource."""
 
-    settled: Settled | None = None
-    disturbed: bool = False
-    """Whether something that no store shows changed since the last pass began."""
-    telling: bool = False
-    """Whether a pass has judged the objects and is about to say so."""
-    confirmed: bool = False
-    """Whether this process has found what it sees of the ManagedResource to be current."""
-    input_confirmed: bool = False
-    """Whether it has found the same of its Secrets; time does not go backwards after that."""
     failures: int = 0
     """How many passes in a row did not get where they should."""
     retry_at: float = 0.0
     """When the next attempt after a failure is due; it has a timer of its own."""
-    awaits_kinds: bool = False
-    """Whether it needs a kind that the target does not serve."""
-    unwatched: Unwatched | None = None
-    opponents: dict[ObjectRef, Writer | None] = field(default_factory=dict)
-    """Who else keeps changing an object."""
-    companions: dict[str, Sequence[ObjectReference]] = field(default_factory=dict)
+    shards: dict[str, Sequence[ObjectReference]] = field(default_factory=dict)
     """By name, the parts of the inventory that are there beside the status; they never change."""
     touched: set[str] = field(default_factory=set)
-    """Which of these somebody else deleted or changed, so that they are to be written again."""
-    gone: set[ObjectRef] = field(default_factory=set)
-    """What is known to be deleted, while the rest of it takes its time."""
-    lingering: Lingering | None = None
+    """Which of these were deleted or changed by others, so that they are to be written again."""
+    deleted: set[ObjectRef] = field(default_factory=set)
+    """What is known to be deleted, while the rest takes its time."""
+    pending: PendingReport | None = None
 
-    def note_companion(
-        self, name: str, entries: Sequence[ObjectReference], *, untouched: bool
-    ) -> None:
+    def note_shard(self, name: str, entries: Sequence[ObjectReference], *, untouched: bool) -> None:
         """Note a part of the inventory that was read or written just now."""
-        self.companions[name] = entries
+        self.shards[name] = entries
         if untouched:
             self.touched.discard(name)
         else:
             self.touched.add(name)
 
-    def drop_companion(self, name: str) -> None:
+    def drop_shard(self, name: str) -> None:
         """Forget a part of the inventory that is not needed any more."""
-        self.companions.pop(name, None)
+        self.shards.pop(name, None)
         self.touched.discard(name)
 
-    def lingers(self, what: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
-        """Note what is still there, each with its failure; say whether that is news."""
+    def note_pending(self, what: frozenset[tuple[ObjectRef, str]], now: float) -> bool:
+        """Note which deletions are pending, each with its failure; return whether that is news."""
         if not what:
-            self.lingering = None
+            self.pending = None
             return True
-        before = self.lingering
+        before = self.pending
         if before is None:
-            self.lingering = Lingering(what, now, now)
+            self.pending = PendingReport(what, now, now)
             return True
         news = before.is_news(what, now)
         if news:
-            before.news, before.told = what, now
+            before.news, before.reported = what, now
         return news
 
     def is_stuck(self, now: float) -> bool:
-        """Return, once, that what lingers has been doing so for too long."""
-        lingering = self.lingering
-        if lingering is None or lingering.announced or now - lingering.since < BLOCKED_SECONDS:
+        """Return, once, that deletions have been pending for too long."""
+        pending = self.pending
+        if pending is None or pending.announced or now - pending.since < BLOCKED_SECONDS:
             return False
-        lingering.announced = True
+        pending.announced = True
         return True
 
-    def follow(self, old: Entry, new: Entry | None) -> None:
-        """Note that what is settled changed in a way that needs no pass; None if others did it."""
-        if self.settled is not None and new is not None:
-            held = ((store, new if entry is old else entry) for store, entry in self.settled.held)
-            self.settled = Settled(tuple(held))
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """The inputs of one pass over one ManagedResource."""
+
+    ctx: Context
+    entry: Entry
+    resource: ManagedResource
+    obj: JsonObject
+    """The same as the API has it."""
+    state: ResourceState
+    status: StatusWriter
+    confirm: Confirmation
+
+    @classmethod
+    async def read(cls, ctx: Context, entry: Entry, state: ResourceState) -> "Pass":
+        """Decode a ManagedResource.
+
+        Raises:
+            BadObject: it does not have the shape it should have.
+        """
+        large = len(entry.raw) > INLINE_BYTES
+        resource, obj = await ctx.cpu(_decoded, entry) if large else _decoded(entry)
+
+        async def confirm() -> None:
+            await ctx.confirm(obj)
+
+        return cls(
+            ctx, entry, resource, obj, state, StatusWriter(ctx, obj, state),
+            Confirmation(state, confirm),
+        )  # fmt: skip
+
+    def resting_on(self, inputs: Sequence[Callable[[], Awaitable[None]]]) -> "Pass":
+        """Return the same pass, whose first write confirms these inputs as well."""
+        return replace(self, confirm=self.confirm.resting_on(inputs))
+
+    @property
+    def key(self) -> Key:
+        """Which ManagedResource it is."""
+        return self.entry.key
+
+    def later(self, backoff: Backoff) -> Outcome:
+        """Return when to try again, the later the more often in a row it went wrong."""
+        self.state.failures += 1
+        delay = backoff.delay(self.state.failures)
+        self.state.retry_at = self.ctx.clock.monotonic() + delay
+        return again(delay)
+
+    @property
+    def store(self) -> Store:
+        """The ManagedResources of the same controller."""
+        return self.ctx.store(ManagedResource)
+
+    def unchanged(self) -> Entry | None:
+        """Return the ManagedResource as it is now, if only this pass changed it since."""
+        now = self.store.get(self.key)
+        return now if now is self.entry or (now is not None and self.ctx.wrote(now)) else None
 
 
-class Memories:
-    """By ManagedResource, what is remembered about it."""
+def _decoded(entry: Entry) -> tuple[ManagedResource, JsonObject]:
+    return entry.as_(ManagedResource), entry.obj()
 
-    def __init__(self) -> None:
-        self._known: dict[Key, Remembered] = {}
-        self.changed: set[Key] = set()
-        """Whose objects, or their pods, changed since they were last judged."""
 
-    def of(self, key: Key) -> Remembered:
-        """Return what is remembered about a ManagedResource, nothing at first."""
-        return self._known.setdefault(key, Remembered())
+class Channels:
+    """Wakes a controller of the namespace that a key is in."""
 
-    def is_settled(self, key: Key) -> bool:
-        """Return whether nothing has changed since all was well."""
-        known = self._known.get(key)
-        return known is not None and known.settled is not None and known.settled.still()
+    def __init__(self, namespaces: Sequence[str]) -> None:
+        self._channels = {namespace: Channel() for namespace in namespaces}
 
-    def is_judged(self, key: Key) -> bool:
-        """Return whether nothing has changed since a pass judged all objects."""
-        known = self._known.get(key)
-        if known is None or key in self.changed or known.unwatched is not None:
-            return False
-        return known.telling or self.is_settled(key)
+    def of(self, namespace: str) -> Channel:
+        """Return the channel of a controller, by the namespace it is confined to."""
+        return self._channels[namespace]
 
-    @contextmanager
-    def judging(self, key: Key) -> Iterator[None]:
-        """Note that what changed until now is being judged; it is not if that fails."""
-        self.changed.discard(key)
-        done = False
-        try:
-            yield
-            done = True
-        finally:
-            if not done:
-                self.changed.add(key)
-
-    def is_put_off(self, key: Key, now: float) -> bool:
-        """Return whether a failed pass will be repeated later, so that no reminder is needed."""
-        known = self._known.get(key)
-        return known is not None and known.retry_at > now
-
-    def unsettle(self, key: Key) -> None:
-        """Note that something changed which no store shows."""
-        known = self._known.get(key)
-        if known is not None:
-            known.settled = None
-            known.disturbed = True
-
-    def follow(self, key: Key, old: Entry, new: Entry) -> None:
-        """Note that an object changed in a way that needs no pass."""
-        known = self._known.get(key)
-        if known is not None:
-            known.follow(old, new)
-
-    def touch(self, key: Key, companion: str) -> None:
-        """Note that somebody else deleted or changed a part of an inventory."""
-        self.unsettle(key)
-        self.of(key).touched.add(companion)
-
-    def forget(self, key: Key) -> None:
-        """Forget a ManagedResource that is gone."""
-        self._known.pop(key, None)
-        self.changed.discard(key)
-
-    def awaiting_kinds(self) -> Iterator[Key]:
-        """Yield those that need a kind the target does not serve."""
-        return (key for key, known in self._known.items() if known.awaits_kinds)
+    def wake(self, key: Key) -> None:
+        """Queue a key at the controller that cares for it, if there is one."""
+        channel = self._channels.get("") or self._channels.get(key.namespace)
+        if channel is not None:
+            channel.send(key)

@@ -2,7 +2,7 @@
 
 Unlike those of other kinds they know a fourth status, ``Progressing``, and two times.
 ``lastTransitionTime`` moves with the status; ``lastUpdateTime`` with reason, message and codes,
-and not with the status alone. What each condition says is written in `claims`.
+and not with the status alone. What each condition says is written in `messages`.
 
 The status of a ManagedResource: what is written after a pass, or before one.
 
@@ -24,8 +24,11 @@ from certwright.api.managedresources import (
 )
 from certwright.apply import Action, ChangeSet, ObjectRef
 from certwright.apply.health import Health, Verdict
+from certwright.keep import SetState
 from certwright.kube import JsonObject, format_time
+from certwright.kube.patches import create_merge_patch
 from certwright.operators.managedresource.inventory import object_key
+from certwright.runtime import Context
 
 APPLIED: Final = "ResourcesApplied"
 HEALTHY: Final = "ResourcesHealthy"
@@ -47,22 +50,22 @@ class ConditionUpdate:
     codes: tuple[str, ...] = ()
 
 
-def merged(existing: Any, claims: Iterable[ConditionUpdate], now: datetime) -> list[JsonObject]:
-    """Return ``status.conditions`` after claims were made.
+def merged(existing: Any, updates: Iterable[ConditionUpdate], now: datetime) -> list[JsonObject]:
+    """Return ``status.conditions`` after updates.
 
     Conditions keep their places, new ones are appended, those of others are not touched, not
-    even fields we do not know. Claiming the same again changes nothing.
+    even fields we do not know. The same again changes nothing.
     """
     conditions = [dict(c) for c in existing if isinstance(c, dict)] if _is_list(existing) else []
     places = {condition.get("type"): place for place, condition in enumerate(conditions)}
     instant = format_time(now)
-    for claim in claims:
-        place = places.get(claim.type)
+    for update in updates:
+        place = places.get(update.type)
         if place is None:
-            places[claim.type] = len(conditions)
-            conditions.append(_condition(claim, {}, instant))
+            places[update.type] = len(conditions)
+            conditions.append(_condition(update, {}, instant))
         else:
-            conditions[place] = _condition(claim, conditions[place], instant)
+            conditions[place] = _condition(update, conditions[place], instant)
     return conditions
 
 
@@ -81,18 +84,18 @@ def current(existing: Any, type_: str) -> ConditionUpdate:
     return ConditionUpdate(type_, "Unknown", "ConditionInitialized", message)
 
 
-def _condition(claim: ConditionUpdate, before: JsonObject, instant: str) -> JsonObject:
+def _condition(update: ConditionUpdate, before: JsonObject, instant: str) -> JsonObject:
     said: JsonObject = {
-        "type": claim.type,
-        "status": claim.status,
-        "reason": claim.reason or "Unspecified",
-        "message": claim.message or "No message given.",
+        "type": update.type,
+        "status": update.status,
+        "reason": update.reason or "Unspecified",
+        "message": update.message or "No message given.",
     }
-    if claim.codes:
-        said["codes"] = list(claim.codes)
-    same_status = before.get("status") == claim.status
+    if update.codes:
+        said["codes"] = list(update.codes)
+    same_status = before.get("status") == update.status
     same_words = all(before.get(name) == said.get(name) for name in ("reason", "message")) and (
-        (before.get("codes") or []) == list(claim.codes)
+        (before.get("codes") or []) == list(update.codes)
     )
     since = before.get("lastTransitionTime") if same_status else None
     told = before.get("lastUpdateTime") if same_words else None
@@ -106,6 +109,10 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
+OUTCOME: Final = (APPLIED, HEALTHY, PROGRESSING)
+"""What `Ready` sums up."""
+MANY: Final = 100
+"""Work on more objects than this is left to a thread."""
 MOST_OBJECTS: Final = 20
 """How many objects that are not as they should be are listed."""
 _LONGEST_MESSAGE: Final = 256
@@ -187,9 +194,9 @@ class Report:
 class Update:
     """What a pass has to say. None leaves what is there."""
 
-    claims: Sequence[ConditionUpdate] = ()
+    conditions: Sequence[ConditionUpdate] = ()
     resources: Sequence[ObjectReference] | None = None
-    companions: Sequence[InventoryReference] | None = None
+    shards: Sequence[InventoryReference] | None = None
     checksum: str | None = None
     observed_generation: int | None = None
     report: Report | None = None
@@ -208,12 +215,12 @@ def objects_before(status: Any, inventory: int) -> int:
 def updated(status: Any, update: Update, now: datetime) -> JsonObject:
     """Return a whole status after an update; an equal one if there is nothing new in it."""
     new: JsonObject = dict(status) if isinstance(status, dict) else {}
-    if update.claims:
-        new["conditions"] = merged(new.get("conditions"), update.claims, now)
+    if update.conditions:
+        new["conditions"] = merged(new.get("conditions"), update.conditions, now)
     if update.resources is not None:
         _set_list(new, "resources", update.resources, ObjectReference)
-    if update.companions is not None:
-        _set_list(new, "inventoryRefs", update.companions, InventoryReference)
+    if update.shards is not None:
+        _set_list(new, "inventoryRefs", update.shards, InventoryReference)
     if update.checksum is not None:
         _set(new, "secretsDataChecksum", update.checksum)
     if update.observed_generation is not None:
@@ -277,3 +284,56 @@ def _ref(item: ObjectStatus) -> ObjectRef:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+
+
+class StatusWriter:
+    """Writes the status of one ManagedResource in one pass, and knows what it says by now."""
+
+    def __init__(self, ctx: Context, obj: JsonObject, state: SetState) -> None:
+        self.status: JsonObject = obj.get("status") or {}
+        """The status as of the last write, or as it was read."""
+        self._ctx = ctx
+        self._obj = obj
+        self._state = state
+
+    def condition(self, type_: str) -> ConditionUpdate:
+        """Return what a condition says."""
+        return current(self.status.get("conditions"), type_)
+
+    def other_conditions(self, updates: Iterable[ConditionUpdate]) -> list[ConditionUpdate]:
+        """Return those of `OUTCOME` that are there and stay as they are."""
+        updated = {update.type for update in updates}
+        known = {c.get("type") for c in self.status.get("conditions") or () if isinstance(c, dict)}
+        return [self.condition(t) for t in OUTCOME if t in known and t not in updated]
+
+    async def write(self, update: Update) -> None:
+        """Write the status, if anything in it changes; a new failure is an event, too.
+
+        Raises:
+            Conflict: the ManagedResource was changed by others meanwhile; look again.
+        """
+        before, now = self.status, self._ctx.clock.now()
+        if len(update.resources or ()) > MANY:
+            status, change = await self._ctx.cpu(_changed, before, update, now)
+        else:
+            status, change = _changed(before, update, now)
+        if change:
+            await self._ctx.patch(self._obj, {"status": change}, subresource="status")
+            self._state.confirmed = True
+            for condition in update.conditions:
+                failed = (condition.type, condition.status) == (APPLIED, "False")
+                if failed and condition != self.condition(APPLIED):
+                    self._ctx.event(self._obj, "Warning", condition.reason, condition.message)
+        self.status = status
+
+
+def _changed(before: Any, update: Update, now: datetime) -> tuple[JsonObject, JsonObject]:
+    """Return a status after an update, and the merge patch that leads there."""
+    status = updated(before, update, now)
+    old = before if isinstance(before, dict) else {}
+    fields = {name for name in (*old, *status) if old.get(name) is not status.get(name)}
+    change: JsonObject = create_merge_patch(
+        {name: old[name] for name in fields if name in old},
+        {name: status[name] for name in fields if name in status},
+    )
+    return status, change

@@ -8,7 +8,7 @@ import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap, ServiceAccount
-from certwright.operators.managedresource import GarbageCollectorSettings
+from certwright.operators.managedresource.configuration import GarbageCollectorSettings
 from certwright.testkit.builders import config_map
 
 PREFIX = "resources.gardener.cloud"

@@ -17,7 +17,7 @@ from msgspec import Struct
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, Request
 from certwright.kube import Key
-from certwright.operators.managedresource.secrets import SECRETS, Secrets, referenced_secrets
+from certwright.operators.managedresource.input import SECRETS, Secrets, referenced_secrets
 from certwright.runtime import Cache, Store
 
 FOREIGN, RESOURCES = 75_000, 5_000

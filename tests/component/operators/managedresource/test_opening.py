@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from certwright.keep.stores import complete
 from certwright.kube import NotFound
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import Cache
@@ -13,7 +12,7 @@ from certwright.testkit import Cluster
 
 async def test_who_waits_for_a_store_is_told_when_its_kind_goes(cluster: Cluster) -> None:
     share = Cache(cluster.client).store(ConfigMap)  # nothing runs it, so it never completes
-    waiting = asyncio.gather(complete(share))
+    waiting = asyncio.gather(share.ready())
     await asyncio.sleep(0)
     share.release()
     with pytest.raises(NotFound, match="ConfigMap is not watched any more"):

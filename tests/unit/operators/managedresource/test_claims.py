@@ -5,7 +5,7 @@ import pytest
 from certwright.apply import ObjectRef
 from certwright.apply.health import check_health, check_progress
 from certwright.operators.managedresource import messages
-from certwright.operators.managedresource.messages import Lingering
+from certwright.operators.managedresource.messages import PendingDeletion
 from certwright.operators.managedresource.status import (
     APPLIED,
     HEALTHY,
@@ -94,7 +94,7 @@ CATALOGUE = {
         ),
     ),
     "an object is still there": (
-        messages.deletion_pending([Lingering(A)]),
+        messages.deletion_pending([PendingDeletion(A)]),
         ConditionUpdate(
             APPLIED,
             "Progressing",
@@ -103,7 +103,9 @@ CATALOGUE = {
         ),
     ),
     "two objects are still there": (
-        messages.deletion_pending([Lingering(A, "held by finalizer x/y for 5s"), Lingering(ROLE)]),
+        messages.deletion_pending(
+            [PendingDeletion(A, "held by finalizer x/y for 5s"), PendingDeletion(ROLE)]
+        ),
         ConditionUpdate(
             APPLIED,
             "Progressing",
@@ -113,7 +115,9 @@ CATALOGUE = {
         ),
     ),
     "deleting is refused": (
-        messages.deletion_pending([Lingering(A, "forbidden", failed=True), Lingering(B)]),
+        messages.deletion_pending(
+            [PendingDeletion(A, "forbidden", failed=True), PendingDeletion(B)]
+        ),
         ConditionUpdate(
             APPLIED,
             "False",
@@ -170,7 +174,7 @@ def test_messages_are_bounded_and_tell_how_many_there_are() -> None:
     assert len(messages.apply_failed([error("a", "x" * 99_999)]).message) < 3_000
     decoding = messages.decoding_failed(["Could not decode."] * 500)
     assert decoding.message.endswith("And 480 more.]")
-    assert len(messages.deletion_pending([Lingering(A)] * 500).message) < 50_000
+    assert len(messages.deletion_pending([PendingDeletion(A)] * 500).message) < 50_000
 
 
 def test_as_many_as_can_be_listed_are_listed() -> None:

@@ -10,9 +10,9 @@ from tests.unit.operators.managedresource.conftest import Make
 from certwright.apply import ObjectRef
 from certwright.kube import JsonObject, Key
 from certwright.managed.shards import (
-    companion,
-    companion_name,
-    read_companion,
+    read_shard,
+    shard_manifest,
+    shard_reference,
     split,
 )
 from certwright.operators.managedresource.inventory import reference_to
@@ -27,27 +27,27 @@ def entries(count: int) -> list[Any]:
 @given(st.integers(0, 40), st.integers(1, 400), st.integers(1, 400))
 def test_nothing_is_lost_and_every_part_fits(count: int, inline: int, beside: int) -> None:
     references = entries(count)
-    parts = split(references, inline_bytes=inline, companion_bytes=beside)
-    assert [*parts.inline, *(e for part in parts.companions for e in part)] == references
-    assert all(parts.companions)
-    for part, limit in ((parts.inline, inline), *((part, beside) for part in parts.companions)):
+    parts = split(references, inline_bytes=inline, shard_bytes=beside)
+    assert [*parts.inline, *(e for part in parts.overflow for e in part)] == references
+    assert all(parts.overflow)
+    for part, limit in ((parts.inline, inline), *((part, beside) for part in parts.overflow)):
         assert len(msgspec.json.encode(part)) <= limit + 1 or len(part) == 1
 
 
 def test_a_usual_inventory_needs_no_companion() -> None:
-    assert split(entries(2000)).companions == []
+    assert split(entries(2000)).overflow == []
 
 
 def test_a_huge_one_does() -> None:
     parts = split(entries(30_000))
-    assert len(parts.companions) > 1
+    assert len(parts.overflow) > 1
     assert len(msgspec.json.encode(parts.inline)) < 1_000_000
 
 
 def test_what_is_written_can_be_read(make: Make) -> None:
     resource = make(uid="u-1")
-    name = companion_name(resource, entries(3)).name
-    config_map = companion(resource, name, entries(3), label="gardener")
+    name = shard_reference(resource, entries(3)).name
+    config_map = shard_manifest(resource, name, entries(3), label="gardener")
     assert config_map["metadata"] == {
         "namespace": "garden",
         "name": name,
@@ -63,7 +63,7 @@ def test_what_is_written_can_be_read(make: Make) -> None:
             }
         ],
     }
-    assert read_companion(Key("garden", name), json.loads(json.dumps(config_map))) == entries(3)
+    assert read_shard(Key("garden", name), json.loads(json.dumps(config_map))) == entries(3)
 
 
 @pytest.mark.parametrize(
@@ -81,27 +81,27 @@ def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(
     config_map: JsonObject | None,
 ) -> None:
     with pytest.raises(ValueError, match="garden/mr-inventory-0"):
-        read_companion(KEY, config_map)
+        read_shard(KEY, config_map)
 
 
 def test_a_companion_that_says_something_else_is_not_believed(make: Make) -> None:
     resource = make(name="mr")
-    name = companion_name(resource, entries(3)).name
-    other = companion(resource, name, entries(2), label="gardener")
+    name = shard_reference(resource, entries(3)).name
+    other = shard_manifest(resource, name, entries(2), label="gardener")
     with pytest.raises(ValueError, match="was changed"):
-        read_companion(Key("garden", name), other)
+        read_shard(Key("garden", name), other)
 
 
 def test_a_long_name_leaves_room_for_what_follows(make: Make) -> None:
     longest = f"{'x' * 224}.{'y' * 28}"
-    name = companion_name(make(name=longest), entries(3)).name
+    name = shard_reference(make(name=longest), entries(3)).name
     assert len(name) <= 253
     assert name.startswith(f"{'x' * 224}-inventory-")
 
 
 def test_a_name_follows_from_the_content(make: Make) -> None:
     one, other, three = make(name="x"), make(name="y"), entries(3)
-    assert companion_name(one, three).name.startswith("x-inventory-")
-    assert companion_name(one, three) == companion_name(one, entries(3))
-    assert companion_name(one, three) != companion_name(other, three)
-    assert companion_name(one, three) != companion_name(one, entries(4))
+    assert shard_reference(one, three).name.startswith("x-inventory-")
+    assert shard_reference(one, three) == shard_reference(one, entries(3))
+    assert shard_reference(one, three) != shard_reference(other, three)
+    assert shard_reference(one, three) != shard_reference(one, entries(4))

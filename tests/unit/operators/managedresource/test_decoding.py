@@ -6,8 +6,7 @@ from typing import Any
 import orjson
 
 from certwright.kube.kinds import Secret
-from certwright.operators.managedresource.declared import decode_secret
-from certwright.operators.managedresource.secrets import Decoder
+from certwright.operators.managedresource.declared import Decoder, decode_secret
 from certwright.runtime import Entry
 from certwright.runtime.cache.decode import EntryDecoder
 

@@ -6,9 +6,9 @@ from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.kube import JsonObject
 from certwright.operators.managedresource.decision import (
-    Hindrance,
+    Blocked,
+    blocked_by,
     find_cycle,
-    hindrance,
     unready,
 )
 
@@ -110,26 +110,26 @@ def test_a_dense_graph_is_walked_once(make: Make) -> None:
 
 def test_nothing_hinders_when_all_is_ready(make: Make) -> None:
     lookup = graph(make, a="b c", b="", c="")
-    assert hindrance(lookup("a"), lookup) is None
+    assert blocked_by(lookup("a"), lookup) is None
 
 
 def test_everything_that_is_not_ready_is_named(make: Make) -> None:
     lookup = graph(make, a="b missing b", b="")
     lookup("b").status.conditions.clear()
-    assert hindrance(lookup("a"), lookup) == Hindrance(
+    assert blocked_by(lookup("a"), lookup) == Blocked(
         "Waiting for other ManagedResources: b is not applied, missing does not exist."
     )
 
 
 def test_a_cycle_is_told_by_everybody_on_it_in_the_same_words(make: Make) -> None:
     lookup = graph(make, a="b", b="a")
-    expected = Hindrance("The dependencies form a cycle: a → b → a.", cyclic=True)
-    assert hindrance(lookup("a"), lookup) == hindrance(lookup("b"), lookup) == expected
+    expected = Blocked("The dependencies form a cycle: a → b → a.", cyclic=True)
+    assert blocked_by(lookup("a"), lookup) == blocked_by(lookup("b"), lookup) == expected
 
 
 def test_who_depends_on_a_cycle_waits(make: Make) -> None:
     lookup = graph(make, z="a", a="b", b="a")
     lookup("a").status.conditions.clear()
-    found = hindrance(lookup("z"), lookup)
+    found = blocked_by(lookup("z"), lookup)
     assert found is not None
     assert not found.cyclic

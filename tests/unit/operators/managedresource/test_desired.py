@@ -9,10 +9,10 @@ import pytest
 from certwright.apply import ObjectRef, ReadLimits
 from certwright.kube import GroupVersionKind, Key
 from certwright.operators.managedresource.declared import (
-    Desired,
+    Input,
     Mode,
+    combined_input,
     decode_secret,
-    desired_objects,
 )
 
 SECRET = Key("garden", "s")
@@ -27,12 +27,12 @@ def scope(gvk: GroupVersionKind) -> bool | None:
     return gvk.kind not in CLUSTER_SCOPED
 
 
-def desire(*secrets: dict[str, Any], **options: Any) -> Desired:
+def desire(*secrets: dict[str, Any], **options: Any) -> Input:
     decoded = [
         decode_secret(Key("garden", f"s{n}" if n else "s"), data, **options)
         for n, data in enumerate(secrets)
     ]
-    return desired_objects(decoded, scope)
+    return combined_input(decoded, scope)
 
 
 def config_map(name: str, **metadata: Any) -> str:
@@ -41,7 +41,7 @@ def config_map(name: str, **metadata: Any) -> str:
     )
 
 
-def names(desired: Desired) -> list[str]:
+def names(desired: Input) -> list[str]:
     return [item.ref.name for item in desired.objects]
 
 
@@ -269,7 +269,7 @@ def test_namespaces(kind: str, namespace: str | None, normalised: str) -> None:
 
 def test_a_namespace_stays_without_one_even_if_the_target_knows_no_kinds() -> None:
     content = b'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}'
-    desired = desired_objects([decode_secret(SECRET, {"k": content})], lambda _: None)
+    desired = combined_input([decode_secret(SECRET, {"k": content})], lambda _: None)
     assert desired.objects[0].ref.namespace == ""
 
 
@@ -322,7 +322,7 @@ def test_objects_to_be_ignored_are_only_created(value: str, *, create_only: bool
 
 def test_the_same_object_twice_is_wanted_once_and_remarked() -> None:
     content = {"k": config_map("a").encode()}
-    desired = desired_objects([decode_secret(SECRET, content)] * 2, scope)
+    desired = combined_input([decode_secret(SECRET, content)] * 2, scope)
     assert names(desired) == ["a"]
     assert desired.remarks == (
         "ConfigMap default/a is defined 2 times: secret 'garden/s', k: document 1 (line 1)",

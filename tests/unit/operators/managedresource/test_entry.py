@@ -31,11 +31,11 @@ CASES: dict[str, tuple[dict[str, Any], Step]] = {
         {"finalizers": [f"{BASE}-seed"], "deletionTimestamp": NOW},
         Step.WAIT_FOR_HANDOVER,
     ),
-    "ignored": ({"annotations": {IGNORE: "true"}, "finalizers": [BASE]}, Step.SAY_IGNORED),
+    "ignored": ({"annotations": {IGNORE: "true"}, "finalizers": [BASE]}, Step.REPORT_IGNORED),
     "ignored by a word that means nothing": ({"annotations": {IGNORE: "yes"}}, Step.RECONCILE),
     "ignored, and another class now": (
         {"annotations": {IGNORE: "true"}, "class_": "seed", "finalizers": [BASE]},
-        Step.SAY_IGNORED,
+        Step.REPORT_IGNORED,
     ),
     "ignored and being deleted": (
         {"annotations": {IGNORE: "true"}, "finalizers": [BASE], "deletionTimestamp": NOW},

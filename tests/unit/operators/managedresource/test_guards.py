@@ -2,7 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.operators.managedresource.guards import PruneGuard
+from certwright.apply import PruneGuard
+from certwright.apply.objectset.prune import Held
+from certwright.operators.managedresource.messages import objection
+from certwright.operators.managedresource.policy import confirmation
 
 
 @pytest.mark.parametrize(
@@ -28,12 +31,12 @@ from certwright.operators.managedresource.guards import PruneGuard
 def test_when_a_deletion_has_to_be_confirmed(
     before: int, removed: int, confirmed: str | None, *, held: bool
 ) -> None:
-    objection = PruneGuard().objection(before=before, removed=removed, confirmed=confirmed)
-    assert bool(objection) is held
+    answer = confirmation(confirmed)
+    assert PruneGuard().holds(before=before, removed=removed, confirmed=answer) is held
 
 
 def test_what_it_says() -> None:
-    assert PruneGuard().objection(before=20, removed=12, confirmed=None) == (
+    assert objection(Held(removed=12, before=20), 50) == (
         "12 of 20 objects are no longer wanted, which is more than 50 %; if that is right, annotate the "
         "ManagedResource with resources.certwright.dev/confirm-prune=12"
     )
@@ -42,11 +45,11 @@ def test_what_it_says() -> None:
 @given(st.integers(0, 10_000), st.integers(0, 10_000))
 def test_a_hundred_percent_switches_it_off(before: int, removed: int) -> None:
     guard = PruneGuard(percent=100)
-    assert guard.objection(before=before, removed=min(removed, before), confirmed=None) == ""
+    assert not guard.holds(before=before, removed=min(removed, before), confirmed=0)
 
 
 @given(st.integers(1, 10_000), st.integers(1, 10_000))
 def test_confirming_what_it_asks_for_is_enough(before: int, removed: int) -> None:
     guard, removed = PruneGuard(objects=1, percent=0), min(removed, before)
-    assert guard.objection(before=before, removed=removed, confirmed=None)
-    assert guard.objection(before=before, removed=removed, confirmed=str(removed)) == ""
+    assert guard.holds(before=before, removed=removed, confirmed=0)
+    assert not guard.holds(before=before, removed=removed, confirmed=confirmation(str(removed)))

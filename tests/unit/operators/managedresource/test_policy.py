@@ -8,15 +8,13 @@ from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.apply import Adopt, Live, ObjectRef, Rules
 from certwright.kube import JsonObject, Key
-from certwright.operators.managedresource.declared import Desired, decode_secret, desired_objects
+from certwright.operators.managedresource.declared import Input, combined_input, decode_secret
 from certwright.operators.managedresource.inventory import Equivalences, reference_to
-from certwright.operators.managedresource.ownership import Origin
+from certwright.operators.managedresource.ownership import Origin, field_manager, owner
 from certwright.operators.managedresource.policy import (
     FORCE_AFTER,
     delete_rules,
-    field_manager,
     kept_because,
-    owner,
     plan,
     scale_targets,
 )
@@ -30,9 +28,9 @@ ALWAYS: dict[str, Any] = {
 }
 
 
-def desire(*objects: dict[str, Any]) -> Desired:
+def desire(*objects: dict[str, Any]) -> Input:
     content = "".join(map(json.dumps, objects)).encode()
-    return desired_objects([decode_secret(Key("garden", "s"), {"k": content})], lambda _: True)
+    return combined_input([decode_secret(Key("garden", "s"), {"k": content})], lambda _: True)
 
 
 def deployment(name: str = "a", **annotations: str) -> dict[str, Any]:
@@ -60,7 +58,7 @@ def scaled(*names: str) -> Any:
 
 
 def rules_of(make: Callable[..., Any], obj: dict[str, Any], **parts: Any) -> Rules:
-    (wanted,) = plan(make(**parts), desire(obj), ORIGIN, "gardener", scaled()).wanted
+    (wanted,) = plan(make(**parts), desire(obj), ORIGIN, "gardener", scaled()).declared
     return wanted.rules
 
 
@@ -147,7 +145,7 @@ def test_what_an_autoscaler_scales_keeps_its_replicas(make: Make) -> None:
     planned = plan(
         make(), desire(deployment("a"), deployment("b")), ORIGIN, "gardener", scaled("b")
     )
-    assert [(w.ref.name, w.rules.preserve_replicas) for w in planned.wanted] == [
+    assert [(w.ref.name, w.rules.preserve_replicas) for w in planned.declared] == [
         ("a", False),
         ("b", True),
     ]
@@ -156,7 +154,7 @@ def test_what_an_autoscaler_scales_keeps_its_replicas(make: Make) -> None:
 def test_an_unknown_propagation_is_refused_before_anything_is_written(make: Make) -> None:
     bogus = deployment(deletion_propagation_on_invalid_update="Bogus")
     planned = plan(make(), desire(bogus, deployment("b")), ORIGIN, "gardener", scaled())
-    assert [wanted.ref.name for wanted in planned.wanted] == ["b"]
+    assert [wanted.ref.name for wanted in planned.declared] == ["b"]
     (refusal,) = planned.refused
     assert str(refusal) == (
         'error during apply of object "apps/v1/Deployment/x/a": invalid deletion propagation policy on'
@@ -168,7 +166,7 @@ def test_what_objects_are_given(make: Make) -> None:
     resource = make(spec={"injectLabels": {"foo": "bar"}})
     (wanted,) = plan(
         resource, desire(deployment()), Origin("id", ORIGIN.key), "gardener", scaled()
-    ).wanted
+    ).declared
     labels = {"foo": "bar", f"{GROUP}/managed-by": "gardener"}
     assert wanted.obj["metadata"]["labels"] == {"own": "1", **labels}
     assert wanted.obj["spec"]["template"]["metadata"]["labels"] == labels
@@ -181,12 +179,14 @@ def test_what_is_to_be_ignored_is_created_verbatim(make: Make) -> None:
     obj = deployment(ignore="true")
     resource = make(spec={"injectLabels": {"foo": "bar"}})
     planned = plan(resource, desire(obj), ORIGIN, "gardener", scaled())
-    assert planned.wanted[0].obj == obj
+    assert planned.declared[0].obj == obj
     assert planned.inventory[0].labels["foo"] == "bar"
 
 
 def test_what_must_only_exist_is_ours_all_the_same(make: Make) -> None:
-    (wanted,) = plan(make(), desire(deployment(mode="EnsureExists")), ORIGIN, "g", scaled()).wanted
+    (wanted,) = plan(
+        make(), desire(deployment(mode="EnsureExists")), ORIGIN, "g", scaled()
+    ).declared
     assert wanted.obj["metadata"]["annotations"][f"{GROUP}/origin"] == "garden/mr"
     assert wanted.obj["metadata"]["labels"][f"{GROUP}/managed-by"] == "g"
 

@@ -118,9 +118,9 @@ def test_the_last_writer_is_named() -> None:
 
 def test_a_whole_update() -> None:
     update = Update(
-        claims=[messages.applied()],
+        conditions=[messages.applied()],
         resources=[reference_to(ref("a"), {"l": "1"})],
-        companions=[InventoryReference("x-inventory-0")],
+        shards=[InventoryReference("x-inventory-0")],
         checksum="00",
         observed_generation=3,
         report=Report(ObjectSummary(total=1)),
@@ -168,7 +168,7 @@ def test_what_is_empty_is_absent() -> None:
         "inventoryRefs": [{"name": "x"}],
         "objects": [{"name": "a"}],
     }
-    update = Update(resources=[], companions=[], report=Report(ObjectSummary()))
+    update = Update(resources=[], shards=[], report=Report(ObjectSummary()))
     assert updated(before, update, NOW) == {}
 
 

@@ -4,8 +4,8 @@ import orjson
 
 from certwright.apiserver import ApiServer
 from certwright.client import Client
-from certwright.keep.drift import Wakeups, could_be_drift, selects
-from certwright.keep.stores import Targets
+from certwright.keep import SetState, SetStates, TargetStores
+from certwright.keep.drift import Drift, could_be_drift, selects
 from certwright.kube import Key
 from certwright.kube.kinds import CustomResourceDefinition, Deployment
 from certwright.runtime import Cache, Entry
@@ -69,16 +69,16 @@ def test_a_workload_selects_its_pods() -> None:
 def test_who_waits_for_a_kind_is_told_of_the_status_of_definitions() -> None:
     client = Client(ApiServer().transport())
     woken: list[Key] = []
-    wakeups = Wakeups(
-        Targets(client, Cache(client), label="ours"),
+    states = SetStates(SetState)
+    states.of(Key("shop", "web")).awaits_kinds = True
+    drift = Drift(
+        TargetStores(client, Cache(client), label="ours"),
+        states,
         lambda _: None,
-        apply=woken.append,
+        repair=woken.append,
         judge=woken.append,
-        unsettle=woken.append,
-        follow=lambda *_: None,
-        waiting=lambda: [Key("shop", "web")],
     )
-    wakeups.changed(Deployment, entry(1), entry(2, status={"replicas": 1}))
+    drift.changed(Deployment, entry(1), entry(2, status={"replicas": 1}))
     assert woken == []
-    wakeups.changed(CustomResourceDefinition, entry(1), entry(2, status={"conditions": []}))
+    drift.changed(CustomResourceDefinition, entry(1), entry(2, status={"conditions": []}))
     assert woken == [Key("shop", "web")]

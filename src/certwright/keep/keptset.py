@@ -1,0 +1,284 @@
+"""Object sets kept in one target cluster: each pass over one of them, and what it leaves.
+
+The objects are applied and pruned as an `ObjectSet`. Besides, what another writer keeps changing
+is put off, what had to be restored is counted, and how the stores were when all was well is
+remembered, so that nothing is looked at again before something changes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from certwright.apply import (
+    Action,
+    Declared,
+    Engine,
+    Entry,
+    InventoryPort,
+    Live,
+    Memory,
+    ObjectRef,
+    ObjectSet,
+    Owner,
+    PruneOptions,
+    SetChanges,
+)
+from certwright.apply.changeset import Writer, last_foreign_writer
+from certwright.apply.engine.apply import BeforeWrite
+from certwright.apply.engine.engine import OnEntry
+from certwright.apply.objectset.prune import KEEP_ALL
+from certwright.clock import Clock
+from certwright.keep.cluster import WatchedCluster
+from certwright.keep.fights import Fights
+from certwright.keep.health import HealthChecks
+from certwright.keep.state import Fingerprint, SetState, SetStates
+from certwright.keep.stores import TargetStores
+from certwright.kube import Conflict, Key
+from certwright.runtime import Entry as Stored
+from certwright.runtime import Store
+
+_WRITTEN: Final = frozenset({Action.CREATED, Action.CONFIGURED, Action.RECREATED})
+_POSTPONED: Final = "another writer keeps changing it; repairs are put off"
+
+S = TypeVar("S", bound=SetState)
+Check = Callable[[], Awaitable[None]]
+
+
+class OutOfDate(Exception):
+    """What a pass rests on is an old state; nothing was written, and the pass is to be repeated."""
+
+
+class Confirmation:
+    """Makes sure, once in a process, that what a pass rests on is no old state.
+
+    A process that has just started may be shown the past. An owner that is long gone would leave
+    behind what is created for it now, and objects that a later state wants again must not be
+    deleted. So the servers are asked before the first write about a set: *owner* asks about the
+    object that wants the set, *inputs* about what its wishes are read from.
+    """
+
+    def __init__(
+        self, state: SetState, owner: Check, inputs: Sequence[Check] | None = None
+    ) -> None:
+        self._state = state
+        self._owner = owner
+        self._inputs = inputs
+        self._asking = asyncio.Lock()
+
+    def resting_on(self, inputs: Sequence[Check]) -> "Confirmation":
+        """Return the same for a pass that rests on these inputs as well."""
+        return Confirmation(self._state, self._owner, inputs)
+
+    async def __call__(self) -> None:
+        """Ask, unless that was done before.
+
+        Raises:
+            OutOfDate: something changed. The engine would take a `Conflict` for one of its objects.
+        """
+        state = self._state
+        if state.confirmed and (state.input_confirmed or self._inputs is None):
+            return
+        async with self._asking:
+            try:
+                if not state.confirmed:
+                    await self._owner()
+                    state.confirmed = True
+                if not state.input_confirmed and self._inputs is not None:
+                    for check in self._inputs:
+                        await check()
+                    state.input_confirmed = True
+            except Conflict as error:
+                raise OutOfDate(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredSet:
+    """What a pass is to bring to the target."""
+
+    objects: Sequence[Declared]
+    owner: Owner
+    options: PruneOptions = KEEP_ALL
+    known: Sequence[Entry] = ()
+    """Declared objects that cannot be applied, with the reason for each."""
+    unchanged: bool = False
+    """Whether the same was declared before: whatever is written restores what others changed."""
+    always: bool = False
+    """Whether to write also what does not differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptChanges:
+    """What one pass did about a kept set."""
+
+    done: SetChanges
+    repaired: tuple[ObjectRef, ...] = ()
+    """What was written though nothing else is declared than before."""
+    fights: int = 0
+    """How many of these repairs turned into a fight."""
+    opponents: tuple[tuple[ObjectRef, Writer | None], ...] = ()
+    """Objects that are put off from now on, each with the other writer, if that is known."""
+    postponed: frozenset[ObjectRef] = frozenset()
+    """Objects that another writer keeps changing."""
+    postponed_seconds: float = 0.0
+    """When the first of them may be repaired again."""
+    unwatched: Mapping[ObjectRef, Live] | None = None
+    """Objects that carry no label of ours, as they were left."""
+    versions: Mapping[ObjectRef, str] | None = None
+    """The resourceVersions of all others, as they were left."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether something has to be tried again that no event announces."""
+        done = self.done
+        return any(
+            entry.action is Action.FAILED
+            for changes in (done.applied, done.released, done.pruned)
+            for entry in changes.entries
+        )
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an object cannot be applied yet; not every reason is told by an event."""
+        blocked = self.done.applied.with_action(Action.BLOCKED)
+        return any(entry.ref not in self.postponed for entry in blocked)
+
+
+class KeptSets(Generic[S]):
+    """The object sets that one operator keeps in one target cluster."""
+
+    def __init__(
+        self,
+        stores: TargetStores,
+        states: SetStates[S],
+        *,
+        field_manager: str,
+        clock: Clock,
+        health_seconds: float = 60.0,
+    ) -> None:
+        self.stores = stores
+        self.states = states
+        self.cluster = WatchedCluster(stores, field_manager)
+        self.memory = Memory()
+        self.engine = Engine(self.cluster, self.memory, clock=clock)
+        self.fights: Fights[tuple[str, str, str, str]] = Fights()
+        self.health = HealthChecks(stores, clock, health_seconds)
+        self._clock = clock
+
+    async def apply(
+        self,
+        key: Key,
+        declared: DeclaredSet,
+        inventory: InventoryPort,
+        *,
+        on_entry: OnEntry | None = None,
+        before_write: BeforeWrite | None = None,
+    ) -> KeptChanges:
+        """Make the target hold a set; see `ObjectSet.apply`."""
+        now, state = self._clock.monotonic(), self.states.of(key)
+        due, postponed, opponents, wait = [], [], [], 0.0
+        for one in declared.objects:
+            seconds = self.fights.wait(one.ref.identity, now)
+            if not seconds:
+                due.append(one)
+                continue
+            wait = min(wait or seconds, seconds)
+            if one.ref not in state.opponents:
+                state.opponents[one.ref] = await self._opponent(one.ref)
+                opponents.append((one.ref, state.opponents[one.ref]))
+            writer = state.opponents[one.ref]
+            postponed.append(Entry(one.ref, Action.BLOCKED, _POSTPONED, writer=writer))
+        await asyncio.sleep(0)  # between steps that may go over thousands of objects
+        unwatched: dict[ObjectRef, Live] = {}
+        versions: dict[ObjectRef, str] = {}
+        ours = {one.ref for one in due}
+
+        def note(entry: Entry, live: Live | None) -> None:
+            if live is not None and entry.ref in ours:
+                if self.stores.selects(live.labels):
+                    versions[entry.ref] = live.resource_version
+                else:
+                    unwatched[entry.ref] = live
+            if on_entry is not None:
+                on_entry(entry, live)
+
+        done = await ObjectSet(self.engine, inventory, declared.owner).apply(
+            due,
+            options=declared.options,
+            known=(*declared.known, *postponed),
+            always=declared.always,
+            on_entry=note,
+            before_write=before_write,
+        )
+        repaired = _repaired(done) if declared.unchanged else ()
+        return KeptChanges(
+            done,
+            repaired,
+            sum(self._note_repair(state, ref, now) for ref in repaired),
+            tuple(opponents),
+            frozenset(entry.ref for entry in postponed),
+            wait,
+            unwatched,
+            versions,
+        )
+
+    def may_repair(self, ref: ObjectRef) -> bool:
+        """Return whether a pass would repair an object now; in a fight each repair is put off."""
+        return not self.fights.wait(ref.identity, self._clock.monotonic())
+
+    def settle(
+        self,
+        key: Key,
+        sources: Iterable[tuple[Store, Stored]],
+        refs: Collection[ObjectRef],
+        changes: KeptChanges,
+    ) -> None:
+        """Remember that all is well as long as these sources and objects stay as they are.
+
+        What is remembered as settled is not looked at again, so nothing is remembered if an
+        object was touched since the pass did, or is put off.
+        """
+        state = self.states.of(key)
+        held = list(self.stores.held(refs))
+        quiet = not state.disturbed and not changes.postponed and _is_as_left(held, changes)
+        state.settled = Fingerprint((*sources, *held)) if quiet else None
+
+    def let_go(self, refs: Iterable[ObjectRef]) -> None:
+        """Forget objects that stay in the cluster and are not ours to keep any more."""
+        for ref in refs:
+            if (resource := self.stores.client.discovery.known(ref.gvk)) is not None:
+                self.memory.forget(resource, ref.key)
+
+    def _note_repair(self, state: SetState, ref: ObjectRef, now: float) -> bool:
+        """Count a repair; return whether it has just turned into a fight."""
+        began = self.fights.repaired(ref.identity, now)
+        if began:
+            state.opponents.pop(ref, None)  # of an earlier fight
+        return began
+
+    async def _opponent(self, ref: ObjectRef) -> Writer | None:
+        """Return who else writes to an object, as its managedFields show."""
+        resource = await self.cluster.resource(ref.gvk)
+        live = await self.cluster.read(resource, ref.key, fresh=True)
+        if live is None:
+            return None
+        fields = {"metadata": {"managedFields": list(live.managed)}}
+        return last_foreign_writer(fields, {self.cluster.field_manager})
+
+
+def _repaired(done: SetChanges) -> tuple[ObjectRef, ...]:
+    before = {ref.identity for ref in done.recorded}
+    written = done.applied.with_action(*_WRITTEN)
+    return tuple(entry.ref for entry in written if entry.ref.identity in before)
+
+
+def _is_as_left(held: Sequence[tuple[Store, Stored]], changes: KeptChanges) -> bool:
+    """Return whether the stores hold the objects as the pass left them."""
+    versions = {
+        (store.resource.group, store.resource.kind, entry.key): entry.meta.resource_version
+        for store, entry in held
+    }
+    return all(
+        versions.get((ref.group, ref.kind, ref.key)) == version
+        for ref, version in (changes.versions or {}).items()
+    )
