@@ -248,7 +248,7 @@ async def test_claims_go_along_with_their_stateful_set_if_asked_to(
     await claims(bench)
     await bench.delete(claiming("s"), rules=DeleteRules(claims=along))
     assert await remaining(bench) == {"data-other-0"} | (set() if along else {"data-s-0"})
-    deleted = [r.resource.kind for r in bench.log.all() if r.verb == "delete"]
+    deleted = [(r.resource and r.resource.kind) for r in bench.log.all() if r.verb == "delete"]
     assert deleted == (["PersistentVolumeClaim", "StatefulSet"] if along else ["StatefulSet"])
 
 
@@ -260,7 +260,7 @@ async def test_claims_that_go_already_are_not_told_again(bench: Bench) -> None:
     )
     await bench.cluster.delete(PersistentVolumeClaim, "data-s-0")
     await bench.delete(claiming("s"), rules=DeleteRules(claims=True))
-    deleted = [r.resource.kind for r in bench.log.all() if r.verb == "delete"]
+    deleted = [(r.resource and r.resource.kind) for r in bench.log.all() if r.verb == "delete"]
     assert deleted == ["StatefulSet"]
     await release(bench, PersistentVolumeClaim, "data-s-0")
 
@@ -284,7 +284,9 @@ async def test_dependents_of_workloads_go_first(bench: Bench) -> None:
     await bench.apply(*objects)
     await bench.delete(objects[1], objects[2])
     await bench.delete(objects[0])
-    bodies = {r.resource.kind: r.body for r in bench.log.all() if r.verb == "delete"}
+    bodies = {
+        (r.resource and r.resource.kind): r.body for r in bench.log.all() if r.verb == "delete"
+    }
     assert b'"propagationPolicy":"Foreground"' in bodies["Deployment"]
     assert b'"propagationPolicy":"Foreground"' in bodies["Job"]
     assert b"propagationPolicy" not in bodies["ConfigMap"]
@@ -341,7 +343,7 @@ async def test_an_object_that_changed_meanwhile_is_looked_at_again(bench: Bench)
         cached[key] = await read(ConfigMap, key)
     turns = []
 
-    async def late(resource: Resource, key: Key, *, fresh: bool = False) -> Live:
+    async def late(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await read(resource, key) if fresh else cached[key]
 
     bench.direct.read = late
@@ -383,7 +385,7 @@ async def test_an_object_unseen_is_looked_for_once(bench: Bench) -> None:
     await bench.apply(config_map("a", finalizers=[FINALIZER]))
     looks = []
 
-    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         looks.append(fresh)
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 

@@ -34,7 +34,7 @@ class Names:
         self.inventory = ConfigMapInventory(bench.direct, namespace, "app", shard_bytes=shard_bytes)
         self.objects = ObjectSet(bench.engine, self.inventory, self.inventory.owner)
 
-    async def apply(self, *names: str, options: PruneOptions = PRUNE, **more: bool) -> ChangeSet:
+    async def apply(self, *names: str, options: PruneOptions = PRUNE, **more: Any) -> ChangeSet:
         wanted = [Declared(self.bench.placed(config_map(name))) for name in names]
         return (await self.objects.apply(wanted, options=options, **more)).all
 

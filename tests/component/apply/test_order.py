@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.component.apply.conftest import Bench, Toys
 
-from certwright.apply import Action, Live
+from certwright.apply import Action
 from certwright.kube import Forbidden, InternalError, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace
 from certwright.testkit.builders import config_map, deployment, namespace, secret
@@ -84,7 +84,7 @@ async def test_one_failure_keeps_nobody_else_and_all_failures_are_told(bench: Be
     refused = {"bad-1", "bad-2"}
     apply = bench.direct.apply
 
-    async def guarded(resource: Resource, obj: JsonObject, **options: bool) -> Live:
+    async def guarded(resource: Resource, obj: JsonObject, **options: bool) -> Any:
         if obj["metadata"]["name"] in refused:
             raise Forbidden(f'configmaps "{obj["metadata"]["name"]}" is forbidden')
         return await apply(resource, obj, **options)
@@ -142,7 +142,7 @@ async def test_many_objects_do_not_hold_up_the_loop(bench: Bench) -> None:
             turns += 1
             await asyncio.sleep(0)
 
-    async def cached(resource: Resource, key: Key, *, fresh: bool = False) -> Live:
+    async def cached(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return seen[key]
 
     seen = {}
@@ -175,7 +175,7 @@ async def test_a_kind_the_server_does_not_know_everywhere_yet_is_tried_again(
         await bench.cluster.install(toy.crd())
     apply, refused = bench.direct.apply, []
 
-    async def late(resource: Resource, obj: JsonObject, **options: bool) -> Live:
+    async def late(resource: Resource, obj: JsonObject, **options: bool) -> Any:
         if resource.kind == "Toy" and len(refused) < 2:
             refused.append(resource)
             raise NotFound("the server could not find the requested resource")

@@ -1,11 +1,12 @@
 """Whose an object is: what we take, what we refuse, what we inherit."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.component.apply.conftest import Bench
 
-from certwright.apply import Action, Adopt, Live, ObjectRef, Owner, Rules
+from certwright.apply import Action, Adopt, ObjectRef, Owner, Rules
 from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
@@ -112,7 +113,7 @@ async def test_a_transfer_somebody_else_has_made_is_not_made_again(bench: Bench)
     bench.restart()
     read = bench.direct.read
 
-    async def late(resource: Resource, key: Key, *, fresh: bool = False) -> Live:
+    async def late(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await read(resource, key) if fresh else stale
 
     bench.direct.read = late
@@ -146,7 +147,7 @@ async def test_two_owners_at_the_same_time_do_not_both_get_it(bench: Bench) -> N
     """Neither has seen the object when it starts; the one that is second has to notice."""
     read = bench.direct.read
 
-    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await read(resource, key) if fresh else None
 
     bench.direct.read = unseen
@@ -170,7 +171,7 @@ async def test_what_is_expected_and_not_in_view_is_looked_for_before_it_is_creat
     bench.restart()
     read = bench.direct.read
 
-    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+    async def unseen(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await read(resource, key) if fresh else None
 
     bench.direct.read = unseen

@@ -133,7 +133,7 @@ class Interferer:
         self._apply = bench.direct.apply
         bench.direct.apply = self.apply
 
-    async def apply(self, resource: Resource, obj: JsonObject, **options: bool) -> Live:
+    async def apply(self, resource: Resource, obj: JsonObject, **options: bool) -> Any:
         if self._left:
             self._left -= 1
             await self._change(self._left)
@@ -180,7 +180,7 @@ async def test_an_object_nobody_saw_is_not_overwritten_blindly(bench: Bench) -> 
     await bench.cluster.create(config_map("a", {"k": "theirs"}))
     seen = []
 
-    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         seen.append(fresh)
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
@@ -215,7 +215,7 @@ async def test_careful_rules_look_before_they_create(bench: Bench, rules: Rules)
     await bench.cluster.create(deployment("d", replicas=1))
     looks = []
 
-    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         looks.append(fresh)
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
@@ -251,7 +251,7 @@ async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench: Bench)
     }
     await bench.apply(service)
 
-    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -323,7 +323,7 @@ async def test_values_of_secrets_are_not_quoted_when_one_comes_anew(bench: Bench
 
     async def refusing(
         resource: Resource, obj: JsonObject, *, force: bool = True, **options: bool
-    ) -> Live:
+    ) -> Any:
         if force:  # it is there already
             raise Invalid('data[password]: Invalid value: "hunter3": field is immutable')
         return await apply(resource, obj, force=force, **options)

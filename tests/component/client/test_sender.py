@@ -219,7 +219,7 @@ def test_a_lease_waits_for_nobody(loop: VirtualLoop) -> None:
         async def send(self, request: Request) -> Response:
             if request.resource != Lease:
                 await asyncio.sleep(100)
-            return ok(kind=request.resource.kind)
+            return ok(kind=(request.resource and request.resource.kind))
 
     client = client_on(loop, Stuck([]), max_in_flight=1)
 

@@ -11,12 +11,11 @@ from tests.support.issuer.issuer_world import GROUP, World, csr_pem
 
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
-from certwright.client import Client, Request, Response
+from certwright.client import Client, Request, Response, Transport
 from certwright.issuer import Permanent, WithCondition
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ClusterRole, ClusterRoleBinding, Event
 from certwright.testkit import EmbeddedCluster, RealCluster, VirtualLoop
-from certwright.testkit.embedded import AfterSend
 
 CLUSTER_SIGNER = f"testclusterissuers.{GROUP}"
 CSR = CertificateSigningRequest.resource
@@ -262,7 +261,7 @@ async def test_conditions_of_the_authors_own(asked: Callable[..., Awaitable[Any]
 class Acting:
     """A transport that asks the server to treat every request as somebody else's."""
 
-    def __init__(self, inner: AfterSend, user: str) -> None:
+    def __init__(self, inner: Transport, user: str) -> None:
         self._inner = inner
         self._headers = (("Impersonate-User", user), ("Impersonate-Group", "system:authenticated"))
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.issuer.issuer_world import GROUP, Spec, World
 
 from certwright.api.certmanager import CertificateRequest
-from certwright.client import Client, Request, Response
+from certwright.client import Client, Request, Response, Transport
 from certwright.issuer import Bundle, Issuer, IssuerApp, IssuerUnavailable, Pending, Permanent
 from certwright.issuer.run.manifests import Installation, rbac_manifests
 from certwright.issuer.run.run import NotReadyToRun, examine, refuse_to_start
@@ -19,7 +19,6 @@ from certwright.kube import crd_manifest
 from certwright.kube.kinds import ClusterRole, CustomResourceDefinition, Role
 from certwright.runtime import Manager, Metrics
 from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
-from certwright.testkit.embedded import AfterSend
 
 
 @pytest.mark.scenario("ISS-94")
@@ -40,7 +39,7 @@ async def test_the_printed_kinds_are_served(cluster: Cluster) -> None:
 class Acting:
     """A transport that asks the server to treat every request as somebody else's."""
 
-    def __init__(self, inner: AfterSend, user: str) -> None:
+    def __init__(self, inner: Transport, user: str) -> None:
         self._inner = inner
         self._headers = (("Impersonate-User", user), ("Impersonate-Group", "system:authenticated"))
 

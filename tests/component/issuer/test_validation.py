@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.x509 import Certificate
 from tests.support.issuer.issuer_world import CA_KEY, KEY, World, csr_pem
 
@@ -28,7 +27,7 @@ async def ready_world(world: Callable[..., Any], **options: Any) -> World:
 
 def made_for(
     w: World,
-    key: EllipticCurvePrivateKey,
+    key: pki.PrivateKey,
     lifetime: timedelta = timedelta(days=90),
     now: Any = None,
 ) -> Certificate:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from tests.component.runtime.conftest import World
 
-from certwright.apiserver.http.transport import MemoryTransport
-from certwright.client import Client, ConnectionLost, Request, Response
+from certwright.client import Client, ConnectionLost, Request, Response, Transport
 from certwright.kube import Key, NotFound, Resource
 from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Context, Controller, LeaderElection, Outcome
@@ -25,7 +24,7 @@ def election(identity: str) -> LeaderElection:
 class Cable:
     """A transport that can be pulled out."""
 
-    def __init__(self, transport: MemoryTransport) -> None:
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.pulled = False
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from tests.component.runtime.conftest import World
 
-from certwright.apiserver.http.transport import MemoryTransport
-from certwright.client import Client, ConnectFailed, Request, TransportError
+from certwright.client import Client, ConnectFailed, Request, Transport, TransportError
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Context, Controller, Manager, Outcome, again, select
@@ -303,7 +302,7 @@ async def test_events_still_held_back_are_written_at_the_end(world: World) -> No
 class Cable:
     """A transport that can be pulled out; what streams already goes on."""
 
-    def __init__(self, transport: MemoryTransport) -> None:
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.pulled = False
 

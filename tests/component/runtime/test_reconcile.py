@@ -9,9 +9,8 @@ import pytest
 from msgspec import Struct
 from tests.component.runtime.conftest import Toys, World
 
-from certwright.apiserver.http.transport import MemoryTransport
 from certwright.apiserver.verbs.watches import WatchStream
-from certwright.client import Client, Request
+from certwright.client import Client, Request, Transport
 from certwright.kube import JsonObject, Key, Object
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.runtime import (
@@ -360,7 +359,7 @@ async def test_what_was_deleted_is_not_read_any_more_whatever_the_server_returns
 class Forgetful:
     """A transport whose watches lose the first event of a type."""
 
-    def __init__(self, transport: MemoryTransport, lost: str) -> None:
+    def __init__(self, transport: Transport, lost: str) -> None:
         self._transport = transport
         self._lost = lost.encode()
         self.send = transport.send

@@ -110,7 +110,8 @@ class World:
     async def settle(self) -> Calls:
         """Let the app work until it rests."""
         await self._serve_requests()
-        return await self.cluster.settle(self.app.operator)
+        calls: Calls = await self.cluster.settle(self.app.operator)
+        return calls
 
     async def _serve_requests(self) -> None:
         """Have the cluster know CertificateRequests; ours only where cert-manager's are not."""
@@ -123,8 +124,7 @@ class World:
 
     async def issuer(self, name: str = "issuer-1", *, cluster: bool = False, **spec: Any) -> None:
         """Create an issuer."""
-        kind = self.app.cluster_kind if cluster else self.app.namespaced_kind
-        assert kind is not None
+        kind: Any = self.cluster_kind if cluster else self.namespaced_kind
         await self.cluster.create(
             kind(metadata=ObjectMeta(name=name), spec=self.app.spec.wire(**spec))
         )

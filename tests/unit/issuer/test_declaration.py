@@ -99,8 +99,8 @@ def test_an_app_without_sign_does_not_run() -> None:
 def test_classes_are_subclasses_of_issuer() -> None:
     with pytest.raises(TypeError, match="must be a subclass"):
 
-        @app().issuer  # type: ignore[type-var]  # a wrong class is what is tried
-        class Wrong:
+        @app().issuer
+        class Wrong:  # type: ignore[type-var]  # a wrong class is what is tried
             def check(self) -> None:
                 """Do nothing."""
 

@@ -53,9 +53,7 @@ def block(der: bytes) -> bytes:
     return write_block("CERTIFICATE REQUEST", der)
 
 
-def made_by(
-    key: dsa.DSAPrivateKey | ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, *, name: str = "web"
-) -> bytes:
+def made_by(key: pki.PrivateKey | dsa.DSAPrivateKey, *, name: str = "web") -> bytes:
     builder = x509.CertificateSigningRequestBuilder().subject_name(
         x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     )

@@ -132,7 +132,7 @@ def cert_managers(**spec: Any) -> CertificateRequest:
     return CertificateRequest(spec=CertificateRequestSpec(request=b"", issuer_ref=ref, **spec))
 
 
-def kubernetes(annotations: dict[str, str] | None = None, **spec: int) -> CertificateSigningRequest:
+def kubernetes(annotations: dict[str, str] | None = None, **spec: Any) -> CertificateSigningRequest:
     made = SigningRequestSpec(request=b"", signer_name="a/b", **spec)
     return CertificateSigningRequest(metadata=ObjectMeta(annotations=annotations or {}), spec=made)
 

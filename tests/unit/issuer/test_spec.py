@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import pytest
 from msgspec import Meta, Struct
 
-from certwright.api.managedresources import SecretReference
 from certwright.issuer import SecretData, SecretKey
 from certwright.issuer.spec import (
     SecretDataReference,
@@ -46,7 +45,7 @@ YAML = (
 )
 
 
-def resolve(reference: SecretKeyReference | SecretReference) -> Any:
+def resolve(reference: SecretKeyReference | SecretDataReference) -> Any:
     if isinstance(reference, SecretKeyReference):
         return SecretKey(f"{reference.name}:{reference.key}")
     return SecretData(reference.name, {"ca.crt": b"pem"})

@@ -36,7 +36,7 @@ class Row:
     before: dict[str, Any]
     """Its Ready condition; empty when it has none."""
     generation: int = 80
-    check: Exception | str = "not called"
+    check: Any = "not called"
     """What check raises; empty when it succeeds."""
     reported: CheckFailure | None = None
     after: dict[str, Any] | None = None

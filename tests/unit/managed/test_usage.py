@@ -79,7 +79,7 @@ def test_custom_resources_are_searched(spec: JsonObject, found: Reference) -> No
 
 
 def test_a_custom_resource_of_great_depth_is_searched() -> None:
-    spec = {"secretName": "s"}
+    spec: JsonObject = {"secretName": "s"}
     for _ in range(20_000):
         spec = {"a": [spec]}
     assert uses_of({"apiVersion": "example.com/v1", "kind": "Thing", "spec": spec}) == {

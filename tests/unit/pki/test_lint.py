@@ -121,7 +121,7 @@ def request_certificate(
     return signer.issue_request(read_request(write_request(csr)), terms, now)
 
 
-TEMPLATES = {
+TEMPLATES: dict[str, Callable[[Any, Any, Any], x509.Certificate]] = {
     "server": lambda signer, key, now: signer.issue(
         server_template(SUBJECT, key.public_key(), DAY, NAMES), now
     ),

@@ -58,7 +58,7 @@ def test_what_was_asked_for_fits(
     check_certificate(issued(), request_read, TLS, now)
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "KeyMismatch": lambda key_of: {"public_key": key_of(which="other").public_key()},
     "CaMismatch": lambda _: {"is_ca": True},
     "DurationMismatch": lambda _: {"lifetime": 2 * DAY},

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from cryptography.x509 import Certificate
 from tests.component.issuer.conformance.conftest import Bare
-from tests.component.issuer.conformance.test_wrong_behaviour import Broken
 
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
@@ -89,7 +88,7 @@ def in_two_writes() -> JsonObject:
     """Write the certificate first, and that it is there a moment later."""
 
     async def accept(
-        _self: Broken, ctx: Context, key: Key, request: JsonObject, chain: bytes, authority: bytes
+        _self: Any, ctx: Context, key: Key, request: JsonObject, chain: bytes, authority: bytes
     ) -> None:
         del authority
         await patch_status(ctx, key, certificate=base64.b64encode(chain).decode())
@@ -102,7 +101,7 @@ def in_two_writes() -> JsonObject:
 def refusing(**broken: Any) -> JsonObject:
     """Refuse everything, in a way that is wrong besides."""
 
-    async def try_to_sign(_self: Broken, ctx: Context, key: Key, request: JsonObject) -> Outcome:
+    async def try_to_sign(_self: Any, ctx: Context, key: Key, request: JsonObject) -> Outcome:
         now = format_time(ctx.clock.now())
         good = {
             "conditions": [*kept(request), condition(ctx, "False", "Failed")],
@@ -129,7 +128,7 @@ def signing_after(change: JsonObject) -> Callable[..., Any]:
 
 def dropping_the_verdict() -> JsonObject:
     async def accept(
-        _self: Broken, ctx: Context, key: Key, request: JsonObject, chain: bytes, authority: bytes
+        _self: Any, ctx: Context, key: Key, request: JsonObject, chain: bytes, authority: bytes
     ) -> None:
         ready = condition(ctx, "True", "Issued")
         given = {"certificate": chain, "ca": authority}
@@ -169,7 +168,7 @@ def one_serial() -> JsonObject:
 def leaky_reading() -> JsonObject:
     """Sign whatever can be parsed at all."""
 
-    def read_request(_self: Broken, pem: bytes, _terms: RequestTerms) -> SigningRequest:
+    def read_request(_self: Any, pem: bytes, _terms: RequestTerms) -> SigningRequest:
         (block,) = read_blocks(pem, limit=65_536)
         try:
             return pki.read_request(pem)
@@ -181,7 +180,7 @@ def leaky_reading() -> JsonObject:
 
 
 def never_ready() -> JsonObject:
-    def look_after(_self: Broken, _resource: Resource) -> Callable[..., Awaitable[Any]]:
+    def look_after(_self: Any, _resource: Resource) -> Callable[..., Awaitable[Any]]:
         return never
 
     return {"look_after": look_after}

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from cryptography.x509 import Certificate
 from tests.component.issuer.conformance.conftest import Bare
-from tests.component.issuer.conformance.test_wrong_certificates import Broken
 
 from certwright import pki
 from certwright.issuer.conformance import Feature, run
@@ -56,7 +55,7 @@ def dating(shift: timedelta) -> JsonObject:
     """Break when the certificate holds."""
 
     def leaf(
-        _self: Broken,
+        _self: Any,
         authority: Authority,
         asked: SigningRequest,
         terms: RequestTerms,

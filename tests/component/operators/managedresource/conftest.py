@@ -48,7 +48,7 @@ MR = ManagedResource.resource
 class Keeping:
     """A cluster, an operator that keeps ManagedResources on it, and words for both."""
 
-    def __init__(self, cluster: EmbeddedCluster) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.kind = MR
         self.namespace = cluster.namespace
@@ -79,7 +79,7 @@ class Keeping:
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
     def managed_resource(
-        self, name: str, *secrets: str, annotations: dict[str, str] | None = None, **spec: Any
+        self, name: str, *secrets: str, annotations: Any = None, **spec: Any
     ) -> JsonObject:
         """Return a ManagedResource that refers to Secrets by name; *spec* is as in the API."""
         metadata = {"name": name, "namespace": self.namespace, "annotations": annotations or {}}
@@ -95,7 +95,7 @@ class Keeping:
         self,
         name: str,
         *documents: str | JsonObject,
-        annotations: dict[str, str] | None = None,
+        annotations: Any = None,
         **spec: Any,
     ) -> None:
         """Create a Secret with objects and a ManagedResource that refers to it, both *name*."""
@@ -117,7 +117,7 @@ class Keeping:
         gone = {key: None for key in current if key not in data}
         await self.cluster.patch(Secret, name, {"data": {**encoded(data), **gone}})
 
-    async def rewrite(self, name: str, *documents: str | JsonObject, **keywords: bool) -> None:
+    async def rewrite(self, name: str, *documents: str | JsonObject, **keywords: Any) -> None:
         """Let a Secret hold other objects."""
         current = (await self.cluster.get(Secret, name)).get("data") or {}
         data = self.secret_with(name, *documents, **keywords)["data"]
@@ -191,6 +191,7 @@ class Keeping:
 
     async def restart(self) -> Calls:
         """Start the operator again with nothing in mind, and let it rest."""
+        assert self.running is not None
         return await self.cluster.restart(self.running)
 
     async def until_healthy(self, name: str, seconds: float = 20.0) -> Calls:

@@ -74,7 +74,7 @@ async def test_an_addition_is_written_ahead(keeping: Keeping) -> None:
     ahead, *applied, final = [request for request in calls if request.verb == "patch"]
     assert b"m3" in (ahead.body or b"")
     assert b"ChecksPending" in (ahead.body or b"")
-    assert {request.resource.kind for request in applied} == {"ConfigMap"}
+    assert {(request.resource and request.resource.kind) for request in applied} == {"ConfigMap"}
     assert b"ResourcesHealthy" in (final.body or b"")
 
 

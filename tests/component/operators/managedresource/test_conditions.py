@@ -22,7 +22,9 @@ async def test_health_is_unknown_before_a_new_object_is_applied(
     for condition in (b"ResourcesHealthy", b"ResourcesProgressing", b"ChecksPending"):
         assert condition in (first.body or b"")
     assert b"ChecksPending" not in (last.body or b"")
-    applied = next(request for request in calls if request.resource.kind == "ConfigMap")
+    applied = next(
+        request for request in calls if (request.resource and request.resource.kind) == "ConfigMap"
+    )
     assert list(calls).index(first) < list(calls).index(applied) < list(calls).index(last)
     assert await keeping.conditions("web") == healthy
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.apiserver.http.transport import MemoryTransport
-from certwright.client import Client, Request
+from certwright.client import Client, Request, Transport
 from certwright.client.transport import Response
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import EmbeddedCluster
@@ -68,7 +67,7 @@ async def test_what_fails_is_tried_seldom_and_told_once(
 class NoPatches:
     """A server that fails to patch ``held``."""
 
-    def __init__(self, inner: MemoryTransport) -> None:
+    def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.fails = False
 

@@ -13,7 +13,7 @@ import yaml
 from certwright.api.managedresources import ManagedResource
 from certwright.cli.resourcemanager.flags import parse
 from certwright.cli.resourcemanager.process import addresses_of, load
-from certwright.client import Client, Request, Response
+from certwright.client import Client, Request, Response, Transport
 from certwright.kube import JsonObject, crd_manifest
 from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.operators.garbagecollector import CollectorSettings, garbage_collector
@@ -21,7 +21,6 @@ from certwright.operators.managedresource import Configuration, load_with_flags,
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import deployment
-from certwright.testkit.embedded import AfterSend
 
 ACCOUNT = "system:serviceaccount:certwright:resource-manager"
 GARBAGE = {"resources.gardener.cloud/garbage-collectable-reference": "true"}
@@ -48,7 +47,7 @@ def manifests(pytestconfig: pytest.Config) -> list[JsonObject]:
 class Acting:
     """A transport that says it is the ServiceAccount of the manifest."""
 
-    def __init__(self, inner: AfterSend) -> None:
+    def __init__(self, inner: Transport) -> None:
         self._inner = inner
 
     def _as(self, request: Request) -> Request:

@@ -11,19 +11,18 @@ import orjson
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.client import Client, ConnectionLost, Request, Response
+from certwright.client import Client, ConnectionLost, Request, Response, Transport
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit.builders import config_map
 from certwright.testkit.calls import is_write
-from certwright.testkit.embedded import AfterSend
 
 
 class Interjecting:
     """A transport that does something before an object of a kind is written, once."""
 
-    def __init__(self, inner: AfterSend, kind: str) -> None:
+    def __init__(self, inner: Transport, kind: str) -> None:
         self._inner = inner
         self._kind = kind
         self.interjection = None
@@ -87,7 +86,7 @@ class Connection:
         self.written_at: list[Any] = []
 
     async def send(self, request: Request) -> Response:
-        kind = request.resource.kind if request.resource is not None else ""
+        kind = (request.resource and request.resource.kind) if request.resource is not None else ""
         if kind == "Lease":
             return await self._lease(request)
         if kind == "ConfigMap":

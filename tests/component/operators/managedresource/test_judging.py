@@ -329,7 +329,7 @@ async def test_what_could_not_be_told_is_told_later(
     embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
 ) -> None:
     planned: dict[Any, Any] = {}
-    loop = asyncio.get_running_loop()
+    loop: Any = asyncio.get_running_loop()  # a VirtualLoop
     interference = Interference(At(writes=planned), loop.trace, loop.clock.jump)
     async with EmbeddedCluster(interference=interference) as cluster:
         keeping = keeping_on(cluster)

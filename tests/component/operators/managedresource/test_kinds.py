@@ -38,7 +38,11 @@ async def test_objects_go_before_their_definition(keeping: Keeping, toys: Toys) 
     await keeping.settle()
     await keeping.cluster.delete(keeping.kind, "web")
     calls = await keeping.settle()
-    deleted = [request.resource.kind for request in calls if request.verb == "delete"]
+    deleted = [
+        (request.resource and request.resource.kind)
+        for request in calls
+        if request.verb == "delete"
+    ]
     assert deleted == ["Toy", "CustomResourceDefinition"]
     await keeping.cluster.gone(CustomResourceDefinition, toys.name)
     await keeping.cluster.gone(keeping.kind, "web")

@@ -74,7 +74,7 @@ class Crowd:
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Answer]:
-        secrets = request.resource.kind == "Secret"
+        secrets = (request.resource and request.resource.kind) == "Secret"
         yield Answer(self._secrets if secrets else self._resources)
 
     async def _resources(self) -> AsyncIterator[bytes]:

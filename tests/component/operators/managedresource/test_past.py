@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.apiserver.http.transport import MemoryTransport
-from certwright.client import Client, Request, Response
+from certwright.client import Client, Request, Response, Transport
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import Calls, EmbeddedCluster
@@ -30,7 +29,7 @@ RELEASED = {"metadata": {"finalizers": None}}
 class Door:
     """A transport that can be closed to patches."""
 
-    def __init__(self, inner: MemoryTransport) -> None:
+    def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.closed = False
 
@@ -88,7 +87,7 @@ class Past:
 
 @pytest.fixture
 async def past(embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]) -> AsyncIterator[Past]:
-    loop = asyncio.get_running_loop()
+    loop: Any = asyncio.get_running_loop()  # a VirtualLoop
     interference = Interference(At(), loop.trace, loop.clock.jump)
     async with (
         EmbeddedCluster(interference=interference) as source,

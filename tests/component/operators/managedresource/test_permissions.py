@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.client import Client, Request, Response
+from certwright.client import Client, Request, Response, Transport
 from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import ConfigMap, Secret, Service
 from certwright.runtime import Manager
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
-from certwright.testkit.embedded import AfterSend
 
 RBAC = "rbac.authorization.k8s.io"
 USER = "certwright-test-restricted"
@@ -24,7 +23,7 @@ USER = "certwright-test-restricted"
 class ActingAs:
     """A transport that says it is somebody else."""
 
-    def __init__(self, inner: AfterSend, user: str) -> None:
+    def __init__(self, inner: Transport, user: str) -> None:
         self._inner = inner
         self._header = ("impersonate-user", user)
 

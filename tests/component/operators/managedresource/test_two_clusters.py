@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.apiserver.http.transport import MemoryTransport
-from certwright.client import Client, ConnectFailed, Request, Response
+from certwright.client import Client, ConnectFailed, Request, Response, Transport
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import DidNotSettle, EmbeddedCluster
 from certwright.testkit.builders import config_map
@@ -18,7 +17,7 @@ from certwright.testkit.builders import config_map
 class Outage:
     """A transport that can be cut."""
 
-    def __init__(self, inner: MemoryTransport) -> None:
+    def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.down = False
 

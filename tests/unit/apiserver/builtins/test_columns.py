@@ -52,7 +52,7 @@ def test_deployments(cells: Callable[..., Any]) -> None:
 
 
 def test_pods(cells: Callable[..., Any]) -> None:
-    status = {
+    status: JsonObject = {
         "phase": "Pending",
         "containerStatuses": [
             {"ready": True, "restartCount": 2, "state": {"running": {}}},

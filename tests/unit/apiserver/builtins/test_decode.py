@@ -66,7 +66,7 @@ def test_quantities_are_made_canonical(kinds: dict[str, ServedKind]) -> None:
 def test_nulls_inside_maps_and_lists_are_zeros(kinds: dict[str, ServedKind]) -> None:
     limits: JsonObject = {"cpu": None}
     selector: JsonObject = {"a": None}
-    pod = {
+    pod: JsonObject = {
         "spec": {
             "nodeSelector": selector,
             "containers": [{"name": "c", "args": [None], "resources": {"limits": limits}}],

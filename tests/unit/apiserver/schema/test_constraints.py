@@ -6,6 +6,7 @@ import pytest
 
 from certwright.apiserver.schema.constraints import validate
 from certwright.apiserver.schema.schema import ListType, Schema
+from certwright.kube import JsonObject
 
 NAMED = Schema("object", properties={"name": Schema("string"), "value": Schema("integer")})
 
@@ -99,7 +100,7 @@ def test_what_did_not_change_is_not_checked_again() -> None:
             ),
         },
     )
-    before = {"old": 9, "new": 1, "atomic": [9], "keyed": [{"name": "a", "v": 9}]}
+    before: JsonObject = {"old": 9, "new": 1, "atomic": [9], "keyed": [{"name": "a", "v": 9}]}
 
     assert told({**before, "new": 2}, schema, before) == []
     assert told({**before, "keyed": [{"name": "b"}, *before["keyed"]]}, schema, before) == []

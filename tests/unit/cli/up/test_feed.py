@@ -52,7 +52,7 @@ def test_many_changes_are_counted() -> None:
 
 
 def test_nothing_but_bookkeeping_is_no_news() -> None:
-    old: JsonObject = entry(metadata={"resourceVersion": "1"})
+    old = entry(metadata={"resourceVersion": "1"})
     assert describe(ConfigMap, old, entry(metadata={"resourceVersion": "2"})) == ""
 
 

@@ -281,7 +281,7 @@ class SecureServer:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
-    def step(self, act: Callable[..., Any]) -> bytes | int | None:
+    def step(self, act: Callable[..., Any]) -> Any | None:
         """Read what was sent, do something, and send what comes of it."""
         self._incoming.write(self._line.sent)
         self._line.sent = b""

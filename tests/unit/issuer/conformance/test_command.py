@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,10 +82,13 @@ def test_a_cluster_that_is_not_there_is_one_line(
     assert not told.out
 
 
+NOT_USED: Any = None
+
+
 def test_a_namespaced_issuer_is_not_asked_by_kubernetes_csrs() -> None:
     resource = Resource("g.example", "v1", "Kind", "kinds", namespaced=True)
     subject = IssuerUnderTest(
-        None, None, Key("here", "name"), resource, "here", {Feature.DURATION: "why"}
+        NOT_USED, NOT_USED, Key("here", "name"), resource, "here", {Feature.DURATION: "why"}
     )
     reasons = {skip_reason(item, subject) for item in ITEMS}
     assert reasons == {

@@ -59,7 +59,13 @@ app.main(sys.argv[1:])
 
 
 def test_it_runs_on_uvloop_where_that_is_installed(kubeconfig: Path) -> None:
-    words = ["run", "--no-preflight", "--no-leader-elect", "--kubeconfig", kubeconfig]
+    words: list[str | Path] = [
+        "run",
+        "--no-preflight",
+        "--no-leader-elect",
+        "--kubeconfig",
+        kubeconfig,
+    ]
     done = subprocess.run(
         [sys.executable, "-c", TELLS_ITS_LOOP, *words], capture_output=True, check=False, text=True
     )

@@ -161,7 +161,7 @@ class Shown:
     def __init__(self) -> None:
         self.settling = timedelta(0)
         self.calls: list[Any] = []
-        self.broken = None
+        self.broken: Exception | None = None
 
     async def present(self, proof: Proof) -> None:
         self.calls.append(("present", proof.path))

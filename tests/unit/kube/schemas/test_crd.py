@@ -1,5 +1,5 @@
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 import pytest
@@ -277,7 +277,7 @@ def test_refuses_versions_that_are_not_of_one_kind() -> None:
     with pytest.raises(ValueError, match="Widget has a version twice: v1, v1"):
         crd_manifest(declare(), declare())
     with pytest.raises(ValueError, match="Undeclared is not declared with @custom_resource"):
-        crd_manifest(msgspec.defstruct("Undeclared", [], bases=(Object,)))
+        crd_manifest(cast("type[Object]", msgspec.defstruct("Undeclared", [], bases=(Object,))))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ not may be left. Without a minimum lifetime an object is used from the moment it
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any
 
 import orjson
 import pytest
@@ -46,7 +46,7 @@ class World:
         self.history: dict[int, dict[tuple[str, str], JsonObject]] = {1000: {}}
         self.deleted: list[str] = []
         self.crash_in = 0
-        self.between = lambda: None
+        self.between: Callable[[], None] = lambda: None
 
     def now(self) -> datetime:
         return self.now_is
@@ -211,7 +211,7 @@ class Owner:
             self.leave()
 
     def after_pass(self, began: datetime) -> None:
-        if self.user is not None and self.used_from <= began:
+        if self.user is not None and self.used_from and self.used_from <= began:
             self.seen_in_use = True
 
     def check(self) -> None:
@@ -248,7 +248,7 @@ async def live(
     owners = [owner_type(world, f"c{number}") for number in range(8)]
     client = Client(world, clock=world)
     settings = CollectorSettings(enabled=True, minimum_lifetime=lifetime)
-    seen: Any = Counter()
+    seen: Counter[str] = Counter()
 
     def between() -> None:
         for owner in owners:

@@ -13,6 +13,7 @@ from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
 from certwright.operators.garbagecollector.snapshot import candidate_of, kept_by, note_uses
 
 KEY = ObjectKey("Secret", "ns", "s")
+NO_CLIENT: Any = None  # nothing is read: the inventory is not spread
 
 
 def users(resource: Resource, obj: JsonObject, *keys: Any) -> dict[tuple[Any, ...], str]:
@@ -40,7 +41,7 @@ def test_only_candidates_are_noted_and_the_first_user_stays() -> None:
 
 async def kept(**managed: Any) -> list[tuple[Any, ...]]:
     obj = {"metadata": {"namespace": "elsewhere", "name": "mr"}, **managed}
-    return [key async for key in kept_by(None, obj)]
+    return [key async for key in kept_by(NO_CLIENT, obj)]
 
 
 async def test_what_a_managed_resource_keeps_is_in_use_in_any_namespace() -> None:

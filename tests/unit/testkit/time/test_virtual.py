@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -207,9 +208,13 @@ def test_callbacks_of_one_future_and_plain_callbacks_keep_their_order(seed: int)
         loop = running()
         future = loop.create_future()
         log: list[tuple[str, int]] = []
+
+        def note(entry: tuple[str, int], _done: object = None) -> None:
+            log.append(entry)
+
         for number in range(5):
-            future.add_done_callback(lambda _, n=number: log.append(("future", n)))
-            loop.call_soon(lambda n=number: log.append(("plain", n)))
+            future.add_done_callback(partial(note, ("future", number)))
+            loop.call_soon(note, ("plain", number))
         future.set_result(None)
         await loop.idle()
         return log
