@@ -21,7 +21,7 @@ class Line(asyncio.Transport):
         self.unsent = 0
         self.connection.connection_made(self)
 
-    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
         assert not self.end, "written to a connection that was ended"
         self.sent += data
 
