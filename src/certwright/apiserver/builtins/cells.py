@@ -1,5 +1,6 @@
 """Computed cells of ``kubectl get`` for built-in kinds."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from certwright.apiserver.gotext import age
@@ -154,10 +155,10 @@ def node_address(obj: JsonObject, kind: str) -> str:
     return NONE
 
 
-def event_seen(obj: JsonObject, *, first: bool) -> str | None:
-    """Return when an event was seen, first or last."""
+def event_seen(obj: JsonObject, which: str) -> str | None:
+    """Return when an event was seen, ``first`` or ``last``."""
     start = obj.get("firstTimestamp") or obj.get("deprecatedFirstTimestamp") or obj.get("eventTime")
-    if first:
+    if which == "first":
         return start
     last = obj.get("lastTimestamp") or obj.get("deprecatedLastTimestamp")
     return dig(obj, "series.lastObservedTime") or last or start
@@ -168,6 +169,17 @@ def event_object(obj: JsonObject) -> str:
     ref = obj.get("involvedObject") or obj.get("regarding") or {}
     kind = (ref.get("kind") or "").lower()
     return f"{kind}/{ref['name']}" if ref.get("name") else kind
+
+
+def event_field(obj: JsonObject) -> str:
+    """Print which part of an object an event is about."""
+    path = dig(obj, "involvedObject.fieldPath") or dig(obj, "regarding.fieldPath")
+    return str(path or "")
+
+
+def event_message(obj: JsonObject) -> str:
+    """Print what an event says."""
+    return str(obj.get("message") or obj.get("note") or "").strip()
 
 
 def event_source(obj: JsonObject) -> str:
@@ -236,13 +248,13 @@ def signing_request_status(obj: JsonObject) -> str:
     return text + (",Issued" if dig(obj, "status.certificate") else "")
 
 
-def quota(obj: JsonObject, *, limits: bool) -> str:
-    """Print how much of a quota is used."""
+def quota(obj: JsonObject, part: str) -> str:
+    """Print how much of a quota is used: of its ``limits``, or of its requests."""
     hard, used = dig(obj, "status.hard") or {}, dig(obj, "status.used") or {}
     return ", ".join(
         f"{name}: {used.get(name, '0')}/{hard[name]}"
         for name in sorted(hard)
-        if name.startswith("limits.") == limits
+        if name.startswith("limits.") == (part == "limits")
     )
 
 
@@ -274,11 +286,12 @@ def _metric_text(value: JsonObject) -> str:
     return str(value.get("value", "<unknown>"))
 
 
-def access_modes(modes: list[str] | None) -> str:
+def access_modes(obj: JsonObject, path: str) -> str:
     """Print access modes by their initials."""
+    modes = dig(obj, path) or ()
     short = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX",
              "ReadWriteOncePod": "RWOP"}  # fmt: skip
-    return ",".join(text for mode, text in short.items() if mode in (modes or ()))
+    return ",".join(text for mode, text in short.items() if mode in modes)
 
 
 def controller(obj: JsonObject) -> str:
@@ -289,3 +302,83 @@ def controller(obj: JsonObject) -> str:
             kind = owner["kind"].lower() + (f".{group}" if group else "")
             return f"{kind}/{owner['name']}"
     return NONE
+
+
+def data_keys(obj: JsonObject) -> int:
+    """Return how many keys a ConfigMap has."""
+    return len(obj.get("data") or ()) + len(obj.get("binaryData") or ())
+
+
+def cluster_ip(obj: JsonObject) -> str:
+    """Print the first address of a Service inside the cluster."""
+    return str((dig(obj, "spec.clusterIPs") or [NONE])[0])
+
+
+def boolean(obj: JsonObject, path: str) -> str:
+    """Print whether something is so, as Go's structs do."""
+    return str(bool(dig(obj, path)))
+
+
+def lower_boolean(obj: JsonObject, path: str) -> str:
+    """Print whether something is so, as JSON does."""
+    return boolean(obj, path).lower()
+
+
+def kind_and_name(obj: JsonObject, path: str) -> str:
+    """Print a reference with its kind."""
+    return f"{dig(obj, f'{path}.kind')}/{dig(obj, f'{path}.name')}"
+
+
+def namespace_and_name(obj: JsonObject, path: str) -> str:
+    """Print a reference with its namespace."""
+    ref = dig(obj, path)
+    return f"{ref.get('namespace')}/{ref.get('name')}" if ref else ""
+
+
+def api_service(obj: JsonObject) -> str:
+    """Print which Service answers for an API group."""
+    return namespace_and_name(obj, "spec.service") or "Local"
+
+
+def ingress_ports(obj: JsonObject) -> str:
+    """Print the ports of an Ingress."""
+    return "80, 443" if dig(obj, "spec.tls") else "80"
+
+
+def slice_ports(obj: JsonObject) -> str:
+    """Print the ports of an EndpointSlice."""
+    return ",".join(str(p.get("port", "*")) for p in obj.get("ports") or ()) or "<unset>"
+
+
+def slice_addresses(obj: JsonObject) -> str:
+    """Print the addresses of an EndpointSlice."""
+    found = (e.get("addresses") or () for e in obj.get("endpoints") or ())
+    return ",".join(address for addresses in found for address in addresses) or "<unset>"
+
+
+def phase(obj: JsonObject) -> str:
+    """Print the phase of a volume or of a claim."""
+    if dig(obj, "metadata.deletionTimestamp"):
+        return "Terminating"
+    return str(dig(obj, "status.phase", ""))
+
+
+def claim_capacity(obj: JsonObject) -> str:
+    """Print how much a bound claim has."""
+    return str(dig(obj, "status.capacity.storage", "")) if dig(obj, "spec.volumeName") else ""
+
+
+def requested_duration(obj: JsonObject) -> str:
+    """Print how long a certificate is asked for."""
+    seconds = dig(obj, "spec.expirationSeconds")
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    return NONE if seconds is None else age(start, start + timedelta(seconds=seconds))
+
+
+def available(obj: JsonObject) -> str:
+    """Print whether an API group is available, and if not, why."""
+    for condition in dig(obj, "status.conditions") or ():
+        if condition.get("type") == "Available":
+            reason = "" if condition["status"] == "True" else f" ({condition.get('reason')})"
+            return f"{condition['status']}{reason}"
+    return "Unknown"
