@@ -1,4 +1,4 @@
-"""What ``check`` and ``sign`` are given: the issuer, its spec resolved."""
+"""The issuer that ``check`` and ``sign`` are given, its spec resolved."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

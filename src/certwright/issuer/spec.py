@@ -106,7 +106,7 @@ class SpecType(Generic[S]):
             TypeError: it is neither a dataclass nor a Struct.
         """
         if not _is_record(author):
-            raise TypeError(f"{author!r} is no spec: use a dataclass or a msgspec Struct")
+            raise TypeError(f"{author!r} is not a spec: use a dataclass or a msgspec Struct")
         self.author = author
         self.wire: type[Struct] = _wire(author)
         self.uses_secrets = _points(author)
@@ -129,7 +129,7 @@ class SpecType(Generic[S]):
         yield from _references(spec)
 
     def build(self, spec: Struct, resolve: Resolve) -> S:
-        """Return the author's value, every reference replaced by what *resolve* says.
+        """Return the author's value, every reference replaced by what *resolve* returns.
 
         Raises:
             SpecError: the author's own type refuses the values.
@@ -141,7 +141,7 @@ class SpecType(Generic[S]):
         return built
 
     def render(self, spec: S) -> JsonObject:
-        """Return an author's value as it stands in YAML; of references, nothing can be told."""
+        """Return an author's value as it stands in YAML; it must not hold resolved Secrets."""
         rendered: JsonObject = msgspec.to_builtins(_lower(self.author, spec))
         return rendered
 
@@ -155,7 +155,7 @@ def _bare(kind: Any) -> Any:
 
 
 def _points(kind: Any) -> bool:
-    """Whether a type holds references, at any depth."""
+    """Return whether a type holds references, at any depth."""
     kind = _bare(kind)
     if isinstance(kind, type) and kind in _REFERENCES:
         return True
@@ -203,7 +203,7 @@ def _wire_record(kind: type) -> type[Struct]:
 
 
 def _doc(kind: type) -> str | None:
-    """Return the author's words; what dataclass writes by itself says nothing."""
+    """Return the author's docstring, not the one that dataclass generates."""
     generated = dataclasses.is_dataclass(kind) and (kind.__doc__ or "").startswith(
         f"{kind.__name__}("
     )
@@ -249,7 +249,7 @@ def _lower(hint: Any, value: Any) -> Any:
     """Turn an author's value into the wire's."""
     hint = _bare(hint)
     if isinstance(value, SecretKey | SecretData):
-        raise TypeError("a resolved Secret does not tell where it came from")
+        raise TypeError("a resolved Secret has no reference any more")
     if _is_record(hint) and _wire(hint) is not hint:
         inner = {name: _lower(t, getattr(value, name)) for name, (t, _) in _fields(hint).items()}
         return _wire(hint)(**inner)

@@ -22,11 +22,11 @@ class Compatibility:
     """What an app does where the two differ; the defaults are those of this library."""
 
     backoff: Backoff
-    """How long failures wait, unless the author says otherwise."""
+    """How long failures wait, unless the author sets it."""
     initializes_requests: bool = False
     """Every request gets Ready=Unknown first; a denial counts only after an approval."""
     repeats_progress: bool = False
-    """The message of a pending request says twice that it is in progress, as a warning."""
+    """The message of a pending request repeats its beginning, and its event is a warning."""
     validates: bool = True
     """Requests are checked before ``sign``, and certificates after it."""
     extends_window: bool = True

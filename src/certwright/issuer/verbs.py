@@ -7,7 +7,7 @@
     ├── Pending            it is under way: look again after a while, however long it takes
     ├── Retry              try again, but not before a while
     ├── IssuerUnavailable  not this request but its issuer is at fault: both wait until it is fit
-    └── WithCondition      says more: a condition of the author's own, then the cause decides
+    └── WithCondition      adds a condition of the author's own, then the cause decides
 
 Any other exception is retried with growing delays until the retry window closes. The whole
 chain of causes is looked at (``raise … from …``, exception groups), so verbs combine.
@@ -22,7 +22,7 @@ import orjson
 from certwright.kube import ConditionStatus
 
 POLL = timedelta(seconds=1)
-"""How soon a pending request is looked at again unless it says otherwise."""
+"""How soon a pending request is looked at again by default."""
 STATE_LIMIT = 8192
 """Bytes of JSON; the API server keeps every request in memory, so this is no place for data."""
 
@@ -43,7 +43,7 @@ class Pending(SignOutcome):
     """Not an error: the certificate takes its time, look again *after* a while.
 
     Not limited by the retry window. *state* is a small mapping (an order's URL, a ticket's
-    number; no secrets, everybody who can read the request can read it) that is kept on the
+    number; no secrets: all who can read the request can read it) that is kept on the
     request and comes back as ``request.state`` at the next attempt, also after a restart;
     None keeps what there is.
     """
@@ -55,7 +55,7 @@ class Pending(SignOutcome):
         after: timedelta | float = POLL,
         state: Mapping[str, Any] | None = None,
     ) -> None:
-        """Say what is under way.
+        """Describe what is under way.
 
         Raises:
             ValueError: *state* is no JSON, or too large to be kept.
@@ -88,7 +88,7 @@ class Retry(SignOutcome):
 class IssuerUnavailable(SignOutcome):
     """The issuer cannot sign, whatever the request is: credentials refused, service down.
 
-    The issuer stops being Ready and says why; the request waits, without a time limit, until
+    The issuer stops being Ready, with the reason; the request waits, without a time limit, until
     a check succeeds again.
     """
 
@@ -118,7 +118,7 @@ class WithCondition(SignOutcome):
         else:
             problem = ""
         if problem:
-            raise ValueError(f"WithCondition got {problem} (to tell: {cause})") from cause
+            raise ValueError(f"WithCondition got {problem} (cause: {cause})") from cause
         self.type = type
         self.status: ConditionStatus = status
         self.reason = reason

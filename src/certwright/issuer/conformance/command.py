@@ -19,14 +19,14 @@ from certwright.kube import ApiError, Key, NotFound, Resource
 from certwright.kube.durations import parse_duration
 
 DESCRIPTION = (
-    "Ask an issuer that runs in a cluster for certificates of every kind, check each answer,"
+    "Request certificates of every kind from an issuer in a cluster, check each answer,"
     " and print what it supports. Needs the right to create, approve and delete requests and"
     " to create and delete issuers of its kind; removes everything it creates."
 )
 
 
 class NoSuchIssuer(Exception):
-    """The issuer to test cannot be found; the message says what to do."""
+    """The issuer to test cannot be found; the message names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class IssuerName:
 
 @dataclass(frozen=True, slots=True)
 class ConformanceOptions:
-    """What the command was told."""
+    """The options of the command."""
 
     issuer: IssuerName
     kubeconfig: Path | None = None
@@ -70,7 +70,11 @@ class ConformanceOptions:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's options on a parser."""
     parser.add_argument(
-        "--issuer", required=True, type=_issuer, metavar="GROUP/KIND/NAME", help="whom to test"
+        "--issuer",
+        required=True,
+        type=_issuer,
+        metavar="GROUP/KIND/NAME",
+        help="the issuer to test",
     )
     parser.add_argument(
         "--kubeconfig", type=Path, help="which cluster; default: as kubectl finds it"
@@ -148,7 +152,7 @@ async def _test(options: ConformanceOptions) -> ConformanceReport:
             key_secrets=options.key_secrets,
         )
         try:
-            await client.get(resource, subject.issuer)  # better said at once than fifty times
+            await client.get(resource, subject.issuer)  # fail once, not in every case
         except NotFound as error:
             where = f" in namespace {namespace}" if resource.namespaced else ""
             raise NoSuchIssuer(f"{error}{where}") from error

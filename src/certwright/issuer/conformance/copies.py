@@ -1,4 +1,4 @@
-"""A second issuer like the one under test, for a while."""
+"""A temporary copy of the issuer under test."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,21 +10,21 @@ from certwright.kube import JsonObject, Key
 
 
 def new_name(subject: IssuerUnderTest) -> str:
-    """Return a name for a copy that no other run has taken: requests name it before it is there."""
+    """Return a name for a copy that is unique: requests refer to it before it exists."""
     return f"{subject.issuer.name}-copy-{uuid4().hex[:8]}"
 
 
 @asynccontextmanager
 async def copied_issuer(subject: IssuerUnderTest, name: str) -> AsyncIterator[None]:
-    """Have a copy of the issuer under another name; it is deleted in the end."""
+    """Create a copy of the issuer under another name; it is deleted at the end."""
     original = await subject.client.get(subject.resource, subject.issuer)
     metadata: JsonObject = {"name": name, "labels": {LABEL: "copied-issuer"}}
     if subject.issuer.namespace:
         metadata["namespace"] = subject.issuer.namespace
-    said: JsonObject = {"apiVersion": original["apiVersion"], "kind": original["kind"]}
+    copy: JsonObject = {"apiVersion": original["apiVersion"], "kind": original["kind"]}
     if "spec" in original:
-        said["spec"] = original["spec"]
-    await subject.client.create({**said, "metadata": metadata})
+        copy["spec"] = original["spec"]
+    await subject.client.create({**copy, "metadata": metadata})
     try:
         yield
     finally:

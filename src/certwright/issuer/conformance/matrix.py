@@ -76,15 +76,15 @@ def _failure_lines(result: CaseResult) -> Iterator[str]:
 
 
 def _skipped_lines(results: Iterable[CaseResult]) -> Iterator[str]:
-    """Yield each case with why it was skipped; cases in plenty that share it are counted."""
+    """Yield each skipped case with its reason; many of one reason are only counted."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in results:
         found.setdefault((one.suite, one.skipped), []).append(one.name)
     for (suite, why), names in found.items():
-        told = names if len(names) <= _LISTED else [f"{len(names)} cases"]
-        yield from (f"  {suite}: {name} ({why})" for name in told)
+        shown = names if len(names) <= _LISTED else [f"{len(names)} cases"]
+        yield from (f"  {suite}: {name} ({why})" for name in shown)
 
 
 def _printable(text: str) -> str:
-    """Return text without what XML cannot hold; messages quote what servers said."""
+    """Return text without what XML cannot hold; messages quote what servers sent."""
     return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)

@@ -1,4 +1,4 @@
-"""What a request went through, version by version, against the rules of the protocol. Pure.
+"""Checks the versions of a request against the rules of the protocol. Pure.
 
 ``SpecTouched``, ``MetadataTouched``, ``VerdictTouched``, ``AnswerChanged``,
 ``CertificateWithoutReady``, ``FailureTimeWithoutReady``, ``FailureTimeMissing``,
@@ -58,7 +58,7 @@ def _step_violations(before: JsonObject, after: JsonObject) -> list[Violation]:
         found.append(Violation("MetadataTouched", said))
     held, holds = _conditions(before), _conditions(after)
     if any(held[name] != holds.get(name) for name in _VERDICTS if name in held):
-        said = "the verdict of whoever approved or denied the request was changed"
+        said = "the condition Approved or Denied of the request was changed"
         found.append(Violation("VerdictTouched", said))
     if (is_issued(before) or is_refused(before)) and _answer(before) != _answer(after):
         found.append(Violation("AnswerChanged", _change(held, holds)))

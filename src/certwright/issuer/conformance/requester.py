@@ -1,4 +1,4 @@
-"""Whoever asks: makes requests, approves or denies them, and watches what becomes of them."""
+"""Makes requests, approves or denies them, and watches their versions."""
 
 import asyncio
 import contextlib
@@ -65,7 +65,7 @@ class ObservedRequest:
 
 
 class Requester:
-    """Asks one issuer for certificates, one or many at a time."""
+    """Makes requests to one issuer, one or many at a time."""
 
     def __init__(self, subject: IssuerUnderTest) -> None:
         self.subject = subject
@@ -115,16 +115,16 @@ class Requester:
             yield created
         finally:
             resource = kinds.Secret if created["kind"] == "Secret" else _REQUESTS[created["kind"]]
-            with contextlib.suppress(NotFound):  # somebody cleans up as well
+            with contextlib.suppress(NotFound):  # deleted by a clean-up of the cluster
                 await self._client.delete(resource, key_of(created))
 
     async def approve(self, made: ObservedRequest) -> None:
-        """Approve a request, unless somebody in the cluster was faster."""
-        await self._judge(made, "Approved")
+        """Approve a request, unless it is approved or denied already."""
+        await self._decide(made, "Approved")
 
     async def deny(self, made: ObservedRequest) -> bool:
-        """Deny a request; return False if somebody approved it first."""
-        await self._judge(made, "Denied")
+        """Deny a request; return False if it was approved before."""
+        await self._decide(made, "Denied")
         return not is_true(conditions_of(await self._read(made)), "Approved")
 
     async def annotate(self, made: ObservedRequest, text: str) -> None:
@@ -149,7 +149,7 @@ class Requester:
                 return
 
     async def answer(self, made: ObservedRequest) -> JsonObject:
-        """Watch a request until it is answered or patience ends, and a glance longer."""
+        """Watch a request until it is answered or time is up, and a moment longer."""
         await self.watch(made, self.subject.patience, until=_is_answered)
         await self.watch(made, self.subject.glance / 10)
         return made.last
@@ -160,7 +160,7 @@ class Requester:
         time: timedelta,
         until: Callable[[JsonObject], bool] = lambda _request: False,
     ) -> bool:
-        """Note every version of a request until it is as wanted; return whether it ever was."""
+        """Collect the versions of a request until one is as wanted; return whether one was."""
         try:
             async with asyncio.timeout(time.total_seconds()):
                 while not until(made.last):
@@ -179,7 +179,7 @@ class Requester:
                     for line in lines:
                         event = orjson.loads(line)
                         if event["type"] != "MODIFIED":
-                            raise ConnectionLost(f"the watch says {event['type']}")
+                            raise ConnectionLost(f"the watch sent {event['type']}")
                         made.versions.append(event["object"])
                         if until(event["object"]):
                             return
@@ -190,10 +190,10 @@ class Requester:
     async def _read(self, made: ObservedRequest) -> JsonObject:
         return await self._client.get(made.resource, made.key)
 
-    async def _judge(self, made: ObservedRequest, verdict: str) -> None:
+    async def _decide(self, made: ObservedRequest, decision: str) -> None:
         now = format_time(self.subject.clock.now())
         condition = {
-            "type": verdict,
+            "type": decision,
             "status": "True",
             "reason": "Conformance",
             "message": "by the conformance kit",
@@ -202,16 +202,16 @@ class Requester:
         if made.resource.kind == "CertificateSigningRequest":
             condition["lastUpdateTime"] = now
         try:
-            if not _is_judged(await self._read(made)):
+            if not _is_decided(await self._read(made)):
                 await self.add_condition(made, condition)
         except ApiError:
-            if not _is_judged(await self._read(made)):
+            if not _is_decided(await self._read(made)):
                 raise
 
 
-def _is_judged(request: JsonObject) -> bool:
+def _is_decided(request: JsonObject) -> bool:
     conditions = conditions_of(request)
-    return any(find_condition(conditions, verdict) for verdict in ("Approved", "Denied"))
+    return any(find_condition(conditions, decision) for decision in ("Approved", "Denied"))
 
 
 def _is_answered(request: JsonObject) -> bool:
@@ -220,5 +220,5 @@ def _is_answered(request: JsonObject) -> bool:
 
 @lru_cache(maxsize=8)
 def _key_of(spec: pki.KeySpec) -> pki.PrivateKey:
-    """Return a key; each kind is made once, because RSA takes its time."""
+    """Return a key; each kind is made once, because RSA keys take long."""
     return pki.generate_key(spec)

@@ -1,4 +1,4 @@
-"""What came out: one result per case, all of them as a report. Pure."""
+"""One result per case, and all of them as a report. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from certwright.issuer.conformance.cases.features import Feature
 from certwright.pki import Violation
 
 _BY_EVERY_CASE = frozenset({Feature.SAVE_CA, Feature.SAVE_ROOT_CA})
-"""What no case needs because each CertificateRequest shows it."""
+"""Features that every case of a CertificateRequest shows."""
 
 
 class CaseStatus(StrEnum):
@@ -21,14 +21,14 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """How one case ended, and why if not well."""
+    """How one case ended."""
 
     suite: str
     name: str
     needs: frozenset[Feature]
     violations: tuple[Violation, ...] = ()
     skipped: str = ""
-    """The reason why it was not tried."""
+    """Why it was not tried, if so."""
     seconds: float = 0.0
 
     @property
@@ -39,15 +39,15 @@ class CaseResult:
         return CaseStatus.FAILED if self.violations else CaseStatus.PASSED
 
     @property
-    def blamed(self) -> frozenset[Feature]:
-        """The features that are missing as it seems.
+    def missing_features(self) -> frozenset[Feature]:
+        """The features that seem to be missing.
 
-        Where a violation tells which one, the others that the case needs are not to blame.
+        If a violation belongs to one feature, the others that the case needs do not count.
         """
-        blamed: frozenset[Feature] = frozenset()
+        missing_features: frozenset[Feature] = frozenset()
         for violation in self.violations:
-            blamed |= _missing_by(violation.name) or self.needs
-        return blamed
+            missing_features |= _missing_by(violation.name) or self.needs
+        return missing_features
 
 
 def _missing_by(violation: str) -> frozenset[Feature]:
@@ -68,7 +68,7 @@ class FeatureStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConformanceReport:
-    """How an issuer did."""
+    """The results of one issuer."""
 
     subject: str
     results: Sequence[CaseResult]
@@ -80,14 +80,14 @@ class ConformanceReport:
 
     @property
     def conforms(self) -> bool:
-        """Whether nothing failed, and something was tried."""
+        """Whether something passed and nothing failed."""
         return not self.count(CaseStatus.FAILED) and bool(self.count(CaseStatus.PASSED))
 
     def status_of(self, feature: Feature) -> FeatureStatus:
-        """Return what is known of a feature after all."""
+        """Return what the results show of a feature."""
         if feature in self.unsupported:
             return FeatureStatus.UNSUPPORTED
-        if any(feature in result.blamed for result in self.results):
+        if any(feature in result.missing_features for result in self.results):
             return FeatureStatus.FAILED
         passed = [result for result in self.results if result.status is CaseStatus.PASSED]
         if feature in _BY_EVERY_CASE:

@@ -1,4 +1,4 @@
-"""Put an issuer to the test, case by case or all at once."""
+"""Runs the cases and behaviours, one or all."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -28,13 +28,13 @@ ITEMS: Final[tuple[Item, ...]] = (
     *SIGNING_CASES,
     *SIGNING_BEHAVIOURS,
 )
-"""Everything that is asked of an issuer."""
+"""Everything that an issuer is tested for."""
 
 AT_ONCE: Final = 4
 
 
 def skip_reason(item: Item, subject: IssuerUnderTest) -> str:
-    """Say why an item is not asked of this issuer, if it is not."""
+    """Return why an item does not apply to this issuer; empty if it does."""
     for feature in sorted(item.needs & set(subject.unsupported)):
         return f"{feature} is unsupported: {subject.unsupported[feature]}"
     if Feature.KUBERNETES_CSRS in item.needs and subject.resource.namespaced:
@@ -43,7 +43,7 @@ def skip_reason(item: Item, subject: IssuerUnderTest) -> str:
 
 
 async def run_item(subject: IssuerUnderTest, item: Item) -> CaseResult:
-    """Put one question to an issuer. A cluster that is in the way is a violation, too."""
+    """Test one item. An error of the cluster counts as a violation, too."""
     started = subject.clock.monotonic()
     reason = skip_reason(item, subject)
     violations: list[Violation] = []
@@ -67,7 +67,7 @@ async def run(
     progress: Callable[[CaseResult], None] = lambda _result: None,
     at_once: int = AT_ONCE,
 ) -> ConformanceReport:
-    """Put all questions to an issuer, some *at_once*; *progress* sees each result."""
+    """Test all items, some *at_once*; *progress* is called with each result."""
     items, places = tuple(items), asyncio.Semaphore(at_once)
 
     async def take_turn(item: Item) -> CaseResult:

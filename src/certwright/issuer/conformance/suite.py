@@ -30,7 +30,7 @@ NAME = "conformance"
 
 
 class App(Protocol):
-    """What is tested; an `IssuerApp`."""
+    """The app under test; an `IssuerApp`."""
 
     @property
     def namespaced_kind(self) -> type[Object] | None:
@@ -48,18 +48,18 @@ class App(Protocol):
 
 
 class ClusterFixture(Protocol):
-    """What a cluster fixture offers; the testkit's does."""
+    """What the tests need of a cluster fixture, such as the testkit's."""
 
     client: Client
     clock: Clock
     namespace: str
 
     async def serve(self, *kinds: type[Object]) -> None:
-        """Have kinds that were declared in Python."""
+        """Install kinds that were declared in Python."""
         ...
 
     async def settle(self, *controllers: Declared) -> Any:
-        """Run controllers until they rest; they go on running."""
+        """Start controllers and wait until they are idle."""
         ...
 
 
@@ -86,7 +86,7 @@ class IssuerConformance:
             metafunc.parametrize("conformance_item", ITEMS, ids=ids)
 
     async def test_conforms(self, cluster: ClusterFixture, conformance_item: Item) -> None:
-        """Ask one thing of the issuer."""
+        """Test one item."""
         subject = self._subject(cluster, conformance_item)
         if reason := skip_reason(conformance_item, subject):
             raise SkipTest(reason)
@@ -119,7 +119,7 @@ class IssuerConformance:
         )
 
     def _kinds(self, item: Item) -> Sequence[type[Object]]:
-        """Return the kinds to test an item with, best first."""
+        """Return the kinds to test an item with, the preferred one first."""
         wide = Feature.KUBERNETES_CSRS in item.needs
         kinds = (
             [self.app.cluster_kind] if wide else [self.app.namespaced_kind, self.app.cluster_kind]

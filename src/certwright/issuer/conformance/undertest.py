@@ -11,18 +11,18 @@ from certwright.issuer.conformance.cases.features import Feature
 from certwright.kube import Key, Resource
 
 PATIENCE = timedelta(seconds=60)
-"""How long an answer may take, unless the one who tests says otherwise."""
+"""How long an answer may take by default."""
 
 GLANCE = timedelta(seconds=1)
-"""How long it is watched that nothing happens."""
+"""How long a request is watched where nothing should happen."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssuerUnderTest:
-    """An issuer that exists, in a cluster where somebody runs its controller."""
+    """An issuer that exists, in a cluster where its controller runs."""
 
     client: Client
-    """Of somebody who may create, approve and delete requests."""
+    """It needs the right to create, approve and delete requests."""
     clock: Clock
     issuer: Key
     """Namespace, empty for cluster-wide kinds, and name."""

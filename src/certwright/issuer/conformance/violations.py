@@ -1,4 +1,4 @@
-"""Does the answer fit what was asked? Pure: every complaint is a named violation.
+"""Compares an answer with its request; every difference is a named violation. Pure.
 
 To the names of `pki.certificate_violations` and `pki.chain_violations` come: ``NotAnswered``,
 ``NotIssued``, ``Unparsable``, ``MissingCA``, ``CANotRoot``, ``Untrusted``,
@@ -25,10 +25,10 @@ from certwright.pki.names import common_name
 def answer_violations(
     asked: CaseRequest, answer: JsonObject, unsupported: Collection[Feature], now: datetime
 ) -> list[Violation]:
-    """Return every way in which an answered request falls short; empty is good.
+    """Return every violation of an answered request; empty is good.
 
-    *answer* is the request as it was found at last. What an authority declared not to
-    support is forgiven.
+    *answer* is the last version of the request. What an authority declared not to
+    support is left out.
     """
     forgiven = frozenset(name for feature in unsupported for name in feature.forgives)
     if found := unanswered(answer):
@@ -54,11 +54,11 @@ def answer_violations(
 
 
 def unanswered(answer: JsonObject) -> Violation | None:
-    """Say why a request has no certificate, if it has none."""
+    """Return why a request has no certificate; None if it has one."""
     state = [
         f"{one.type}={one.status} {one.reason}: {one.message}" for one in conditions_of(answer)
     ]
-    said = "; ".join(state) or "nothing was said about it"
+    said = "; ".join(state) or "it has no conditions"
     if is_refused(answer):
         return Violation("NotIssued", f"the request was refused: {said}")
     if is_issued(answer):
@@ -67,7 +67,7 @@ def unanswered(answer: JsonObject) -> Violation | None:
 
 
 def is_issued(request: JsonObject) -> bool:
-    """Whether a request has its certificate; a CertificateRequest has to say so besides."""
+    """Return whether a request has its certificate, and a CertificateRequest Ready=True too."""
     if not certificate_of(request):
         return False
     if request["kind"] == "CertificateSigningRequest":
@@ -77,7 +77,7 @@ def is_issued(request: JsonObject) -> bool:
 
 
 def is_refused(request: JsonObject) -> bool:
-    """Whether a request will never have a certificate."""
+    """Return whether a request will never have a certificate."""
     conditions = conditions_of(request)
     if request["kind"] == "CertificateSigningRequest":
         return find_condition(conditions, "Failed") is not None
@@ -99,7 +99,7 @@ def _bytes_of(request: JsonObject, name: str) -> bytes:
 
 
 def _literal_violations(asked: CaseRequest, leaf: Any) -> list[Violation]:
-    """Compare a literal subject to the byte: order and repetitions are what it is about."""
+    """Compare a literal subject byte for byte: order and repetitions matter."""
     if not asked.case.subject:
         return []
     if leaf.subject.public_bytes() == asked.request.subject.public_bytes():
@@ -109,7 +109,7 @@ def _literal_violations(asked: CaseRequest, leaf: Any) -> list[Violation]:
 
 
 def _repetitions(delivered: bytes, chain: list[Any]) -> list[Violation]:
-    """Reading drops what is repeated; whoever stores the chain as it is does not."""
+    """Compare the raw text: reading drops repeated certificates, storing does not."""
     if delivered.count(b"-----BEGIN CERTIFICATE-----") == len(chain):
         return []
     return [Violation("RepeatedCertificate", "the chain holds a certificate twice")]
@@ -135,7 +135,7 @@ def _trust_violations(chain: list[Any], authority: bytes, now: datetime) -> list
 
 
 def _is_excused(violation: Violation, asked: CaseRequest, leaf: Any) -> bool:
-    """Whether it is about a common name that nobody asked for and that is one of the names."""
+    """Return whether it is an added common name that is one of the requested names."""
     if violation.name != "SubjectMismatch" or asked.request.subject.rdns:
         return False
     given = common_name(leaf.subject)

@@ -42,7 +42,7 @@ _PRESENT = b"\0"
 
 
 class NotOurs(LookupError):
-    """A request is not for an issuer of these kinds; the message says why."""
+    """A request is not for an issuer of these kinds; the message has the reason."""
 
 
 class TermsError(ValueError):
@@ -343,7 +343,7 @@ def _plain(condition: Any) -> Condition:
 
 
 def _without_texts(typed: Any) -> Any:
-    """Return an object that tells whether it has a certificate, and not which."""
+    """Return an object that has a mark instead of its certificate."""
     spec = replace_struct(typed.spec, request=b"", groups=[], extra={})
     present = {name: _PRESENT for name in ("certificate", "ca") if getattr(typed.status, name, b"")}
     return replace_struct(typed, spec=spec, status=replace_struct(typed.status, **present))

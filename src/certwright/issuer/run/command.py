@@ -1,4 +1,4 @@
-"""The command an issuer is: run, crds, rbac, deploy, conformance and doctor."""
+"""The command line of an issuer: run, crds, rbac, deploy, conformance and doctor."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ on your own machine, with the permissions of your kubeconfig:
 
 
 def main(app: "IssuerApp[Any]", argv: Sequence[str] | None = None) -> int:
-    """Do what was typed; return the exit code."""
+    """Run the command that was given; return the exit code."""
     parser = make_parser(app)
     options = parser.parse_args(argv)
     try:
@@ -56,7 +56,7 @@ def make_parser(app: "IssuerApp[Any]") -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    made = {name: _add_command(commands, name, *told) for name, told in _COMMANDS.items()}
+    made = {name: _add_command(commands, name, *texts) for name, texts in _COMMANDS.items()}
     for name in ("run", "doctor"):
         _add_cluster(made[name])
     for name in ("run", "rbac", "deploy", "doctor"):
@@ -84,7 +84,7 @@ def _add_command(
 
 
 def _typed() -> str:
-    """Return what people type to get here."""
+    """Return the command that starts this program."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     if spec is not None:
         return f"python -m {spec.parent or spec.name}"
@@ -92,7 +92,9 @@ def _typed() -> str:
 
 
 def _add_cluster(parser: ArgumentParser) -> None:
-    parser.add_argument("--kubeconfig", type=Path, help="which cluster; default: as kubectl does")
+    parser.add_argument(
+        "--kubeconfig", type=Path, help="which cluster; default: as kubectl finds it"
+    )
     parser.add_argument("--context", help="which context of the kubeconfig")
 
 
@@ -120,7 +122,7 @@ def _add_installation(parser: ArgumentParser, app: "IssuerApp[Any]") -> None:
 def _account(text: str) -> str:
     namespace, _, name = text.partition("/")
     if not namespace or not name or "/" in name:
-        raise ArgumentTypeError(f"{text!r} is no namespace/name")
+        raise ArgumentTypeError(f"{text!r} is not namespace/name")
     return text
 
 
@@ -128,7 +130,7 @@ def _add_run(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-leader-elect",
         action="store_true",
-        help="sign without holding the Lease: only if nobody else signs",
+        help="sign without holding the Lease: only if no other process signs",
     )
     parser.add_argument(
         "--probes", metavar="HOST:PORT", help="serve /livez, /readyz and /metrics there"
@@ -197,13 +199,13 @@ def _doctor(app: "IssuerApp[Any]", options: Namespace) -> int:
         where = _in_cluster(options)
         account = f"{where.namespace}/{where.name}" if options.installed else ""
         async with connect(options.kubeconfig, options.context) as client:
-            findings = await examine(client, app, where, account=account)
-        for one in findings:
+            requirements = await examine(client, app, where, account=account)
+        for one in requirements:
             mark = "ok" if not one.problem else "MISSING" if one.is_fatal else "WARNING"
             sys.stdout.write(f"{mark:<8} {one.what}\n")
             if one.problem:
                 sys.stdout.write(f"         {one.problem}\n")
-        return int(any(one.problem for one in findings))
+        return int(any(one.problem for one in requirements))
 
     return asyncio.run(look())
 
@@ -224,7 +226,7 @@ def _installation(options: Namespace, default_namespace: str = "") -> Installati
 
 
 def _in_cluster(options: Namespace) -> Installation:
-    """Return where we are, as the configuration says unless somebody else does."""
+    """Return the installation; its namespace is that of the configuration unless given."""
     found = load_config(options.kubeconfig, options.context).namespace
     return _installation(options, found)
 
@@ -243,8 +245,8 @@ _COMMANDS: Mapping[str, tuple[Callable[..., int], str, str]] = {
         _run,
         "sign requests until a signal ends it",
         (
-            "Looks first whether kinds and permissions are there; where they are not, it does not"
-            " start and names the rule to add."
+            "Checks first whether kinds and permissions are there; if not, it does not start and"
+            " names the rule to add."
         ),
     ),
     "crds": (
@@ -273,7 +275,7 @@ _COMMANDS: Mapping[str, tuple[Callable[..., int], str, str]] = {
     ),
     "doctor": (
         _doctor,
-        "look whether kinds and permissions are there, and who may approve",
-        "Exit codes: 0 nothing is missing, 1 something is, and what to add is printed.",
+        "check kinds and permissions, and whether requests can be approved",
+        "Exit codes: 0 nothing is missing, 1 something is; what to add is printed.",
     ),
 }

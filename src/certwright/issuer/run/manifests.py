@@ -1,4 +1,4 @@
-"""What a cluster needs for an issuer: roles, the right to approve, and a Deployment. Pure."""
+"""The manifests of an issuer: roles, the right to approve, and a Deployment. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """Verbs on resources of one group, maybe of certain names only."""
+class PolicyRule:
+    """Verbs on resources of one group, or on certain names only."""
 
     group: str
     resources: tuple[str, ...]
@@ -48,31 +48,31 @@ class Installation:
 
 def controller_rules(
     kinds: Sequence[Resource], settings: IssuerSettings, *, uses_secrets: bool
-) -> list[Rule]:
-    """Return what the issuer's process must be allowed to do, cluster-wide."""
+) -> list[PolicyRule]:
+    """Return the cluster-wide permissions that the issuer's process needs."""
     group, plurals = kinds[0].group, tuple(kind.plural for kind in kinds)
     rules = [
-        Rule(group, plurals, READ),
-        Rule(group, tuple(f"{plural}/status" for plural in plurals), ("patch",)),
-        Rule(Event.group, (Event.plural,), ("create", "patch")),
+        PolicyRule(group, plurals, READ),
+        PolicyRule(group, tuple(f"{plural}/status" for plural in plurals), ("patch",)),
+        PolicyRule(Event.group, (Event.plural,), ("create", "patch")),
     ]
     if settings.certificate_requests:
         requests = CertificateRequest.resource
         rules += [
-            Rule(requests.group, (requests.plural,), READ),
-            Rule(requests.group, (f"{requests.plural}/status",), ("patch",)),
+            PolicyRule(requests.group, (requests.plural,), READ),
+            PolicyRule(requests.group, (f"{requests.plural}/status",), ("patch",)),
         ]
     if settings.kubernetes_csrs:
         signing = CertificateSigningRequest.resource
         served = [kind for kind in kinds if not kind.namespaced or settings.namespaced_csrs]
         rules += [
-            Rule(signing.group, (signing.plural,), READ),
-            Rule(signing.group, (f"{signing.plural}/status",), ("patch",)),
-            Rule(signing.group, ("signers",), ("sign",), signer_names(served)),
+            PolicyRule(signing.group, (signing.plural,), READ),
+            PolicyRule(signing.group, (f"{signing.plural}/status",), ("patch",)),
+            PolicyRule(signing.group, ("signers",), ("sign",), signer_names(served)),
         ]
         if settings.namespaced_csrs:
             review = SubjectAccessReview
-            rules.append(Rule(review.group, (review.plural,), ("create",)))
+            rules.append(PolicyRule(review.group, (review.plural,), ("create",)))
     if uses_secrets and any(kind.namespaced for kind in kinds):
         rules.append(_secrets(settings, watched=True))
     elif settings.secrets:
@@ -82,18 +82,18 @@ def controller_rules(
 
 def namespace_rules(
     kinds: Sequence[Resource], settings: IssuerSettings, namespace: str, *, uses_secrets: bool
-) -> dict[str, list[Rule]]:
-    """Return what it must be allowed to do where: in its own namespace, and where Secrets are."""
-    rules = {namespace: [Rule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]}
+) -> dict[str, list[PolicyRule]]:
+    """Return the permissions it needs in its own namespace, and where its Secrets are."""
+    rules = {namespace: [PolicyRule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]}
     if uses_secrets and not any(kind.namespaced for kind in kinds):
         found = settings.cluster_resource_namespace or namespace
         rules.setdefault(found, []).append(_secrets(settings, watched=True))
     return rules
 
 
-def approve_rule(kinds: Sequence[Resource]) -> Rule:
-    """Return what cert-manager must be allowed, to approve requests for these issuers."""
-    return Rule(CERT_MANAGER, ("signers",), ("approve",), signer_names(kinds))
+def approve_rule(kinds: Sequence[Resource]) -> PolicyRule:
+    """Return the permission that cert-manager needs to approve requests for these issuers."""
+    return PolicyRule(CERT_MANAGER, ("signers",), ("approve",), signer_names(kinds))
 
 
 def signer_names(kinds: Sequence[Resource]) -> tuple[str, ...]:
@@ -133,8 +133,8 @@ def rbac_manifests(
         ]
     return [
         *made,
-        _aggregated(f"{name}-view", Rule(group, plurals, READ), ("view", "edit", "admin")),
-        _aggregated(f"{name}-edit", Rule(group, plurals, WRITE), ("edit", "admin")),
+        _aggregated(f"{name}-view", PolicyRule(group, plurals, READ), ("view", "edit", "admin")),
+        _aggregated(f"{name}-edit", PolicyRule(group, plurals, WRITE), ("edit", "admin")),
     ]
 
 
@@ -180,13 +180,13 @@ def deployment(where: Installation, arguments: Sequence[str]) -> JsonObject:
     }
 
 
-def _secrets(settings: IssuerSettings, *, watched: bool) -> Rule:
+def _secrets(settings: IssuerSettings, *, watched: bool) -> PolicyRule:
     verbs = READ if watched else ("get",)
     assert watched or settings.secrets
-    return Rule(Secret.group, (Secret.plural,), verbs)
+    return PolicyRule(Secret.group, (Secret.plural,), verbs)
 
 
-def _role(kind: str, name: str, rules: Sequence[Rule], namespace: str = "") -> JsonObject:
+def _role(kind: str, name: str, rules: Sequence[PolicyRule], namespace: str = "") -> JsonObject:
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {
         "apiVersion": f"{RBAC}/v1",
@@ -207,8 +207,8 @@ def _binding(kind: str, name: str, subject: JsonObject, namespace: str = "") -> 
     }
 
 
-def _aggregated(name: str, rule: Rule, into: Sequence[str]) -> JsonObject:
-    """Return a role that becomes part of the roles that users have anyway."""
+def _aggregated(name: str, rule: PolicyRule, into: Sequence[str]) -> JsonObject:
+    """Return a role that is aggregated into the roles that users have anyway."""
     role = _role("ClusterRole", name, [rule])
     labels = {f"{RBAC}/aggregate-to-{one}": "true" for one in into}
     return {**role, "metadata": {**role["metadata"], "labels": labels}}

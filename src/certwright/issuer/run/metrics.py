@@ -1,4 +1,4 @@
-"""Numbers about signing and checking, beside those that every controller has."""
+"""Metrics of signing and checking, beside those of every controller."""
 
 from certwright.issuer.sign.result import SignStatus
 from certwright.runtime import Metrics
@@ -28,7 +28,7 @@ class IssuerMetrics:
         )
 
     def overdue(self, kind: str, count: int) -> None:
-        """Note how many threads of an app are held by calls given up on."""
+        """Set how many threads of an app are held by abandoned calls."""
         self._overdue.labels(kind).set(count)
 
     def signed(self, kind: str, status: SignStatus, seconds: float) -> None:
@@ -41,9 +41,9 @@ class IssuerMetrics:
         self._checks.labels(kind, result).inc()
 
     def ready(self, kind: str, namespace: str, name: str, *, is_ready: bool) -> None:
-        """Note whether an issuer is ready."""
+        """Set whether an issuer is ready."""
         self._ready.labels(kind, namespace, name).set(is_ready)
 
     def gone(self, kind: str, namespace: str, name: str) -> None:
-        """Forget an issuer."""
+        """Remove an issuer."""
         self._ready.remove(kind, namespace, name)

@@ -1,6 +1,6 @@
-"""What is missing before an issuer can work: kinds, permissions, the right to approve.
+"""What an issuer needs of a cluster: kinds, permissions, the right to approve.
 
-Every finding names what to add, in the words of a role.
+Each problem names the rule to add, ready to be pasted into a role.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 
 from certwright.api.certmanager import GROUP
 from certwright.client import Client
-from certwright.issuer.run.manifests import Installation, Rule, approve_rule
+from certwright.issuer.run.manifests import Installation, PolicyRule, approve_rule
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource
 from certwright.kube.kinds import SelfSubjectAccessReview, SubjectAccessReview
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
+class Requirement:
+    """Something an issuer needs of a cluster, and what is wrong with it."""
 
     what: str
     problem: str = ""
-    """Empty when it is as it should be."""
+    """Empty when the requirement is met."""
     is_fatal: bool = True
 
 
-async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Finding]:
-    """Look whether the cluster serves every kind."""
-    findings: list[Finding] = []
+async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Requirement]:
+    """Check whether the cluster serves every kind."""
+    requirements: list[Requirement] = []
     for kind in kinds:
         problem = ""
         try:
@@ -34,51 +34,51 @@ async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Findi
         except NotFound:
             remedy = "cert-manager" if kind.group == GROUP else "what the command crds prints"
             problem = f"the cluster does not serve {kind.qualified}: install {remedy}"
-        findings.append(Finding(f"kind {kind.qualified}", problem))
-    return findings
+        requirements.append(Requirement(f"kind {kind.qualified}", problem))
+    return requirements
 
 
 async def missing_rules(
-    client: Client, rules: Sequence[Rule], namespace: str = "", *, account: str = ""
-) -> list[Finding]:
-    """Ask whether we, or an *account* (``namespace/name``), may do what the rules say."""
-    findings: list[Finding] = []
+    client: Client, rules: Sequence[PolicyRule], namespace: str = "", *, account: str = ""
+) -> list[Requirement]:
+    """Check whether we, or an *account* (``namespace/name``), have the permissions of the rules."""
+    requirements: list[Requirement] = []
     kind = SubjectAccessReview if account else SelfSubjectAccessReview
-    who = _service_account(account) if account else {}
+    user = _service_account(account) if account else {}
     for rule in rules:
         denied: list[str] = []
         for attributes in _attributes(rule, namespace):
-            answer = await client.create(_review(kind, {**who, "resourceAttributes": attributes}))
+            answer = await client.create(_review(kind, {**user, "resourceAttributes": attributes}))
             if not (answer.get("status") or {}).get("allowed"):
                 denied.append(attributes["verb"])
         problem = f"not allowed: {', '.join(dict.fromkeys(denied))}; add the rule {_yaml(rule)}"
-        findings.append(Finding(f"permission {_words(rule)}", problem if denied else ""))
-    return findings
+        requirements.append(Requirement(f"permission {_words(rule)}", problem if denied else ""))
+    return requirements
 
 
 async def missing_approval(
     client: Client, kinds: Sequence[Resource], where: Installation
-) -> Finding:
-    """Ask whether cert-manager may approve requests for these issuers."""
-    who = _service_account(where.approver)
+) -> Requirement:
+    """Check whether cert-manager may approve requests for these issuers."""
+    user = _service_account(where.approver)
     rule = approve_rule(kinds)
     what = f"approval by {where.approver}"
     try:
         for attributes in _attributes(rule, ""):
-            spec = {**who, "resourceAttributes": attributes}
+            spec = {**user, "resourceAttributes": attributes}
             answer = await client.create(_review(SubjectAccessReview, spec))
             if not (answer.get("status") or {}).get("allowed"):
                 problem = (
-                    f"{who['user']} may not approve requests for {attributes['name']}, so they"
+                    f"{user['user']} may not approve requests for {attributes['name']}, so they"
                     f" wait for ever; bind it to a ClusterRole with the rule {_yaml(rule)}"
                 )
-                return Finding(what, problem, is_fatal=False)
+                return Requirement(what, problem, is_fatal=False)
     except Forbidden as error:
-        return Finding(what, f"cannot be told: {error}", is_fatal=False)
-    return Finding(what)
+        return Requirement(what, f"cannot be checked: {error}", is_fatal=False)
+    return Requirement(what)
 
 
-def _attributes(rule: Rule, namespace: str) -> Iterator[JsonObject]:
+def _attributes(rule: PolicyRule, namespace: str) -> Iterator[JsonObject]:
     for resource in rule.resources:
         name, _, subresource = resource.partition("/")
         for verb in rule.verbs:
@@ -105,13 +105,13 @@ def _review(kind: Resource, spec: JsonObject) -> JsonObject:
     return {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
 
 
-def _words(rule: Rule) -> str:
+def _words(rule: PolicyRule) -> str:
     names = f" named {', '.join(rule.names)}" if rule.names else ""
     where = f" in {rule.group}" if rule.group else ""
     return f"{'/'.join(rule.verbs)} on {', '.join(rule.resources)}{where}{names}"
 
 
-def _yaml(rule: Rule) -> str:
+def _yaml(rule: PolicyRule) -> str:
     """Return a rule on one line, ready to be pasted into a role."""
     parts = [
         f'apiGroups: ["{rule.group}"]',

@@ -1,4 +1,4 @@
-"""An issuer as a process: look before, then run until a signal ends it."""
+"""An issuer as a process: checked first, then run until a signal ends it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,12 @@ from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client, HttpTransport, TransportError, load_config
 from certwright.clock import SYSTEM, Clock
 from certwright.issuer.run.manifests import Installation, controller_rules, namespace_rules
-from certwright.issuer.run.preflight import Finding, missing_approval, missing_kinds, missing_rules
+from certwright.issuer.run.preflight import (
+    Requirement,
+    missing_approval,
+    missing_kinds,
+    missing_rules,
+)
 from certwright.kube import ApiError, Resource
 from certwright.runtime import (
     LeaderElection,
@@ -50,8 +55,8 @@ class RunOptions:
 
 async def examine(
     client: Client, app: "IssuerApp[Any]", where: Installation, *, account: str = ""
-) -> list[Finding]:
-    """Look at everything an issuer needs of a cluster; *account* is who needs it, if not we.
+) -> list[Requirement]:
+    """Check everything an issuer needs of a cluster, for ourselves or for an *account*.
 
     Raises:
         ApiError, TransportError: the server does not answer.
@@ -60,13 +65,13 @@ async def examine(
     secrets = app.spec.uses_secrets
     wide = controller_rules(kinds, app.settings, uses_secrets=secrets)
     near = namespace_rules(kinds, app.settings, where.namespace, uses_secrets=secrets)
-    findings = await missing_kinds(client, [*kinds, *_requests(app)])
-    findings += await missing_rules(client, wide, account=account)
+    requirements = await missing_kinds(client, [*kinds, *_requests(app)])
+    requirements += await missing_rules(client, wide, account=account)
     for namespace, rules in near.items():
-        findings += await missing_rules(client, rules, namespace, account=account)
+        requirements += await missing_rules(client, rules, namespace, account=account)
     if app.settings.certificate_requests:
-        findings.append(await missing_approval(client, kinds, where))
-    return findings
+        requirements.append(await missing_approval(client, kinds, where))
+    return requirements
 
 
 async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTEM) -> None:
@@ -74,7 +79,7 @@ async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTE
 
     Raises:
         NotReadyToRun: kinds or permissions are missing.
-        ConfigError: nobody says which cluster.
+        ConfigError: no cluster is configured.
     """
     config = load_config(options.kubeconfig, options.context)
     as_json = {"json": True, "text": False}.get(options.log_format)
@@ -102,18 +107,20 @@ async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTE
 
 
 async def refuse_to_start(client: Client, app: "IssuerApp[Any]", where: Installation) -> None:
-    """Refuse to start where something fatal is missing.
+    """Refuse to start if something is missing that it cannot do without.
 
-    A server that does not answer is no reason: it may come back, and the process waits for it.
+    A server that does not answer is no reason: the process waits for it.
 
     Raises:
         NotReadyToRun: the message names every rule and kind to add.
     """
     try:
-        findings = await examine(client, app, where)
+        requirements = await examine(client, app, where)
     except (ApiError, TransportError):
         return
-    problems = [f"{one.what}: {one.problem}" for one in findings if one.problem and one.is_fatal]
+    problems = [
+        f"{one.what}: {one.problem}" for one in requirements if one.problem and one.is_fatal
+    ]
     if problems:
         raise NotReadyToRun("\n".join(problems))
 

@@ -1,4 +1,4 @@
-"""What HTTP libraries raise, in verbs: an author need not translate what every author would.
+"""The exceptions of HTTP libraries as verbs.
 
 Recognised by shape, because the library depends on none of them: httpx and requests put a
 ``response`` with a ``status_code`` on the exception, aiohttp a ``status``.
@@ -11,7 +11,7 @@ from typing import Any
 from certwright.issuer.verbs import Permanent, Retry, SignOutcome
 
 _COME_BACK = frozenset({408, 409, 421, 423, 425, 429})
-"""Refusals that say nothing about the request."""
+"""Refusals that are not about the request."""
 _LONGEST_WAIT_SECONDS = 3600.0
 
 

@@ -1,9 +1,8 @@
 """The threads that an author's functions run in where they are not async.
 
-Nothing can end a thread. A call whose time is up is given up on: its answer is dropped when it
-comes, it holds a thread until then, and both a gauge and the log tell. There is a thread for
-every worker and no more; when calls that were given up on hold all of them, others are refused
-at once instead of waiting in vain.
+Nothing can end a thread. A call whose time is up is abandoned: its result is dropped, it holds
+its thread until it returns, and a gauge and the log show it. There is a thread for every worker
+and no more; when abandoned calls hold all of them, others are refused at once.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ class NoThread(TimeoutError):
 class _State(Enum):
     WAITING = auto()
     RUNNING = auto()
-    GIVEN_UP = auto()
+    ABANDONED = auto()
     ENDED = auto()
 
 
@@ -42,7 +41,7 @@ class _Call:
     lock: Lock = field(default_factory=Lock)
 
     def move(self, to: _State, *, only_from: _State | None = None) -> _State:
-        """Go on to another state, unless it is in another than expected; return where it was."""
+        """Set another state if it is in the expected one; return the state before."""
         with self.lock:
             was = self.state
             if only_from in {None, was}:
@@ -51,25 +50,25 @@ class _Call:
 
 
 class Threads:
-    """At most *limit* threads. *tell* is told how many of them hold calls given up on."""
+    """At most *limit* threads. *report* is called with the number held by abandoned calls."""
 
-    def __init__(self, limit: int, tell: Callable[[int], None]) -> None:
+    def __init__(self, limit: int, report: Callable[[int], None]) -> None:
         self._limit = limit
         self._pool = CpuPool(limit)
-        self._tell = tell
+        self._report = report
         self._overdue = 0
-        tell(0)
+        report(0)
 
     async def run(self, function: Callable[..., R], *arguments: Any) -> R:
-        """Call a function in a thread; cancelling gives up on it.
+        """Call a function in a thread; cancelling abandons the call.
 
         Raises:
-            NoThread: there is none left.
+            NoThread: abandoned calls hold all threads.
         """
         if self._overdue >= self._limit:
             raise NoThread(
                 f"all {self._limit} threads are held by calls that did not return in time;"
-                " whoever they wait for has to answer, or the process must be restarted"
+                " what they wait for has to answer, or the process must be restarted"
             )
         call, loop = _Call(), asyncio.get_running_loop()
         name = getattr(function, "__qualname__", type(function).__name__)
@@ -79,22 +78,22 @@ class Threads:
             try:
                 return function(*arguments)
             finally:
-                if call.move(_State.ENDED) is _State.GIVEN_UP:
+                if call.move(_State.ENDED) is _State.ABANDONED:
                     with contextlib.suppress(RuntimeError):  # the process has ended meanwhile
                         loop.call_soon_threadsafe(self._returned, name)
 
         try:
             return await self._pool.run(do)
         except asyncio.CancelledError:
-            if call.move(_State.GIVEN_UP, only_from=_State.RUNNING) is _State.RUNNING:
-                self._give_up(name)
+            if call.move(_State.ABANDONED, only_from=_State.RUNNING) is _State.RUNNING:
+                self._abandon(name)
             raise
 
-    def _give_up(self, name: str) -> None:
+    def _abandon(self, name: str) -> None:
         self._overdue += 1
-        self._tell(self._overdue)
+        self._report(self._overdue)
         _log.warning(
-            "a call goes on in its thread although its time is up",
+            "a call continues in its thread after its time limit",
             function=name,
             overdue=self._overdue,
             threads=self._limit,
@@ -102,9 +101,9 @@ class Threads:
 
     def _returned(self, name: str) -> None:
         self._overdue -= 1
-        self._tell(self._overdue)
-        _log.info("a call returned late, its answer is dropped", function=name)
+        self._report(self._overdue)
+        _log.info("a call returned after its time limit, its result is dropped", function=name)
 
     def close(self) -> None:
-        """Drop what has not started. Does not wait for what has."""
+        """Drop calls that have not started, without waiting for those that have."""
         self._pool.close()

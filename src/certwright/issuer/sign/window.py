@@ -29,7 +29,7 @@ def window_start(
 
 
 def is_window_open(start: datetime, max_retry: timedelta, now: datetime) -> bool:
-    """Whether an ordinary error may be retried. A window of nothing is never open.
+    """Return whether an ordinary error may be retried; never, if the window is 0.
 
     A clock that was set back does not close it.
     """
@@ -37,7 +37,7 @@ def is_window_open(start: datetime, max_retry: timedelta, now: datetime) -> bool
 
 
 def max_retry_of(default: timedelta, *annotations: Mapping[str, str]) -> timedelta:
-    """Return the window that applies: the last mapping that names one readably decides."""
+    """Return the window that applies: the last annotation that can be read counts."""
     chosen = default
     for mapping in annotations:
         text = mapping.get(MAX_RETRY_ANNOTATION)

@@ -6,7 +6,7 @@ from certwright.issuers.acme.messages import ProblemDocument
 
 
 class AcmeError(Exception):
-    """The server does not behave as RFC 8555 says."""
+    """The server does not behave as RFC 8555 demands."""
 
 
 class AcmeRefused(AcmeError):

@@ -3,7 +3,7 @@
 Every step goes as far as it can without waiting. What has to be remembered in between is a
 `Ticket`: a few URLs, no secret. All else is asked of the server again, so that a step which
 was cut off at any point is repeated without harm; the worst that a crash costs is an order
-that nobody fetches.
+that is never fetched.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from certwright.pki.names import common_name
 
 SOON = timedelta(milliseconds=100)
 LATEST = timedelta(seconds=30)
-"""When to look again if the server does not say: soon at first, then ever later."""
+"""When to look again if the server sets no time: soon at first, then ever later."""
 _DOUBLINGS = 16
 """After so many the wait is the longest one; orders may take days."""
 

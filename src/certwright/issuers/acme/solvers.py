@@ -1,4 +1,4 @@
-"""Proofs that we hold a name, and who puts them where the server looks."""
+"""Proofs that we hold a name, and the solvers that publish them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class Proof:
 
 
 class Solver(Protocol):
-    """Puts proofs where the server looks. Both methods may be called again for the same proof."""
+    """Publishes proofs. Both methods may be called again for the same proof."""
 
     @property
     def challenge(self) -> str:
@@ -58,7 +58,7 @@ class Solver(Protocol):
         ...
 
     async def present(self, proof: Proof) -> None:
-        """Make a proof visible; return when whoever publishes it has accepted it."""
+        """Publish a proof; return when the publisher has accepted it."""
         ...
 
     async def withdraw(self, proof: Proof) -> None:
@@ -67,7 +67,7 @@ class Solver(Protocol):
 
 
 class WebhookSolver:
-    """Tells somebody else: posts ``{"action": "present", "type": …}`` to a URL.
+    """Asks a webhook: posts ``{"action": "present", "type": …}`` to a URL.
 
     The body holds action (``present`` or ``withdraw``), type and domain, then path and body
     for ``http-01``, record and value for ``dns-01``. Any 2xx answer is consent.
@@ -140,7 +140,7 @@ def choose(
 
 
 def _fits(authorization: Authorization, challenge_type: str) -> bool:
-    """Whether RFC 8555 (8.3) and RFC 8738 (7) allow this proof for this name."""
+    """Return whether RFC 8555 (8.3) and RFC 8738 (7) allow this proof for this name."""
     if challenge_type == HTTP_01:
         return not authorization.wildcard
     return authorization.identifier.type == "dns"

@@ -19,7 +19,7 @@ _LIMITED = timedelta(minutes=10)
 def verb_for(error: Exception) -> SignOutcome | None:
     """Return what to do about an error; None for those that are simply tried again.
 
-    A rate limit is not held against the request: it waits for as long as the server says.
+    A rate limit is not held against the request: it waits for as long as the server demands.
     """
     match error:
         case OrderFailed():

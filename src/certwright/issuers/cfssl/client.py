@@ -2,7 +2,7 @@
 
 Unauthenticated profiles are served by ``sign`` only and others by ``authsign`` only, so
 whether there is a key decides which one is asked. A profile that the server does not know
-is silently replaced by its default one: what comes back must be looked at.
+is silently replaced by its default one: the certificate must be checked.
 """
 
 import binascii
@@ -26,7 +26,7 @@ ResultT = TypeVar("ResultT", bound=msgspec.Struct)
 
 
 class CfsslRefused(Exception):
-    """The server refused; *is_about_request* tells whether another request might do better."""
+    """The server refused; *is_about_request* is whether another request might be accepted."""
 
     def __init__(self, message: str, *, is_about_request: bool) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
 """An authority whose key is inside an HSM.
 
-Which module is loaded is said by the process's own settings, never by an issuer: a module is
+Which module is loaded is a setting of the process, never of an issuer: a module is
 code. The PIN comes from a Secret of the issuer.
 """
 

@@ -1,8 +1,8 @@
 """A PKCS#11 module and its tokens: an HSM, a smart card, a cloud's key service.
 
 A module is loaded once per process. A token knows only whether *the process* is logged in,
-so there is one session per token, opened with the PIN of whoever uses it: a wrong PIN is
-refused although somebody else has opened the token with the right one. Sessions serve one
+so there is one session per token, opened with the PIN of the issuer that uses it: a wrong PIN
+is refused although another issuer has opened the token with the right one. Sessions serve one
 thread at a time.
 """
 
@@ -117,5 +117,5 @@ class Module:
 
 
 def _said(error: pkcs11.PKCS11Error) -> str:
-    """Return what the module said; most of it is in the name of the exception."""
+    """Return the error of the module; most of it is in the name of the exception."""
     return f"{type(error).__name__} {error}".strip()

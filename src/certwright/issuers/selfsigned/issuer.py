@@ -1,7 +1,7 @@
 """Self-signed certificates: every request is signed with the key that it is for.
 
-cert-manager says in an annotation which Secret holds that key. Kubernetes' own signing
-requests are left alone: nothing trustworthy says where their key is.
+cert-manager names in an annotation the Secret that holds that key. Kubernetes' own signing
+requests are left alone: nothing trustworthy names their key.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ async def sign(request: Request, _: Issuer[SelfSignedSpec]) -> Bundle:
     name = request.annotations.get(PRIVATE_KEY_SECRET, "")
     if not name:
         raise Permanent(
-            f"the annotation {PRIVATE_KEY_SECRET} does not say where the private key is"
+            f"the annotation {PRIVATE_KEY_SECRET} does not name the Secret of the private key"
         )
     key = pki.read_key((await request.secret(name))["tls.key"])
     pki.check_request(request.csr, request.terms)

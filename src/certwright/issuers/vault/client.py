@@ -20,7 +20,7 @@ _UNFIT = {501: "is not initialized", 503: "is sealed", 472: "is a disaster recov
 
 
 class VaultRefused(Exception):
-    """Vault said no; *is_about_request* tells whether another request might do better."""
+    """Vault refused; *is_about_request* is whether another request might be accepted."""
 
     def __init__(self, what: str, code: int, reasons: tuple[str, ...]) -> None:
         text = "".join(one if one.isprintable() else " " for one in "; ".join(reasons))
@@ -55,7 +55,7 @@ class VaultClient:
     """Asks one Vault, in one of its namespaces.
 
     Raises (all methods):
-        VaultRefused: it said no.
+        VaultRefused: it refused.
         WebError: it gave no usable answer.
     """
 
@@ -116,8 +116,8 @@ class VaultClient:
 def sign_order(request: SigningRequest, csr_pem: str, lifetime_seconds: int) -> dict[str, Any]:
     """Return what to ask the PKI engine for.
 
-    Roles take the names from the signing request unless they say otherwise
-    (``use_csr_common_name``, ``use_csr_sans``); for those they are said here too.
+    Roles take the names from the signing request unless configured otherwise
+    (``use_csr_common_name``, ``use_csr_sans``); for those they are repeated here.
     """
     names = request.names
     return {

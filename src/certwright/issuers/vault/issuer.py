@@ -1,7 +1,7 @@
 """Certificates from the PKI engine of Vault or OpenBao.
 
-The login is always somebody else's: a token or a ServiceAccount's token from a Secret of the
-issuer. The process never sends its own to a server that an issuer names.
+The login is a token of Vault or of a ServiceAccount, from a Secret of the issuer. The process
+never sends its own token to a server that an issuer names.
 """
 
 from dataclasses import dataclass

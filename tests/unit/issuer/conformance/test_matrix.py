@@ -54,7 +54,7 @@ def test_a_violation_that_tells_the_feature_blames_no_other(
 ) -> None:
     needs = frozenset({Feature.ECDSA, Feature.ONLY_SAN})
     found = tuple(Violation(name, "") for name in violations)
-    assert CaseResult("CertificateRequest", "x", needs, found).blamed == blamed
+    assert CaseResult("CertificateRequest", "x", needs, found).missing_features == blamed
 
 
 def test_the_authority_is_returned_by_every_certificate_request() -> None:

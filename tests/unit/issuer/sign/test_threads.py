@@ -79,8 +79,8 @@ async def test_a_late_call_is_counted_until_it_returns(
         slow.told.set()
         await until(lambda: overdue.last == 0)
     assert [(one["event"], one["function"]) for one in logs] == [
-        ("a call goes on in its thread although its time is up", "Slow.sign"),
-        ("a call returned late, its answer is dropped", "Slow.sign"),
+        ("a call continues in its thread after its time limit", "Slow.sign"),
+        ("a call returned after its time limit, its result is dropped", "Slow.sign"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is asked of an issuer beside certificates: that it keeps to the protocol."""
+"""One rule of the protocol that an issuer has to keep, and helpers to check it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ BehaviourCheck: TypeAlias = Callable[[Requester], Awaitable[list[Violation]]]
 
 
 class NotApplicable(Exception):
-    """A behaviour that cannot be seen in this cluster; the message says why."""
+    """A behaviour cannot be checked in this cluster; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Something every issuer does, and how to see it."""
+    """Something every issuer has to do, and how to check it."""
 
     suite: str
     name: str
@@ -43,18 +43,18 @@ def plain(suite: Suite) -> Case:
     )
 
 
-VERDICTS: Final = frozenset({"Approved", "Denied"})
+DECISIONS: Final = frozenset({"Approved", "Denied"})
 
 
-def is_touched(request: JsonObject, others: frozenset[str] = VERDICTS) -> bool:
-    """Whether anything stands in the status beside the conditions of *others*."""
+def is_touched(request: JsonObject, others: frozenset[str] = DECISIONS) -> bool:
+    """Return whether the status holds anything but the conditions of *others*."""
     status = dict(request.get("status") or {})
     conditions = status.pop("conditions", None) or ()
     return bool(status) or any(one["type"] not in others for one in conditions)
 
 
 async def stays_untouched(requester: Requester, made: ObservedRequest) -> list[Violation]:
-    """Watch that nobody writes to a request that is none of the issuer's business."""
+    """Check that the issuer does not write to a request of another issuer."""
     subject = requester.subject
     if await requester.watch(made, subject.glance, until=is_touched):
         said = f"the issuer wrote to it: {made.last.get('status')}"
@@ -63,20 +63,20 @@ async def stays_untouched(requester: Requester, made: ObservedRequest) -> list[V
 
 
 async def keeps_answer(requester: Requester, made: ObservedRequest) -> list[Violation]:
-    """Poke an answered request and watch that its answer stands."""
+    """Annotate an answered request and check that its answer stays."""
     await requester.annotate(made, "once more")
     await requester.watch(made, requester.subject.glance)
     return protocol_violations(made.versions)
 
 
 async def approve_if_allowed(requester: Requester, made: ObservedRequest) -> None:
-    """Approve a request, unless the cluster lets nobody approve for such an issuer."""
+    """Approve a request, unless the cluster forbids it for such an issuer."""
     try:
         await requester.approve(made)
     except ApiError:
         return
 
 
-def refused_at_the_door(error: ApiError) -> bool:
-    """Whether the cluster's own admission refused what an issuer would have to refuse."""
+def is_admission_refusal(error: ApiError) -> bool:
+    """Return whether admission refused a request that the issuer would have to refuse."""
     return isinstance(error, Invalid) or "denied the request" in error.message

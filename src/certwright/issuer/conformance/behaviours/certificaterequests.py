@@ -11,10 +11,10 @@ from certwright.issuer.conformance.behaviours.behaviour import (
     Behaviour,
     NotApplicable,
     approve_if_allowed,
+    is_admission_refusal,
     is_touched,
     keeps_answer,
     plain,
-    refused_at_the_door,
     stays_untouched,
 )
 from certwright.issuer.conformance.cases.features import Feature
@@ -36,7 +36,7 @@ from certwright.pki.pem import read_blocks, write_block
 
 _PLAIN: Final = plain("CertificateRequest")
 _MANY: Final = 8
-_SOMEBODY_APPROVES: Final = "somebody in this cluster approves requests at once"
+_APPROVED_AT_ONCE: Final = "an approver in this cluster approves requests at once"
 
 
 async def _reports_readiness(requester: Requester) -> list[Violation]:
@@ -44,7 +44,7 @@ async def _reports_readiness(requester: Requester) -> list[Violation]:
     issuer = await subject.client.get(subject.resource, subject.issuer)
     ready = find_condition(conditions_of(issuer), "Ready")
     if ready is None or ready.status != "True":
-        said = f"{ready.reason}: {ready.message}" if ready else "it says nothing"
+        said = f"{ready.reason}: {ready.message}" if ready else "it has no such condition"
         return [Violation("IssuerNotReady", f"the issuer is not Ready: {said}")]
     if ready.observed_generation < issuer["metadata"].get("generation", 0):
         said = "the issuer is Ready for an older generation of its spec"
@@ -71,9 +71,9 @@ async def _waits_for_approval(requester: Requester) -> list[Violation]:
     async with requester.make(_PLAIN) as made:
         touched = await requester.watch(made, requester.subject.glance, until=is_touched)
         if _is_approved(made.last):
-            raise NotApplicable(_SOMEBODY_APPROVES)
+            raise NotApplicable(_APPROVED_AT_ONCE)
         if touched:
-            said = "the issuer wrote to a request that nobody approved or denied"
+            said = "the issuer wrote to a request that is neither approved nor denied"
             return [Violation("UnapprovedTouched", said)]
         await requester.approve(made)
         found = unanswered(await requester.answer(made))
@@ -83,7 +83,7 @@ async def _waits_for_approval(requester: Requester) -> list[Violation]:
 async def _ends_denied_requests(requester: Requester) -> list[Violation]:
     async with requester.make(_PLAIN) as made:
         if not await requester.deny(made):
-            raise NotApplicable(_SOMEBODY_APPROVES)
+            raise NotApplicable(_APPROVED_AT_ONCE)
         answer = await requester.answer(made)
         if certificate_of(answer):
             return [Violation("DeniedSigned", "a denied request was given a certificate")]
@@ -106,7 +106,7 @@ async def _waits_for_its_issuer(requester: Requester) -> list[Violation]:
             said = "the request was refused because its issuer was not there yet"
             return [Violation("FailedWithoutIssuer", said)]
         if not waits:
-            return [Violation("SilentWithoutIssuer", "the request does not say what it waits for")]
+            return [Violation("SilentWithoutIssuer", "the request does not show what it waits for")]
         async with copied_issuer(subject, reference.name):
             found = unanswered(await requester.answer(made))
         return [found] if found else protocol_violations(made.versions)
@@ -125,7 +125,7 @@ async def _leaves_invalid_requests_alone(requester: Requester) -> list[Violation
         "type": "InvalidRequest",
         "status": "True",
         "reason": "Conformance",
-        "message": "somebody else found it invalid",
+        "message": "marked as invalid by the conformance kit",
         "lastTransitionTime": format_time(requester.subject.clock.now()),
     }
     async with requester.make(_PLAIN) as made:
@@ -135,7 +135,7 @@ async def _leaves_invalid_requests_alone(requester: Requester) -> list[Violation
         marked = [one for one in made.versions if is_true(conditions_of(one), "InvalidRequest")]
         approved = [one for one in made.versions if _is_approved(one)]
         if len(marked) < len(approved):
-            raise NotApplicable(_SOMEBODY_APPROVES)  # before it could be marked
+            raise NotApplicable(_APPROVED_AT_ONCE)  # before it could be marked
         if is_issued(made.last):
             return [Violation("InvalidSigned", "a request marked as invalid was signed")]
         return []
@@ -177,7 +177,7 @@ def _refuses(
             async with requester.make_of(asked) as made:
                 return await _is_refused(requester, made, what)
         except ApiError as error:
-            if refused_at_the_door(error):
+            if is_admission_refusal(error):
                 return []
             raise
 
@@ -214,7 +214,7 @@ def _with_other_usages() -> CaseRequest:
 
 
 async def _tells_when_to_renew(_requester: Requester) -> list[Violation]:
-    raise NotApplicable("a request has no place for it: only cert-manager's own ACME issuer can")
+    raise NotApplicable("a request has no field for it: only cert-manager's own ACME issuer can")
 
 
 async def _issued_once(requester: Requester) -> JsonObject:

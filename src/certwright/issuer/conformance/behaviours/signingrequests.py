@@ -25,7 +25,7 @@ _PLAIN: Final = plain("CertificateSigningRequest")
 async def _waits_for_approval(requester: Requester) -> list[Violation]:
     async with requester.make(_PLAIN) as made:
         if await requester.watch(made, requester.subject.glance, until=is_touched):
-            said = "the issuer wrote to a request that nobody approved"
+            said = "the issuer wrote to a request that is not approved"
             return [Violation("UnapprovedTouched", said)]
         await requester.approve(made)
         found = unanswered(await requester.answer(made))
@@ -78,9 +78,13 @@ async def _refuses_a_lifetime_that_is_none(requester: Requester) -> list[Violati
         await requester.approve(made)
         answer = await requester.answer(made)
         if is_issued(answer):
-            return [Violation("BadRequestSigned", "a lifetime that is none was signed")]
+            return [Violation("BadRequestSigned", "a lifetime that cannot be parsed was signed")]
         if not is_refused(answer):
-            return [Violation("BadRequestUnanswered", "a lifetime that is none was not refused")]
+            return [
+                Violation(
+                    "BadRequestUnanswered", "a lifetime that cannot be parsed was not refused"
+                )
+            ]
         return []
 
 

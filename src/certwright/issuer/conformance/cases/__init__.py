@@ -1,1 +1,1 @@
-"""Cases: which certificates are asked for, as data, and the objects that ask."""
+"""Cases: the certificates that are requested, as data, and the objects that request them."""

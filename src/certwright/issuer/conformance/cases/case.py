@@ -1,4 +1,4 @@
-"""What is asked of an issuer: cases as plain data."""
+"""One case of a certificate to request, as data."""
 
 import re
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Case:
     """One request that must be answered with a certificate that fits it.
 
     The key is RSA, the usages are cert-manager's two usual ones and the lifetime is
-    90 days unless the case says otherwise.
+    90 days by default.
     """
 
     suite: Suite

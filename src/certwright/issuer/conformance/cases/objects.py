@@ -1,4 +1,4 @@
-"""A case as the objects that ask for it. Pure, but for the key, which is given."""
+"""A case as the objects that request it. Pure."""
 
 import base64
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from certwright.kube.durations import format_duration
 USUAL_USAGES = ("digital signature", "key encipherment")
 
 LABEL = "conformance.certwright.dev/case"
-"""On every request that is made here, so that whatever is left over can be found."""
+"""On every request that is made here, so that leftovers can be found."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRequest:
-    """What was asked for, in the words of the answer's judge."""
+    """The signing request of a case, with what the answer is compared to."""
 
     csr: bytes
     """The signing request, PEM."""
@@ -34,8 +34,8 @@ def make_case_request(case: Case, key: pki.PrivateKey) -> CaseRequest:
         pki.parse_name(case.subject) if case.subject else pki.distinguished_name(case.common_name)
     )
     terms = terms_of(case)
-    carried = terms.usages if case.suite == "CertificateRequest" else None
-    csr = pki.build_request(key, subject, case.names, is_ca=case.is_ca, usages=carried)
+    usages = terms.usages if case.suite == "CertificateRequest" else None
+    csr = pki.build_request(key, subject, case.names, is_ca=case.is_ca, usages=usages)
     text = pki.write_request(csr)
     return CaseRequest(text, pki.read_request(text), terms, case, key)
 
@@ -43,8 +43,8 @@ def make_case_request(case: Case, key: pki.PrivateKey) -> CaseRequest:
 def terms_of(case: Case) -> pki.RequestTerms:
     """Return what a case asks for beside its signing request.
 
-    For a CertificateRequest, an authority implies signing certificates; Kubernetes' own
-    requests have to say so.
+    For a CertificateRequest, an authority implies the usage of signing certificates;
+    Kubernetes' own requests have to list it.
     """
     words = [*(case.usages or USUAL_USAGES)]
     if case.is_ca and case.suite == "CertificateRequest":
@@ -105,7 +105,7 @@ def key_secret(asked: CaseRequest, request: JsonObject) -> JsonObject:
 
 
 def with_key_secret(request: JsonObject, name: str) -> JsonObject:
-    """Return a CertificateRequest that says where the private key is."""
+    """Return a CertificateRequest that names the Secret with its private key."""
     annotations = {PRIVATE_KEY_SECRET: name}
     return {**request, "metadata": {**request["metadata"], "annotations": annotations}}
 
