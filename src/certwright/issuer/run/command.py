@@ -199,13 +199,13 @@ def _doctor(app: "IssuerApp[Any]", options: Namespace) -> int:
         where = _in_cluster(options)
         account = f"{where.namespace}/{where.name}" if options.installed else ""
         async with connect(options.kubeconfig, options.context) as client:
-            requirements = await examine(client, app, where, account=account)
-        for one in requirements:
+            prerequisites = await examine(client, app, where, account=account)
+        for one in prerequisites:
             mark = "ok" if not one.problem else "MISSING" if one.is_fatal else "WARNING"
             sys.stdout.write(f"{mark:<8} {one.what}\n")
             if one.problem:
                 sys.stdout.write(f"         {one.problem}\n")
-        return int(any(one.problem for one in requirements))
+        return int(any(one.problem for one in prerequisites))
 
     return asyncio.run(look())
 

@@ -16,7 +16,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyRule:
+class RoleRule:
     """Verbs on resources of one group, or on certain names only."""
 
     group: str
@@ -48,31 +48,31 @@ class Installation:
 
 def controller_rules(
     kinds: Sequence[Resource], settings: IssuerSettings, *, uses_secrets: bool
-) -> list[PolicyRule]:
+) -> list[RoleRule]:
     """Return the cluster-wide permissions that the issuer's process needs."""
     group, plurals = kinds[0].group, tuple(kind.plural for kind in kinds)
     rules = [
-        PolicyRule(group, plurals, READ),
-        PolicyRule(group, tuple(f"{plural}/status" for plural in plurals), ("patch",)),
-        PolicyRule(Event.group, (Event.plural,), ("create", "patch")),
+        RoleRule(group, plurals, READ),
+        RoleRule(group, tuple(f"{plural}/status" for plural in plurals), ("patch",)),
+        RoleRule(Event.group, (Event.plural,), ("create", "patch")),
     ]
     if settings.certificate_requests:
         requests = CertificateRequest.resource
         rules += [
-            PolicyRule(requests.group, (requests.plural,), READ),
-            PolicyRule(requests.group, (f"{requests.plural}/status",), ("patch",)),
+            RoleRule(requests.group, (requests.plural,), READ),
+            RoleRule(requests.group, (f"{requests.plural}/status",), ("patch",)),
         ]
     if settings.kubernetes_csrs:
         signing = CertificateSigningRequest.resource
         served = [kind for kind in kinds if not kind.namespaced or settings.namespaced_csrs]
         rules += [
-            PolicyRule(signing.group, (signing.plural,), READ),
-            PolicyRule(signing.group, (f"{signing.plural}/status",), ("patch",)),
-            PolicyRule(signing.group, ("signers",), ("sign",), signer_names(served)),
+            RoleRule(signing.group, (signing.plural,), READ),
+            RoleRule(signing.group, (f"{signing.plural}/status",), ("patch",)),
+            RoleRule(signing.group, ("signers",), ("sign",), signer_names(served)),
         ]
         if settings.namespaced_csrs:
             review = SubjectAccessReview
-            rules.append(PolicyRule(review.group, (review.plural,), ("create",)))
+            rules.append(RoleRule(review.group, (review.plural,), ("create",)))
     if uses_secrets and any(kind.namespaced for kind in kinds):
         rules.append(_secrets(settings, watched=True))
     elif settings.secrets:
@@ -82,18 +82,18 @@ def controller_rules(
 
 def namespace_rules(
     kinds: Sequence[Resource], settings: IssuerSettings, namespace: str, *, uses_secrets: bool
-) -> dict[str, list[PolicyRule]]:
+) -> dict[str, list[RoleRule]]:
     """Return the permissions it needs in its own namespace, and where its Secrets are."""
-    rules = {namespace: [PolicyRule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]}
+    rules = {namespace: [RoleRule(Lease.group, (Lease.plural,), ("create", "get", "patch"))]}
     if uses_secrets and not any(kind.namespaced for kind in kinds):
         found = settings.cluster_resource_namespace or namespace
         rules.setdefault(found, []).append(_secrets(settings, watched=True))
     return rules
 
 
-def approve_rule(kinds: Sequence[Resource]) -> PolicyRule:
+def approve_rule(kinds: Sequence[Resource]) -> RoleRule:
     """Return the permission that cert-manager needs to approve requests for these issuers."""
-    return PolicyRule(CERT_MANAGER, ("signers",), ("approve",), signer_names(kinds))
+    return RoleRule(CERT_MANAGER, ("signers",), ("approve",), signer_names(kinds))
 
 
 def signer_names(kinds: Sequence[Resource]) -> tuple[str, ...]:
@@ -133,8 +133,8 @@ def rbac_manifests(
         ]
     return [
         *made,
-        _aggregated(f"{name}-view", PolicyRule(group, plurals, READ), ("view", "edit", "admin")),
-        _aggregated(f"{name}-edit", PolicyRule(group, plurals, WRITE), ("edit", "admin")),
+        _aggregated(f"{name}-view", RoleRule(group, plurals, READ), ("view", "edit", "admin")),
+        _aggregated(f"{name}-edit", RoleRule(group, plurals, WRITE), ("edit", "admin")),
     ]
 
 
@@ -180,13 +180,13 @@ def deployment(where: Installation, arguments: Sequence[str]) -> JsonObject:
     }
 
 
-def _secrets(settings: IssuerSettings, *, watched: bool) -> PolicyRule:
+def _secrets(settings: IssuerSettings, *, watched: bool) -> RoleRule:
     verbs = READ if watched else ("get",)
     assert watched or settings.secrets
-    return PolicyRule(Secret.group, (Secret.plural,), verbs)
+    return RoleRule(Secret.group, (Secret.plural,), verbs)
 
 
-def _role(kind: str, name: str, rules: Sequence[PolicyRule], namespace: str = "") -> JsonObject:
+def _role(kind: str, name: str, rules: Sequence[RoleRule], namespace: str = "") -> JsonObject:
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {
         "apiVersion": f"{RBAC}/v1",
@@ -207,7 +207,7 @@ def _binding(kind: str, name: str, subject: JsonObject, namespace: str = "") -> 
     }
 
 
-def _aggregated(name: str, rule: PolicyRule, into: Sequence[str]) -> JsonObject:
+def _aggregated(name: str, rule: RoleRule, into: Sequence[str]) -> JsonObject:
     """Return a role that is aggregated into the roles that users have anyway."""
     role = _role("ClusterRole", name, [rule])
     labels = {f"{RBAC}/aggregate-to-{one}": "true" for one in into}

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 
 from certwright.api.certmanager import GROUP
 from certwright.client import Client
-from certwright.issuer.run.manifests import Installation, PolicyRule, approve_rule
+from certwright.issuer.run.manifests import Installation, RoleRule, approve_rule
 from certwright.kube import Forbidden, JsonObject, NotFound, Resource
 from certwright.kube.kinds import SelfSubjectAccessReview, SubjectAccessReview
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class Prerequisite:
     """Something an issuer needs of a cluster, and what is wrong with it."""
 
     what: str
     problem: str = ""
-    """Empty when the requirement is met."""
+    """Empty when it is met."""
     is_fatal: bool = True
 
 
-async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Requirement]:
+async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Prerequisite]:
     """Check whether the cluster serves every kind."""
-    requirements: list[Requirement] = []
+    prerequisites: list[Prerequisite] = []
     for kind in kinds:
         problem = ""
         try:
@@ -34,15 +34,15 @@ async def missing_kinds(client: Client, kinds: Sequence[Resource]) -> list[Requi
         except NotFound:
             remedy = "cert-manager" if kind.group == GROUP else "what the command crds prints"
             problem = f"the cluster does not serve {kind.qualified}: install {remedy}"
-        requirements.append(Requirement(f"kind {kind.qualified}", problem))
-    return requirements
+        prerequisites.append(Prerequisite(f"kind {kind.qualified}", problem))
+    return prerequisites
 
 
 async def missing_rules(
-    client: Client, rules: Sequence[PolicyRule], namespace: str = "", *, account: str = ""
-) -> list[Requirement]:
+    client: Client, rules: Sequence[RoleRule], namespace: str = "", *, account: str = ""
+) -> list[Prerequisite]:
     """Check whether we, or an *account* (``namespace/name``), have the permissions of the rules."""
-    requirements: list[Requirement] = []
+    prerequisites: list[Prerequisite] = []
     kind = SubjectAccessReview if account else SelfSubjectAccessReview
     user = _service_account(account) if account else {}
     for rule in rules:
@@ -52,13 +52,13 @@ async def missing_rules(
             if not (answer.get("status") or {}).get("allowed"):
                 denied.append(attributes["verb"])
         problem = f"not allowed: {', '.join(dict.fromkeys(denied))}; add the rule {_yaml(rule)}"
-        requirements.append(Requirement(f"permission {_words(rule)}", problem if denied else ""))
-    return requirements
+        prerequisites.append(Prerequisite(f"permission {_words(rule)}", problem if denied else ""))
+    return prerequisites
 
 
 async def missing_approval(
     client: Client, kinds: Sequence[Resource], where: Installation
-) -> Requirement:
+) -> Prerequisite:
     """Check whether cert-manager may approve requests for these issuers."""
     user = _service_account(where.approver)
     rule = approve_rule(kinds)
@@ -72,13 +72,13 @@ async def missing_approval(
                     f"{user['user']} may not approve requests for {attributes['name']}, so they"
                     f" wait for ever; bind it to a ClusterRole with the rule {_yaml(rule)}"
                 )
-                return Requirement(what, problem, is_fatal=False)
+                return Prerequisite(what, problem, is_fatal=False)
     except Forbidden as error:
-        return Requirement(what, f"cannot be checked: {error}", is_fatal=False)
-    return Requirement(what)
+        return Prerequisite(what, f"cannot be checked: {error}", is_fatal=False)
+    return Prerequisite(what)
 
 
-def _attributes(rule: PolicyRule, namespace: str) -> Iterator[JsonObject]:
+def _attributes(rule: RoleRule, namespace: str) -> Iterator[JsonObject]:
     for resource in rule.resources:
         name, _, subresource = resource.partition("/")
         for verb in rule.verbs:
@@ -105,13 +105,13 @@ def _review(kind: Resource, spec: JsonObject) -> JsonObject:
     return {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
 
 
-def _words(rule: PolicyRule) -> str:
+def _words(rule: RoleRule) -> str:
     names = f" named {', '.join(rule.names)}" if rule.names else ""
     where = f" in {rule.group}" if rule.group else ""
     return f"{'/'.join(rule.verbs)} on {', '.join(rule.resources)}{where}{names}"
 
 
-def _yaml(rule: PolicyRule) -> str:
+def _yaml(rule: RoleRule) -> str:
     """Return a rule on one line, ready to be pasted into a role."""
     parts = [
         f'apiGroups: ["{rule.group}"]',

@@ -13,7 +13,7 @@ from certwright.client import Client, HttpTransport, TransportError, load_config
 from certwright.clock import SYSTEM, Clock
 from certwright.issuer.run.manifests import Installation, controller_rules, namespace_rules
 from certwright.issuer.run.preflight import (
-    Requirement,
+    Prerequisite,
     missing_approval,
     missing_kinds,
     missing_rules,
@@ -55,7 +55,7 @@ class RunOptions:
 
 async def examine(
     client: Client, app: "IssuerApp[Any]", where: Installation, *, account: str = ""
-) -> list[Requirement]:
+) -> list[Prerequisite]:
     """Check everything an issuer needs of a cluster, for ourselves or for an *account*.
 
     Raises:
@@ -65,13 +65,13 @@ async def examine(
     secrets = app.spec.uses_secrets
     wide = controller_rules(kinds, app.settings, uses_secrets=secrets)
     near = namespace_rules(kinds, app.settings, where.namespace, uses_secrets=secrets)
-    requirements = await missing_kinds(client, [*kinds, *_requests(app)])
-    requirements += await missing_rules(client, wide, account=account)
+    prerequisites = await missing_kinds(client, [*kinds, *_requests(app)])
+    prerequisites += await missing_rules(client, wide, account=account)
     for namespace, rules in near.items():
-        requirements += await missing_rules(client, rules, namespace, account=account)
+        prerequisites += await missing_rules(client, rules, namespace, account=account)
     if app.settings.certificate_requests:
-        requirements.append(await missing_approval(client, kinds, where))
-    return requirements
+        prerequisites.append(await missing_approval(client, kinds, where))
+    return prerequisites
 
 
 async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTEM) -> None:
@@ -115,11 +115,11 @@ async def refuse_to_start(client: Client, app: "IssuerApp[Any]", where: Installa
         NotReadyToRun: the message names every rule and kind to add.
     """
     try:
-        requirements = await examine(client, app, where)
+        prerequisites = await examine(client, app, where)
     except (ApiError, TransportError):
         return
     problems = [
-        f"{one.what}: {one.problem}" for one in requirements if one.problem and one.is_fatal
+        f"{one.what}: {one.problem}" for one in prerequisites if one.problem and one.is_fatal
     ]
     if problems:
         raise NotReadyToRun("\n".join(problems))
