@@ -14,8 +14,7 @@ from certwright.api.managedresources import ManagedResource
 from certwright.cli.cert.contents import of_certificate_request
 from certwright.cli.cert.diagnostics import Horizon, diagnose
 from certwright.cli.cert.table import drawn
-from certwright.cli.up.issuerdemo import issuer_sample
-from certwright.cli.up.managedresourcedemo import managed_sample
+from certwright.cli.up.demos import issuer_sample, managed_sample
 from certwright.client import Request
 from certwright.issuers.ca import app
 from certwright.kube import Invalid, ObjectMeta

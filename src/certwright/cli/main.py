@@ -9,12 +9,14 @@ try:
 except ModuleNotFoundError:
     sys.exit("error: the command line needs another package: pip install 'certwright[cli]'")
 
-from certwright.cli import conformance, crds, rbac, version
+from certwright import __version__
+from certwright.cli import conformance, crds, rbac
 from certwright.cli.apply import command as apply
 from certwright.cli.cert import command as cert
 from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
 from certwright.cli.mr import command as mr
+from certwright.cli.options import examples
 from certwright.cli.resourcemanager import command as resourcemanager
 from certwright.cli.run import command as run
 from certwright.cli.unique import command as unique
@@ -42,9 +44,14 @@ for command in (
     unique,
     cert,
     conformance,
-    version,
 ):
     app.add_typer(command.commands)
+
+
+@app.command(epilog=examples("certwright version"))
+def version() -> None:
+    """Print the version."""
+    print(__version__)
 
 
 def main() -> None:

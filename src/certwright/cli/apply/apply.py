@@ -29,7 +29,7 @@ from certwright.cli.terminal.progress import ProgressLine
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """How to apply."""
+    """How to apply, or to delete."""
 
     output: Output = Output.TABLE
     dry_run: bool = False

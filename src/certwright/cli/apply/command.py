@@ -183,12 +183,13 @@ def delete(
 
     Exit code 0: all are gone; 2: something failed, is blocked, or cannot be read.
     """
-    from certwright.cli.apply.delete import DeletionOptions, delete_inventory
+    from certwright.cli.apply.apply import ApplyOptions
+    from certwright.cli.apply.delete import delete_inventory
     from certwright.cli.apply.inputs import read_input
     from certwright.cli.connection import run_once
 
     seconds = seconds_of(timeout, "--timeout") if wait else None
-    options = DeletionOptions(output, dry_run, yes, seconds)
+    options = ApplyOptions(output, dry_run, yes=yes, wait_seconds=seconds)
     files = read_input(filename, recursive=recursive) if filename else None
     target = Target(kubeconfig, context, namespace)
     run_once(delete_inventory(target, inventory, files, options))

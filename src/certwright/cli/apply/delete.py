@@ -1,10 +1,10 @@
 """``certwright delete``: the objects of an inventory, or some of them."""
 
 import sys
-from dataclasses import dataclass
 
 from certwright.apply import ChangeSet, PruneGuard
 from certwright.apply.engine.engine import OnEntry
+from certwright.cli.apply.apply import ApplyOptions
 from certwright.cli.apply.inputs import Input
 from certwright.cli.apply.inventory import (
     consequences,
@@ -16,24 +16,13 @@ from certwright.cli.apply.inventory import (
 from certwright.cli.apply.results import print_results
 from certwright.cli.apply.wait import not_gone, until_gone
 from certwright.cli.errors import UsageError
-from certwright.cli.options import Output, Target
+from certwright.cli.options import Target
 from certwright.cli.terminal.confirm import confirm
 from certwright.cli.terminal.progress import ProgressLine
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionOptions:
-    """How to delete."""
-
-    output: Output = Output.TABLE
-    dry_run: bool = False
-    yes: bool = False
-    wait_seconds: float | None = None
-    """None: do not wait."""
-
-
 async def delete_inventory(
-    target: Target, inventory: str, files: Input | None, options: DeletionOptions
+    target: Target, inventory: str, files: Input | None, options: ApplyOptions
 ) -> int:
     """Delete the objects of an inventory, or those of them that manifests name.
 

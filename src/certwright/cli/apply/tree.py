@@ -14,10 +14,10 @@ from certwright.cli.apply.inventory import (
     nothing_listed,
     open_inventory,
 )
+from certwright.cli.apply.wait import overall_health
 from certwright.cli.connection import Session, connected
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output, Target
-from certwright.cli.terminal.health import overall_health
 from certwright.cli.terminal.notice import QUIET_SECONDS
 from certwright.cli.terminal.output import document, fitted, one_line, terminal_width
 from certwright.cli.terminal.progress import ProgressLine

@@ -14,8 +14,8 @@ from certwright.apply import (
     follow,
 )
 from certwright.apply.engine.engine import OnEntry
+from certwright.apply.health import Verdict, check_health, check_progress, missing
 from certwright.cli.errors import UsageError
-from certwright.cli.terminal.health import overall_health
 from certwright.cli.terminal.progress import ProgressLine
 from certwright.client import Client, Selection
 from certwright.kube import JsonObject, Key, NotFound
@@ -25,6 +25,14 @@ AGAIN_SECONDS: Final = 5.0
 _NAMED: Final = 10
 _LINGERING: Final = (Action.BLOCKED, Action.FAILED)
 _SETTLED: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
+
+
+def overall_health(ref: ObjectRef, obj: JsonObject | None) -> Verdict:
+    """Return the worse of health and progress; *obj* is None if the object is missing."""
+    if obj is None:
+        return missing(ref)
+    health = check_health(obj)
+    return health if not health else check_progress(obj)
 
 
 async def until_healthy(

@@ -1,17 +1,25 @@
-"""Operators that run along in ``certwright up``, each with a sample to try."""
+"""Operators that run along in ``certwright up``, each with sample objects and commands to try."""
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
 
+import yaml
+
+from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
-from certwright.cli.up import issuerdemo, managedresourcedemo
 from certwright.clock import SYSTEM
 from certwright.issuers.ca import app
-from certwright.kube import JsonObject, Object
+from certwright.kube import JsonObject, Object, Resource
+from certwright.kube.kinds import ConfigMap, Secret, StatefulSet
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.runtime import Declared
 from certwright.testkit.actors import approver
+
+NAME: Final = "sample"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +39,9 @@ def managed_resource_demo() -> Demo:
     return Demo(
         kinds=[ManagedResource],
         operators=[resource_operator(Configuration())],
-        objects=managedresourcedemo.managed_sample,
+        objects=managed_sample,
         introduction="A ManagedResource keeps its objects as declared. Try:",
-        suggestions=managedresourcedemo.suggestions,
+        suggestions=_managed_suggestions,
     )
 
 
@@ -42,7 +50,91 @@ def issuer_demo() -> Demo:
     return Demo(
         kinds=[CertificateRequest, *app.kinds],
         operators=[app.operator, approver()],
-        objects=lambda: issuerdemo.issuer_sample(SYSTEM.now()),
+        objects=lambda: issuer_sample(SYSTEM.now()),
         introduction="An issuer has signed a CertificateRequest. Try:",
-        suggestions=issuerdemo.suggestions,
+        suggestions=_issuer_suggestions,
     )
+
+
+def managed_sample() -> list[JsonObject]:
+    """Return a Secret with two objects, and the ManagedResource that keeps them."""
+    settings, labels = f"{NAME}-settings", {"app": NAME}
+    container = {"name": "web", "image": "nginx", "envFrom": [{"configMapRef": {"name": settings}}]}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    web = {
+        "serviceName": f"{NAME}-web",
+        "replicas": 2,
+        "selector": {"matchLabels": labels},
+        "template": template,
+    }
+    objects = [
+        _object(ConfigMap, settings, data={"color": "blue"}),
+        _object(StatefulSet, f"{NAME}-web", spec=web),
+    ]
+    text = yaml.safe_dump_all(objects, sort_keys=False)
+    return [
+        _object(Secret, NAME, stringData={"objects.yaml": text}),
+        _object(ManagedResource.resource, NAME, spec={"secretRefs": [{"name": NAME}]}),
+    ]
+
+
+def issuer_sample(now: datetime) -> list[JsonObject]:
+    """Return a Secret with a new authority, the issuer that signs with it, and a request."""
+    key = pki.generate_key(pki.KeySpec())
+    root = pki.create_root(pki.parse_name("CN=Sample CA"), key, timedelta(days=365), now)
+    pair = {
+        "tls.crt": _encoded(pki.write_certificates(root.certificate)),
+        "tls.key": _encoded(pki.write_key(key)),
+    }
+    kind = _issuer_kind()
+    request = {
+        "request": _encoded(_signing_request()),
+        "issuerRef": {"name": NAME, "kind": kind.kind, "group": kind.group},
+        "usages": ["digital signature", "server auth"],
+    }
+    return [
+        _object(Secret, f"{NAME}-ca", data=pair),
+        _object(kind, NAME, spec={"authorities": [{"name": f"{NAME}-ca"}]}),
+        _object(CertificateRequest.resource, NAME, spec=request),
+    ]
+
+
+def _managed_suggestions(kubectl: str) -> list[str]:
+    merge = f"{kubectl} patch managedresource {NAME} --type merge -p"
+    edit = f"{kubectl} patch configmap {NAME}-settings -p"
+    return [
+        f"certwright mr explain {NAME}   # a ManagedResource and its objects",
+        f"""{edit} '{{"data":{{"color":"red"}}}}'   # it becomes blue again""",
+        f"{kubectl} delete statefulset {NAME}-web   # it comes back",
+        f"""{merge} '{{"spec":{{"suspend":true}}}}'   # suspend it, edit again, and compare:""",
+        f"certwright mr diff {NAME}   # what the next pass would change",
+    ]
+
+
+def _issuer_suggestions(kubectl: str) -> list[str]:
+    issuers = f"{_issuer_kind().plural},certificaterequests"
+    return [
+        f"{kubectl} get {issuers}   # an issuer, and what it signed",
+        f"certwright cert inspect cr/{NAME}   # the certificate, its chain, does it match",
+        f"{kubectl} delete secret {NAME}-ca   # the issuer reports what is missing",
+    ]
+
+
+def _object(kind: Resource, name: str, **fields: JsonObject) -> JsonObject:
+    metadata = {"namespace": "default", "name": name}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **fields}
+
+
+def _issuer_kind() -> Resource:
+    assert app.namespaced_kind is not None
+    return app.namespaced_kind.resource
+
+
+def _signing_request() -> bytes:
+    names = pki.AlternativeNames.of_hosts("sample.default.svc")
+    key = pki.generate_key(pki.KeySpec())
+    return pki.write_request(pki.build_request(key, pki.parse_name("CN=sample"), names))
+
+
+def _encoded(data: bytes) -> str:
+    return b64encode(data).decode()
