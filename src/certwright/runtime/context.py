@@ -237,7 +237,7 @@ class Context:
         return await self._set_finalizers(obj, finalizer, with_finalizer)
 
     async def release(self, obj: JsonObject | Object, finalizer: str) -> Effect:
-        """Remove a finalizer; no call when it is gone. See `runtime.writes.finalizers`."""
+        """Remove a finalizer; no call when it is gone. See `certwright.runtime.writes.patches`."""
         return await self._set_finalizers(obj, finalizer, without_finalizer)
 
     async def delete(

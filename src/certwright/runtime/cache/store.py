@@ -83,7 +83,7 @@ class Store:
         """True once a complete list has arrived and every listener has heard of it."""
         self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
         self._listeners: list[Listener] = []
-        self._foreign_listeners: list[Listener] = []  # not called for what this process wrote
+        self._own_write_listeners: list[Listener] = []  # those of them called for own writes
         self._ahead: dict[Key, int] = {}  # own writes the watch has not reached
         self._gone: dict[Key, _Tombstone] = {}  # objects we deleted and may still hear of
         self._purged = 0  # every deletion up to this version has been heard of
@@ -167,11 +167,17 @@ class Store:
 
         Without *own_writes* it is not called for what `note_write` and `note_delete` change.
         """
-        listeners = self._listeners if own_writes else self._foreign_listeners
-        listeners.append(listener)
+        lists = [self._listeners, self._own_write_listeners] if own_writes else [self._listeners]
+        for listeners in lists:
+            listeners.append(listener)
         for entry in self.items():
             listener(None, entry)
-        return lambda: listeners.remove(listener)
+
+        def stop() -> None:
+            for listeners in lists:
+                listeners.remove(listener)
+
+        return stop
 
     def notify(self, changes: Iterable[StoreChange]) -> None:
         """Call the listeners for changes that `swap` made.
@@ -182,14 +188,8 @@ class Store:
         for old, new in changes:
             replaced = old is not None and new is not None and old.uid != new.uid
             for change in ((old, None), (None, new)) if replaced else ((old, new),):
-                self._call(*change)
-
-    def _call(self, old: Entry | None, new: Entry | None, *, own: bool = False) -> None:
-        for listener in self._listeners:
-            listener(old, new)
-        if not own:
-            for listener in self._foreign_listeners:
-                listener(old, new)
+                for listener in self._listeners:
+                    listener(*change)
 
     # Changing
 
@@ -208,7 +208,8 @@ class Store:
             self._table.refused.put(entry)
             return False
         self._table.put(entry)
-        self._call(old, entry, own=own)
+        for listener in self._own_write_listeners if own else self._listeners:
+            listener(old, entry)
         return True
 
     def delete(self, entry: Entry) -> bool:
@@ -222,7 +223,8 @@ class Store:
         if is_older(entry, old):
             return False
         self._table.remove(entry.key)
-        self._call(old, None)
+        for listener in self._listeners:
+            listener(old, None)
         return True
 
     def stage(self) -> "Table":
@@ -378,7 +380,8 @@ class Store:
         self._ahead.pop(key, None)
         self._gone[key] = _Tombstone(uid)
         self._table.remove(key)
-        self._call(old, None, own=own)
+        for listener in self._own_write_listeners if own else self._listeners:
+            listener(old, None)
 
     def _is_echo_of_deleted(self, entry: Entry) -> bool:
         tombstone = self._gone.get(entry.key)
