@@ -223,6 +223,31 @@ def test_all_problems_are_reported_at_once() -> None:
     ]
 
 
+def test_problems_of_every_sort_are_reported_at_once() -> None:
+    document = {
+        "logLevle": "info",
+        "logFormat": "xml",
+        "server": {"metrics": {"port": "8080"}},
+        "webhooks": {"x": {"enabled": True}},
+        "controllers": {"health": {"syncPeriod": "soon", "zzz": 1}},
+        "sourceClientConnection": {"namespaces": ["a", 1, 2]},
+    }
+    assert [problem.split(": ")[0] for problem in sorted(problems(document))] == [
+        "controllers.health.syncPeriod",
+        "controllers.health.zzz",
+        "logFormat",
+        "logLevle",
+        "server.metrics.port",
+        "sourceClientConnection.namespaces",
+        "webhooks",
+    ]
+
+
+@pytest.mark.parametrize("key", ["a.b", "a` - at `$.b", "`", "a` - at `$.server", "a\nb", ""])
+def test_strange_keys_are_unknown(key: str) -> None:
+    assert "unknown key; " in problems({key: 1, "logFormat": "xml"})[0]
+
+
 def test_a_label_value_must_be_one() -> None:
     (problem,) = problems(at("controllers.managedResource.managedByLabelValue", "a b"))
     assert problem.startswith(

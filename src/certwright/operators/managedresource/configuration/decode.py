@@ -61,7 +61,7 @@ def decode(content: JsonObject) -> tuple[Configuration, list[ConfigurationProble
         except msgspec.ValidationError as error:
             names, message = _located(str(error))
             problems.append(ConfigurationProblem(".".join(names), message))
-            if value_at(content, names) is None:  # a strange key that looked like a path
+            if value_at(content, names) is None:  # a key that looked like a path
                 return Configuration(), problems
             content = without(content, names)
 
@@ -83,13 +83,13 @@ def without(content: JsonObject, names: Sequence[str]) -> JsonObject:
 
 def _located(text: str) -> tuple[list[str], str]:
     """Return the path in msgspec's message, and the problem in our words."""
-    what, found, path = text.rpartition(" - at `$")
-    if not found:
-        what, path = text, ""
+    what, _, path = text.rpartition(" - at `$")
     # an item of a list is a problem of the list
     names = [name for name in path.rstrip("`").partition("[")[0].split(".") if name]
+    if not what or not _leads_somewhere(names):  # no path, but perhaps a key that looks like one
+        what, path, names = text, "", []
     if unknown := _UNKNOWN_KEY.fullmatch(what):
-        return [*names, unknown[1]], _unknown_key(unknown[1], _keys_at(names))
+        return [*names, unknown[1]], _unknown_key(unknown[1], _fields(names))
     if wrong := _WRONG_TYPE.fullmatch(what):
         return names, f"must be {'a list of texts' if '[' in path else _NOUNS[wrong[1]]}"
     return names, what
@@ -103,14 +103,22 @@ def _unknown_key(key: str, known: Iterable[str]) -> str:
     return f"unknown key; there are {', '.join(sorted(by_lower.values()))}"
 
 
-def _keys_at(names: Iterable[str]) -> list[str]:
+def _leads_somewhere(names: list[str]) -> bool:
+    return not names or names[-1] in _fields(names[:-1])
+
+
+def _fields(names: Iterable[str]) -> dict[str, Any]:
+    """Return the keys of the block at a path, with their types; none if it is not a block."""
     block: Any = Configuration
     for name in names:
-        fields = {field.encode_name: field.type for field in msgspec.structs.fields(block)}
-        if name not in fields:  # not a path: the text is part of a key
-            return []
-        block = fields[name]
-    return [field.encode_name for field in msgspec.structs.fields(block)]
+        block = _fields_of(block).get(name)
+    return _fields_of(block)
+
+
+def _fields_of(block: Any) -> dict[str, Any]:
+    if not msgspec.inspect.is_struct_type(block):
+        return {}
+    return {field.encode_name: field.type for field in msgspec.structs.fields(block)}
 
 
 def _duration(_: type, value: Any) -> timedelta:
