@@ -9,15 +9,13 @@ verdict and its reason for each collectable object, and the deletion of what not
 `decision`          which objects may be collected, and why (pure)
 `collect`           one pass: list, assess, annotate, list again, delete
 `schedule`          when the next pass is due, across restarts
-`controller`        all that as a controller with a single key
-`metrics`           what is counted about passes
+`controller`        all that as a controller with a single key, and its metrics
 ==================  =============================================================
 """
 
 from certwright.operators.garbagecollector.collect import CollectionResult, collect, survey
-from certwright.operators.garbagecollector.controller import garbage_collector
+from certwright.operators.garbagecollector.controller import GarbageMetrics, garbage_collector
 from certwright.operators.garbagecollector.decision import GarbageVerdict, Survey
-from certwright.operators.garbagecollector.metrics import GarbageMetrics
 from certwright.operators.garbagecollector.settings import CollectorSettings
 
 __all__ = [

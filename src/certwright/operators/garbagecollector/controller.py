@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from certwright.client import Client, TransportError
@@ -13,7 +13,6 @@ from certwright.operators.garbagecollector.collect import (
     no_further_users,
 )
 from certwright.operators.garbagecollector.decision import GarbageVerdict, ObjectKey
-from certwright.operators.garbagecollector.metrics import GarbageMetrics
 from certwright.operators.garbagecollector.schedule import RETRY, ROLE, ROLE_LABEL, due_in, lease_of
 from certwright.operators.garbagecollector.settings import CollectorSettings
 from certwright.operators.garbagecollector.snapshot import COLLECTED, USERS, inventories
@@ -21,6 +20,7 @@ from certwright.runtime import (
     DONE,
     Context,
     Controller,
+    Metrics,
     Outcome,
     PolicyRule,
     RequeueAfter,
@@ -35,6 +35,35 @@ DEADLINE: Final = timedelta(minutes=10)
 """How long a pass may take."""
 _SHOWN: Final = 10
 """How many objects an event names."""
+_PREFIX: Final = "certwright_garbage_collector_"
+
+
+class GarbageMetrics:
+    """What is counted about passes. Made once per process."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._deleted = metrics.counter(
+            f"{_PREFIX}deleted_total", "Objects that were collected", ["kind"]
+        )
+        self._failures = metrics.counter(
+            f"{_PREFIX}failures_total", "Objects that could not be deleted or annotated as unused"
+        )
+        objects = metrics.gauge(
+            f"{_PREFIX}objects", "Collectable objects of the last pass by verdict", ["verdict"]
+        )
+        self._objects = {verdict: objects.labels(verdict.value) for verdict in GarbageVerdict}
+        self._last = metrics.gauge(
+            f"{_PREFIX}last_pass_timestamp_seconds", "When a pass last ended"
+        )
+
+    def passed(self, done: CollectionResult, now: datetime) -> None:
+        """Count a pass that ended."""
+        for candidate in done.deleted:
+            self._deleted.labels(candidate.key.kind).inc()
+        self._failures.inc(len(done.failures))
+        for verdict, count in done.survey.counts().items():
+            self._objects[verdict].set(count)
+        self._last.set(now.timestamp())
 
 
 def garbage_collector(
