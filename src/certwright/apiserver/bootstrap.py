@@ -31,9 +31,6 @@ def serves_beginning(backend: Backend) -> bool:
     return all(backend.registry.find(group, "v1", plural) for group, plural in kinds)
 
 
-_Path = tuple[str | int, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class RecordedWrite:
     """One of the writes that bring a server to where others begin, to be repeated there."""
@@ -44,8 +41,9 @@ class RecordedWrite:
     key: str
     obj: JsonObject
     uid: str
-    times: tuple[_Path, ...]
-    """Where the object tells when it was written, uid aside all that differs elsewhere."""
+    instants: JsonObject
+    """Where the object tells when it was written, uid aside all that differs elsewhere: the
+    steps to each place, nested as in the object."""
 
     @classmethod
     def of(cls, change: StoredChange) -> "RecordedWrite":
@@ -59,7 +57,7 @@ class RecordedWrite:
             record.key,
             record.obj,
             uid,
-            tuple(_places(record.obj, time)),
+            _places(record.obj, time),
         )
 
 
@@ -77,26 +75,26 @@ def repeat(backend: Backend, beginning: Iterable[RecordedWrite]) -> None:
             uids[write.uid] = backend.new_uid()
         kind = backend.registry.find(write.group, write.version, write.plural)
         assert kind is not None, "the same kinds are served"
-        obj = _changed(write.obj, ("metadata", "uid"), uids[write.uid])
-        for path in write.times:
-            obj = _changed(obj, path, now)
+        obj = _with_instants(write.obj, write.instants, now)
+        obj["metadata"]["uid"] = uids[write.uid]
         backend.storage.put(backend.registry.collection(kind), write.key, kind, obj)
 
 
-def _places(value: Any, wanted: str, path: _Path = ()) -> Iterator[_Path]:
-    """Yield where a text occurs in a document."""
+def _places(value: Any, wanted: str) -> Any:
+    """Return the steps to each place of a text in a document, nested; nothing if there is none."""
     if value == wanted:
-        yield path
-    elif isinstance(value, dict | list):
-        for step, child in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _places(child, wanted, (*path, step))
+        return wanted
+    if not isinstance(value, dict | list):
+        return None
+    steps = value.items() if isinstance(value, dict) else enumerate(value)
+    return {step: found for step, child in steps if (found := _places(child, wanted))}
 
 
-def _changed(value: Any, path: _Path, text: str) -> Any:
-    """Return a document with another text at a place; the original and the rest are shared."""
-    step, *rest = path
+def _with_instants(value: Any, places: Any, now: str) -> Any:
+    """Return a document with another instant in its places; what lies beside them is shared."""
     changed = value.copy()
-    changed[step] = _changed(value[step], tuple(rest), text) if rest else text
+    for step, inner in places.items():
+        changed[step] = _with_instants(value[step], inner, now) if type(inner) is dict else now
     return changed
 
 

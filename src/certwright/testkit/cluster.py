@@ -246,6 +246,13 @@ class Cluster(ABC):
     async def _rest(self) -> None:
         """Wait until all controllers rest."""
 
+    async def _is_resting(self) -> bool:
+        """Return whether all controllers rest, without saying what still moves."""
+        for process in self._processes:
+            if not await process.is_resting(self._held):
+                return False
+        return True
+
     async def _restless(self) -> Sequence[str]:
         """Return what still moves, in words; nothing when all controllers rest."""
         return [why for process in self._processes for why in await process.restless(self._held)]

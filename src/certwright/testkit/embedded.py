@@ -133,13 +133,13 @@ class EmbeddedCluster(Cluster):
         deadline = self._loop.time() + PATIENCE.total_seconds()
         while True:
             await self._loop.idle()
-            restless = await self._restless()
-            if not self.server.background.is_idle:
-                restless = [*restless, "the server's own controllers have work to do"]
-            if not restless:
+            if self.server.background.is_idle and await self._is_resting():
                 return
             due = self._loop.next_timer()
             if due is None or due > deadline:
+                restless = list(await self._restless())
+                if not self.server.background.is_idle:
+                    restless.append("the server's own controllers have work to do")
                 raise DidNotSettle("; ".join(restless))
             await asyncio.sleep(due - self._loop.time())
 

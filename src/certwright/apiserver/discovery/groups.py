@@ -43,6 +43,10 @@ _CUSTOM_VERBS: Final = (
 )  # fmt: skip
 """In the order in which custom resources are listed."""
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz", "/livez/ping", "/readyz/ping"})
+_DOCUMENTS: Final[dict[tuple[int, ...], tuple[tuple[ServedKind, ...], bytes]]] = {}
+"""Documents by the identities of their kinds, which they keep alive: simulations start thousands
+of servers."""
+_DOCUMENTS_LIMIT: Final = 64
 
 
 class GroupDiscovery:
@@ -65,7 +69,7 @@ class GroupDiscovery:
             }
             return Response(200, headers, b"ok")
         if path in {"/api", "/apis"} and _wants_aggregated(request):
-            document = self._aggregated("" if path == "/api" else None)
+            document = self._aggregated(core=path == "/api")
             return json_response(200, document, headers={"content-type": _AGGREGATED})
         return json_response(200, orjson.dumps(self._document(path)))
 
@@ -142,10 +146,21 @@ class GroupDiscovery:
             "resources": resources,
         }
 
-    def _aggregated(self, only: str | None) -> bytes:
+    def _aggregated(self, *, core: bool) -> bytes:
+        """Return the core group, or all others; encoded once for all servers of the same kinds."""
+        kinds = tuple(self._registry)
+        known = _DOCUMENTS.get((core, *map(id, kinds)))
+        if known is None:
+            known = (kinds, self._encode_groups(core=core))
+            if len(_DOCUMENTS) >= _DOCUMENTS_LIMIT:
+                _DOCUMENTS.clear()
+            _DOCUMENTS[core, *map(id, kinds)] = known
+        return known[1]
+
+    def _encode_groups(self, *, core: bool) -> bytes:
         items = []
         for group, versions in self._groups().items():
-            if (group == "") is not (only == ""):
+            if (group == "") is not core:
                 continue
             items.append(
                 {

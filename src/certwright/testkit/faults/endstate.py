@@ -74,8 +74,7 @@ class _Comparable:
         fields = {k: v for k, v in self._obj.items() if k != "metadata"}
         long = _LONG.get(self._obj["kind"])
         if long in fields:
-            text = orjson.dumps(fields[long], option=orjson.OPT_SORT_KEYS)
-            fields[long] = blake2b(text, digest_size=8).hexdigest()
+            fields[long] = _digest(fields[long])
         result: JsonObject = self._walk(fields, ())
         metadata = {k: v for k, v in self._obj["metadata"].items() if k not in _VOLATILE}
         if "generateName" in metadata:
@@ -83,22 +82,20 @@ class _Comparable:
         return {**result, "metadata": self._walk(metadata, ("metadata",))}
 
     def _walk(self, value: Any, path: tuple[str, ...]) -> Any:
-        match value:
-            case dict():
-                return {
-                    k: self._walk(v, (*path, k))
-                    for k, v in value.items()
-                    if not self._ignores((*path, k))
-                }
-            case list():
-                if path[-1:] == ("conditions",):  # whose order only tells which came first
-                    value = sorted(value, key=lambda condition: str(condition.get("type")))
-                return [self._walk(v, (*path, str(i))) for i, v in enumerate(value)]
-            case str():
-                return self._text(value, path)
-            case int() if path[-1] == "observedGeneration":
-                behind = self._generation - value
-                return f"<{behind} behind>" if behind else "<current>"
+        type_ = type(value)
+        if type_ is str:
+            return self._text(value, path)
+        if type_ is dict:
+            if self._ignored:
+                value = {k: v for k, v in value.items() if not self._ignores((*path, k))}
+            return {k: self._walk(v, (*path, k)) for k, v in value.items()}
+        if type_ is list:
+            if path[-1:] == ("conditions",):  # whose order only tells which came first
+                value = sorted(value, key=lambda condition: str(condition.get("type")))
+            return [self._walk(v, (*path, str(i))) for i, v in enumerate(value)]
+        if type_ is int and path[-1] == "observedGeneration":
+            behind = self._generation - value
+            return f"<{behind} behind>" if behind else "<current>"
         return value
 
     def _ignores(self, path: tuple[str, ...]) -> bool:
@@ -112,6 +109,23 @@ class _Comparable:
         if path[-1] == "uid":
             return "<uid of nothing>"
         return text
+
+
+_DIGESTS: Final[dict[int, tuple[Any, str]]] = {}
+"""Digests by the identity of what they are of, which is kept alive: servers that start alike
+share it."""
+_DIGESTS_LIMIT: Final = 1000
+
+
+def _digest(value: Any) -> str:
+    known = _DIGESTS.get(id(value))
+    if known is None:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        known = (value, blake2b(text, digest_size=8).hexdigest())
+        if len(_DIGESTS) >= _DIGESTS_LIMIT:
+            _DIGESTS.clear()
+        _DIGESTS[id(value)] = known
+    return known[1]
 
 
 def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:

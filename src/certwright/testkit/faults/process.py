@@ -92,6 +92,13 @@ class ControllerProcess:
             self._manager = None
         return died.is_set()
 
+    async def is_resting(self, witness: Witness) -> bool:
+        """Return whether nothing moves, without the words of `restless` for what does."""
+        manager = self._manager
+        if manager is None or not manager.idle():
+            return False
+        return not await self.restless(witness)
+
     async def restless(self, witness: Witness) -> list[str]:
         """Return what still moves, in words. *witness* sees the server as it is.
 
