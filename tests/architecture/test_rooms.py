@@ -14,7 +14,7 @@ LARGER: dict[str, int] = {
 
 NOUNS = {"ordering", "monitoring"}
 """Modules whose names end in -ing and are nouns."""
-GERUNDS = Offences(operators=5)
+GERUNDS = Offences()
 
 BRIEF_PACKAGES = Offences(apiserver=5, issuer=5, issuers=4, operators=1)
 SHORTEST_INTRODUCTION = 100
