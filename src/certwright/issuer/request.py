@@ -85,7 +85,7 @@ class Request:
     attempt: int = 1
     """Which attempt this is, counted since the process started."""
     state: Mapping[str, Any] = field(default_factory=dict)
-    """What the last `Pending` carried; empty at first."""
+    """The state of the last `Pending`; empty at first."""
     now: datetime
     """When this attempt began; what is signed is dated by it."""
     read_terms: Callable[[], pki.RequestTerms] = field(repr=False)

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 
@@ -63,7 +63,7 @@ class ConformanceOptions:
     """None: that of the context."""
     unsupported: Sequence[Feature] = field(default=())
     junit: Path | None = None
-    patience: timedelta = PATIENCE
+    timeout: timedelta = PATIENCE
     key_secrets: bool = False
 
 
@@ -109,18 +109,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run_arguments(arguments: Namespace) -> int:
     """Run the command with parsed options; return its exit code."""
-    return main(
-        ConformanceOptions(
-            arguments.issuer,
-            arguments.kubeconfig,
-            arguments.context,
-            arguments.namespace,
-            arguments.unsupported,
-            arguments.junit,
-            arguments.timeout,
-            arguments.key_secrets,
-        )
-    )
+    chosen = {one.name: getattr(arguments, one.name) for one in fields(ConformanceOptions)}
+    return main(ConformanceOptions(**chosen))
 
 
 def main(options: ConformanceOptions) -> int:
@@ -148,7 +138,7 @@ async def _test(options: ConformanceOptions) -> ConformanceReport:
             resource,
             namespace,
             dict.fromkeys(options.unsupported, "by --unsupported"),
-            options.patience,
+            options.timeout,
             key_secrets=options.key_secrets,
         )
         try:

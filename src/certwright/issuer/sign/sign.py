@@ -115,37 +115,25 @@ class Signer(Generic[S]):
         record: IssuerRecord,
     ) -> SignResult:
         """Call the author's ``sign`` and return what came of it."""
-        started = ctx.clock.monotonic()
-        result = await self._signed(ctx, kind, request, issuer, record)
-        self.metrics.signed(issuer.kind, result.status, ctx.clock.monotonic() - started)
-        return result
-
-    async def _signed(
-        self,
-        ctx: Context,
-        kind: RequestKind,
-        request: Request,
-        issuer: Issuer[S],
-        record: IssuerRecord,
-    ) -> SignResult:
         assert self.author.sign is not None
-        limit = self.settings.sign_timeout
+        started, limit = ctx.clock.monotonic(), self.settings.sign_timeout
         try:
             bundle = await call(
                 self.author.sign, request, issuer, limit=limit, threads=self.threads
             )
             if not isinstance(bundle, Bundle):
                 raise TypeError(f"sign returned {type(bundle).__name__}; it must return a Bundle")
-            if not self.settings.compatibility.validates:
-                return SignResult(status=SignStatus.ISSUED, bundle=bundle)
-            normal, remark = accepted(bundle, request, ctx.clock.now())
-            return SignResult(status=SignStatus.ISSUED, bundle=normal, remark=remark)
+            remark = ""
+            if self.settings.compatibility.validates:
+                bundle, remark = accepted(bundle, request, ctx.clock.now())
+            result = SignResult(status=SignStatus.ISSUED, bundle=bundle, remark=remark)
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the author's code
             result = self._classified(ctx, kind, request, error, record)
             result = redact_result(result, issuer.spec)
             log = ctx.log.debug if result.status is SignStatus.PENDING else ctx.log.info
             log("sign did not succeed", error=result.text, attempt=request.attempt)
-            return result
+        self.metrics.signed(issuer.kind, result.status, ctx.clock.monotonic() - started)
+        return result
 
     def _classified(
         self,
