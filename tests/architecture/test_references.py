@@ -164,5 +164,5 @@ def test_every_option_of_a_command_is_in_the_reference(
     assert not missing, missing
 
 
-def mentioned(option: str, text: str) -> re.Match[str]:
+def mentioned(option: str, text: str) -> re.Match[str] | None:
     return re.search(rf"[` ]{option}\b", text)

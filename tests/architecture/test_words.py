@@ -45,7 +45,7 @@ def test_messages_name_who_is_meant(modules: list[Module]) -> None:
     )
 
 
-def texts(module: Module) -> Iterator[ast.Constant]:
+def texts(module: Module) -> Iterator[ast.AST]:
     """Yield the string literals that are not docstrings."""
     prose = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(module.tree):

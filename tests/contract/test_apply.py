@@ -322,7 +322,7 @@ async def test_unknown_fields(api: Conversation) -> None:
 @contract
 async def test_options(api: Conversation) -> None:
     body = config_map("a")
-    apply = {"content_type": "application/apply-patch+yaml"}
+    apply: dict[str, Any] = {"content_type": "application/apply-patch+yaml"}
     for query in ("", "?fieldManager=", "?force=true", f"?fieldManager={'x' * 129}"):
         await api.ask("PATCH", f"{CONFIG_MAPS}/a{query}", body, **apply)
     await api.ask("PATCH", f"{CONFIG_MAPS}/a?fieldManager=x&force=perhaps", body, **apply)

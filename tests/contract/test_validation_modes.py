@@ -12,6 +12,8 @@ from tests.support.contract.samples import (
 )
 from tests.support.contract.transcript import Conversation, contract
 
+from certwright.kube import JsonObject
+
 MODES = ["", "?fieldValidation=Strict", "?fieldValidation=Warn", "?fieldValidation=Ignore"]
 
 
@@ -19,7 +21,7 @@ MODES = ["", "?fieldValidation=Strict", "?fieldValidation=Warn", "?fieldValidati
 @contract
 async def test_unknown_fields(api: Conversation, mode: str) -> None:
     await install_gadgets(api)
-    stray = deployment("a", {"lables": {}}, replicsa=3)
+    stray: JsonObject = deployment("a", {"lables": {}}, replicsa=3)
     stray["spec"]["template"]["spec"]["containers"][0]["imgae"] = "x"
     await api.post(f"{DEPLOYMENTS}{mode}", stray)
     await api.post(f"{CONFIG_MAPS}{mode}", config_map("a", {"nme": "b"}, dta={"x": "y"}))
@@ -35,7 +37,7 @@ async def test_unknown_fields_in_changes(api: Conversation, mode: str) -> None:
     # Known difference: the order of fields in the object that is quoted.
     words = {"same_words": "Strict" not in mode}
     await api.merge(f"{CONFIG_MAPS}/a{mode}", {"dta": {"x": "1"}}, **words)
-    stray = [{"op": "add", "path": "/dta", "value": 1}]
+    stray: JsonObject = [{"op": "add", "path": "/dta", "value": 1}]
     await api.json_patch(f"{CONFIG_MAPS}/a{mode}", stray, **words)
     await api.strategic(f"{CONFIG_MAPS}/a{mode}", {"dta": {"x": "1"}}, **words)
     made = await api.post(GADGETS, gadget("a"))
@@ -85,7 +87,7 @@ async def test_yaml(api: Conversation, mode: str) -> None:
 
 @contract
 async def test_many_unknown_fields(api: Conversation) -> None:
-    stray = {f"field{number:03}": number for number in range(30)}
+    stray: JsonObject = {f"field{number:03}": number for number in range(30)}
     await api.post(CONFIG_MAPS, config_map("a", **stray))
     await api.post(f"{CONFIG_MAPS}?fieldValidation=Strict", config_map("b", **stray))
 

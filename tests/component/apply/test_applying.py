@@ -150,7 +150,9 @@ async def test_drift_is_repaired_and_its_author_named(bench: Bench) -> None:
         changes = await bench.apply(config_map("a", {"k": "v"}))
     assert calls[0].writes == 1
     assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "v"}
-    assert changes.entries[0].writer.manager == "test"
+    writer = changes.entries[0].writer
+    assert writer is not None
+    assert writer.manager == "test"
 
 
 async def test_only_what_differs_is_written(bench: Bench) -> None:

@@ -284,7 +284,7 @@ async def test_dependents_of_workloads_go_first(bench: Bench) -> None:
     await bench.apply(*objects)
     await bench.delete(objects[1], objects[2])
     await bench.delete(objects[0])
-    bodies = {
+    bodies: dict[Any, Any] = {
         (r.resource and r.resource.kind): r.body for r in bench.log.all() if r.verb == "delete"
     }
     assert b'"propagationPolicy":"Foreground"' in bodies["Deployment"]

@@ -36,6 +36,7 @@ async def test_a_difference_is_shown_field_by_field_with_its_author(bench: Bench
     assert {(c.path, c.old, c.new) for c in entry.diff.changes if c.path == "data.k"} == {
         ("data.k", "drift", "v")
     }
+    assert entry.writer is not None
     assert entry.writer.manager == "test"
     assert (await bench.cluster.get(ConfigMap, "a"))["data"] == {"k": "drift"}
 

@@ -4,14 +4,14 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 
-from certwright.apiserver.verbs.watches import WatchStream
 from certwright.apply import Direct, Live
 from certwright.client import Client, ConnectionLost, Request, Response
+from certwright.client.transport import Stream
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import EmbeddedCluster
@@ -37,7 +37,7 @@ class Bumpy(CountingTransport):
         return answer
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[WatchStream]:
+    async def stream(self, request: Request) -> AsyncIterator[Stream]:
         async with super().stream(request) as answer:
             if request.verb in self.obstacles:
                 self.obstacles.remove(request.verb)
@@ -79,6 +79,7 @@ def seconds() -> float:
 async def test_what_is_ready_costs_one_look(bystander: Bystander) -> None:
     await bystander.cluster.create(config_map("a", {"state": "ready"}))
     found = await bystander.until()
+    assert found is not None
     assert is_ready(found)
     assert bystander.calls == {"list": 1}
 
@@ -91,7 +92,7 @@ async def test_readiness_is_noticed_at_once_and_costs_no_further_call(bystander:
             await asyncio.sleep(20.03)
             await bystander.write(state)
         written = seconds()
-    assert is_ready(waits.result())
+    assert is_ready(cast("Any", waits.result()))
     assert seconds() - written < 0.01
     assert bystander.calls == {"list": 1, "watch": 1}
 
@@ -101,7 +102,7 @@ async def test_an_object_may_come_late(bystander: Bystander) -> None:
         waits = group.create_task(bystander.until())
         await asyncio.sleep(5)
         await bystander.cluster.create(config_map("a", {"state": "ready"}))
-    assert is_ready(waits.result())
+    assert is_ready(cast("Any", waits.result()))
 
 
 async def test_it_ends_after_so_many_seconds_with_what_there_is(bystander: Bystander) -> None:
@@ -121,7 +122,7 @@ async def test_a_watch_that_breaks_is_started_again(bystander: Bystander) -> Non
         waits = group.create_task(bystander.until())
         await asyncio.sleep(0.1)
         await bystander.write("ready")
-    assert is_ready(waits.result())
+    assert is_ready(cast("Any", waits.result()))
     assert bystander.calls == {"list": 2, "watch": 1}
 
 
@@ -133,6 +134,6 @@ async def test_who_may_not_list_asks_for_the_object_alone(bystander: Bystander) 
         await asyncio.sleep(1)
         await bystander.write("ready")
         written = seconds()
-    assert is_ready(waits.result())
+    assert is_ready(cast("Any", waits.result()))
     assert seconds() - written < 0.5
     assert bystander.calls == {"list": 1, "get": 6}

@@ -45,7 +45,7 @@ class Waiting:
         self.told = io.StringIO()
         self.progress = ProgressLine(0, self.told)
 
-    async def stored(self, *objects: JsonObject) -> dict[ObjectRef, Live]:
+    async def stored(self, *objects: JsonObject) -> dict[ObjectRef, Live | None]:
         """Create objects; return how they are."""
         states = {}
         for obj in objects:

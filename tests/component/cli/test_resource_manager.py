@@ -42,7 +42,7 @@ def managed(name: str, *secrets: str) -> JsonObject:
     }
 
 
-async def exists(client: Client, kind: Resource, name: str) -> JsonObject | None:
+async def exists(client: Client, kind: Resource, name: str) -> Any:
     try:
         return await client.get(kind, Key("default", name))
     except NotFound:

@@ -184,6 +184,7 @@ def mutual(
 
     async def start() -> str:
         async def answer(request: web.Request) -> web.StreamResponse:
+            assert request.transport is not None
             certificate = request.transport.get_extra_info("peercert")
             subject = {name: value for rdn in certificate["subject"] for name, value in rdn}
             return web.json_response({"metadata": {"name": subject["commonName"]}})

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 import pytest
 
 from certwright.client import BadResponse, Client, Request, Response
 from certwright.client.discovery import Discovery
+from certwright.client.transport import Stream
 from certwright.kube import GroupVersionKind, JsonObject, NotFound, Resource, ServiceUnavailable
 from certwright.kube.kinds import Deployment
 from certwright.testkit.time.virtual import VirtualLoop
@@ -44,7 +47,7 @@ def aggregated(*resources: Resource) -> JsonObject:
 class Served:
     """A transport that serves documents by path, and counts."""
 
-    documents: dict[str, JsonObject | int]
+    documents: dict[str, Any]
     asked: list[str] = field(default_factory=list)
 
     async def send(self, request: Request) -> Response:
@@ -54,6 +57,9 @@ class Served:
         if isinstance(found, int):
             return Response(found, {}, b"")
         return Response(200, {}, orjson.dumps(found))
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        raise NotImplementedError
 
     async def close(self) -> None:
         pass

@@ -40,14 +40,14 @@ def plugin(tmp_path: Path) -> Callable[..., Any]:
         )
         return ExecPlugin(sys.executable, V1, (str(script),), **options)
 
-    make.runs = lambda: len((tmp_path / "runs").read_text())
+    setattr(make, "runs", lambda: len((tmp_path / "runs").read_text()))  # noqa: B010 - mypy knows no attributes of functions
     return make
 
 
 async def test_a_plugin_gives_a_token_once(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],
-    plugin: Callable[..., Any],
+    plugin: Any,
     gate_for: type[Gate],
 ) -> None:
     gate = gate_for("from-plugin")
@@ -62,7 +62,7 @@ async def test_a_plugin_gives_a_token_once(
 async def test_a_plugin_runs_again_when_the_token_expires(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],
-    plugin: Callable[..., Any],
+    plugin: Any,
     clock: SteppedClock,
     gate_for: type[Gate],
 ) -> None:
@@ -81,7 +81,7 @@ async def test_a_plugin_runs_again_when_the_token_expires(
 async def test_a_login_that_cannot_be_renewed_yet_is_used_until_it_expires(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],
-    plugin: Callable[..., Any],
+    plugin: Any,
     clock: SteppedClock,
     gate_for: type[Gate],
 ) -> None:
@@ -102,7 +102,7 @@ async def test_a_login_that_cannot_be_renewed_yet_is_used_until_it_expires(
 async def test_an_expired_login_whose_plugin_fails_is_no_login(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],
-    plugin: Callable[..., Any],
+    plugin: Any,
     clock: SteppedClock,
     gate_for: type[Gate],
 ) -> None:
@@ -119,7 +119,7 @@ async def test_an_expired_login_whose_plugin_fails_is_no_login(
 async def test_a_plugin_that_prints_expired_logins_is_no_fork_loop(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],
-    plugin: Callable[..., Any],
+    plugin: Any,
     clock: SteppedClock,
     gate_for: type[Gate],
 ) -> None:
@@ -135,7 +135,7 @@ async def test_a_plugin_that_prints_expired_logins_is_no_fork_loop(
 async def test_a_rejected_token_makes_the_plugin_run_once_more(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],
-    plugin: Callable[..., Any],
+    plugin: Any,
     clock: SteppedClock,
     gate_for: type[Gate],
 ) -> None:
@@ -156,7 +156,7 @@ async def test_a_rejected_token_makes_the_plugin_run_once_more(
 async def test_a_server_that_rejects_everything_is_no_fork_loop(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],
-    plugin: Callable[..., Any],
+    plugin: Any,
     clock: SteppedClock,
     gate_for: type[Gate],
 ) -> None:
@@ -175,7 +175,7 @@ async def test_a_plugin_gives_a_certificate(
     client_of: Callable[..., Any],
     authority: TestAuthority,
     other_authority: TestAuthority,
-    plugin: Callable[..., Any],
+    plugin: Any,
 ) -> None:
     pair = other_authority.client("carol")
     code = f"show(clientCertificateData={pair.certificate.decode()!r}, clientKeyData={pair.key.decode()!r})"
@@ -185,9 +185,7 @@ async def test_a_plugin_gives_a_certificate(
     assert (await client_of(config).get(ConfigMap, KEY))["metadata"]["name"] == "carol"
 
 
-async def test_a_plugin_is_told_about_the_cluster(
-    plugin: Callable[..., Any], tmp_path: Path
-) -> None:
+async def test_a_plugin_is_told_about_the_cluster(plugin: Any, tmp_path: Path) -> None:
     told = tmp_path / "told"
     made = plugin(
         f"open({str(told)!r}, 'w').write(os.environ['KUBERNETES_EXEC_INFO'] + os.environ['EXTRA'])\n"
@@ -223,7 +221,7 @@ async def test_a_plugin_is_told_about_the_cluster(
         ("print('x' * 2**21)", "printed more than 1048576 bytes"),
     ],
 )
-async def test_a_plugin_that_fails(plugin: Callable[..., Any], code: str, message: str) -> None:
+async def test_a_plugin_that_fails(plugin: Any, code: str, message: str) -> None:
     made = plugin(code)
     with pytest.raises(CredentialError) as caught:
         await execplugin.run(made, "user 'dev' of config")
@@ -242,9 +240,7 @@ async def test_a_plugin_that_is_not_installed() -> None:
     )
 
 
-async def test_a_plugin_that_never_ends_is_stopped(
-    plugin: Callable[..., Any], tmp_path: Path
-) -> None:
+async def test_a_plugin_that_never_ends_is_stopped(plugin: Any, tmp_path: Path) -> None:
     made = plugin(
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nsys.stdin.close(); import threading; threading.Event().wait()"
     )
@@ -256,7 +252,7 @@ async def test_a_plugin_that_never_ends_is_stopped(
             os.kill(int(pid.read_text()), 0)
 
 
-async def test_a_plugin_that_needs_a_person(plugin: Callable[..., Any]) -> None:
+async def test_a_plugin_that_needs_a_person(plugin: Any) -> None:
     made = plugin("show(token='x')", interactive_mode=InteractiveMode.ALWAYS)
     with pytest.raises(
         CredentialError, match=r"asks questions \(interactiveMode Always\) and there is no terminal"

@@ -247,8 +247,14 @@ def test_nothing_to_be_found_says_where_it_looked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (document(**{"current-context": "x"}), "there is no context 'x'; choose one of: dev"),
-        (document(**{"current-context": ""}), "no current-context is set; choose one of: dev"),
+        (
+            document(**dict[str, Any]({"current-context": "x"})),
+            "there is no context 'x'; choose one of: dev",
+        ),
+        (
+            document(**dict[str, Any]({"current-context": ""})),
+            "no current-context is set; choose one of: dev",
+        ),
         (document(context={"cluster": "x"}), "context 'dev' names cluster 'x', which no file"),
         (document(context={"user": "x"}), "context 'dev' names user 'x', which no file defines"),
         (document(cluster={"server": ""}), "server '' is not a URL; write https://host:port"),

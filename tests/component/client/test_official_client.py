@@ -101,7 +101,8 @@ CASES = {
 
 def official(path: str, context: str | None = None) -> Any:
     configuration = kubernetes.client.Configuration()
-    kubernetes.config.load_kube_config(path, context, client_configuration=configuration)
+    load: Any = kubernetes.config.load_kube_config
+    load(path, context, client_configuration=configuration)
     return configuration
 
 

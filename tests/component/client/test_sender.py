@@ -20,6 +20,7 @@ from certwright.client import (
     TransportError,
 )
 from certwright.client.retry import Policy
+from certwright.client.transport import Stream
 from certwright.kube import (
     Conflict,
     Gone,
@@ -36,7 +37,7 @@ KEY = Key("shop", "web")
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "a", "name": "b"}}
 
 
-def ok(headers: dict[str, str] | None = None, **body: str) -> Response:
+def ok(headers: dict[str, str] | None = None, **body: Any) -> Response:
     return Response(200, headers or {}, orjson.dumps(body))
 
 
@@ -49,7 +50,7 @@ def no(status: int, *, headers: dict[str, str] | None = None, reason: str = "") 
 class Script:
     """A transport that gives the next answer of a list, and notes when it was asked."""
 
-    answers: list[Response | TransportError]
+    answers: list[Any]
     seen: list[tuple[float, Request]] = field(default_factory=list)
 
     async def send(self, request: Request) -> Response:
@@ -60,8 +61,9 @@ class Script:
         return answer
 
     @asynccontextmanager
-    async def stream(self, _request: Request) -> AsyncIterator[None]:
-        raise ConnectFailed("nobody there")
+    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+        if request:
+            raise ConnectFailed("nobody there")
         yield
 
     async def close(self) -> None:
@@ -72,7 +74,7 @@ class Script:
 class Counter:
     seen: list[tuple[str, int | TransportError, float]] = field(default_factory=list)
 
-    def on_request(self, request: Request, outcome: int | ConnectFailed, seconds: float) -> None:
+    def on_request(self, request: Request, outcome: int | TransportError, seconds: float) -> None:
         self.seen.append((request.verb, outcome, seconds))
 
 

@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, World, csr_pem
@@ -120,7 +120,8 @@ async def conditions(w: World, name: str) -> JsonObject:
 
 
 async def certificate(w: World, name: str) -> bytes:
-    return (await w.cluster.get(CertificateSigningRequest, name)).status.certificate
+    found: CertificateSigningRequest = await w.cluster.get(CertificateSigningRequest, name)
+    return found.status.certificate
 
 
 async def events(w: World, name: str) -> list[tuple[str, str, str]]:
@@ -328,7 +329,9 @@ async def check_references(w: World) -> None:
         apiGroups=["certificates.k8s.io"], resources=["certificatesigningrequests"], verbs=["create"],
     )  # fmt: skip
     admin = w.cluster.client
-    async with Client(Acting(w.cluster._transport(), user), clock=w.cluster.clock) as alice:
+    async with Client(
+        cast("Any", Acting(w.cluster._transport(), user)), clock=w.cluster.clock
+    ) as alice:
         w.cluster.client = alice
         try:
             name = await ask(w, signer, decide="")
@@ -347,7 +350,9 @@ async def check_references(w: World) -> None:
         apiGroups=["cert-manager.io"], resources=["signers"], verbs=["reference"],
         resourceNames=["issuer-1"],
     )  # fmt: skip
-    async with Client(Acting(w.cluster._transport(), user), clock=w.cluster.clock) as alice:
+    async with Client(
+        cast("Any", Acting(w.cluster._transport(), user)), clock=w.cluster.clock
+    ) as alice:
         w.cluster.client = alice
         try:
             name = await ask(w, signer, decide="")

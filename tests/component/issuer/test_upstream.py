@@ -24,7 +24,11 @@ STARTED = f"{GROUP} has started reconciling this CertificateRequest"
 
 def said(calls: Calls) -> list[str]:
     """Return what was written about a request, write by write."""
-    return [call.body.decode() for call in calls.of("CertificateRequest") if call.verb == "patch"]
+    return [
+        (call.body or b"").decode()
+        for call in calls.of("CertificateRequest")
+        if call.verb == "patch"
+    ]
 
 
 @pytest.mark.parametrize("cluster_kind", [False, True], ids=["issuer", "clusterissuer"])

@@ -14,7 +14,7 @@ from certwright import pki
 from certwright.api.certmanager import CertificateRequest, CertificateRequestStatus
 from certwright.issuer import IssuerApp
 from certwright.issuer.kinds import IssuerCondition
-from certwright.kube import Condition, find_condition, format_time
+from certwright.kube import Object, find_condition, format_time
 from certwright.testkit import Calls, EmbeddedCluster
 
 
@@ -32,8 +32,13 @@ class World:
             {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": values}
         )
 
+    @property
+    def kind(self) -> type[Object]:
+        assert self.app.namespaced_kind is not None
+        return self.app.namespaced_kind
+
     async def issuer(self, name: str = "it", **spec: Any) -> None:
-        kind = self.app.namespaced_kind.resource
+        kind = self.kind.resource
         await self.cluster.apply(
             {
                 "apiVersion": f"{kind.group}/{kind.version}", "kind": kind.kind,
@@ -46,7 +51,7 @@ class World:
         self, name: str, csr: bytes, *, annotations: dict[str, str] | None = None, **spec: Any
     ) -> CertificateRequestStatus:
         """Make a request, have it approved, and return what became of it."""
-        kind = self.app.namespaced_kind.resource
+        kind = self.kind.resource
         await self.cluster.create(
             {
                 "apiVersion": "cert-manager.io/v1", "kind": "CertificateRequest",
@@ -78,12 +83,11 @@ class World:
     async def status(self, name: str) -> CertificateRequestStatus:
         return (await self.cluster.get(CertificateRequest, name)).status
 
-    async def ready(self, name: str) -> Condition:
+    async def ready(self, name: str) -> Any:
         return find_condition((await self.status(name)).conditions, "Ready")
 
     async def issuer_ready(self) -> IssuerCondition:
-        kind = self.app.namespaced_kind
-        found = await self.cluster.get(kind, "it")
+        found: Any = await self.cluster.get(self.kind, "it")
         value: IssuerCondition = next(one for one in found.status.conditions if one.type == "Ready")
         return value
 
@@ -100,7 +104,7 @@ def world_of() -> Callable[..., Awaitable[Any]]:
 
 
 @pytest.fixture(scope="session")
-def leaf_key() -> EllipticCurvePrivateKey:
+def leaf_key() -> pki.PrivateKey:
     return pki.generate_key(pki.KeySpec())
 
 

@@ -48,6 +48,7 @@ async def one_endless_line(request: web.Request) -> Any:
 
 
 async def hang_up(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
     request.transport.close()
     return web.Response()
 
@@ -57,7 +58,7 @@ class Server:
 
     def __init__(self, misbehave: Callable[..., Awaitable[Any]]) -> None:
         self.api = ApiServer()
-        self.misbehave = misbehave
+        self.misbehave: Callable[..., Awaitable[Any]] | None = misbehave
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if self.misbehave is not None:

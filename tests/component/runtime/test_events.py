@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.component.runtime.conftest import World
@@ -28,13 +28,13 @@ def asked() -> list[Any]:
 
 
 @pytest.fixture
-async def recorder(world: World, asked: list[Any]) -> AsyncIterator[EventRecorder]:
+async def recorder(world: World, asked: list[Any]) -> AsyncIterator[Any]:
     class Observer:
-        def on_request(self, request: Request, _outcome: int, _seconds: float) -> None:
+        def on_request(self, request: Request, outcome: object, seconds: float) -> None:  # noqa: ARG002 - as the protocol names them
             asked.append(request.verb)
 
     dropped = []
-    recorder = EventRecorder(
+    recorder: Any = EventRecorder(
         Client(world.server.transport(), clock=world.clock, observers=[Observer()]),
         world.clock,
         controller="toys",
@@ -48,7 +48,7 @@ async def recorder(world: World, asked: list[Any]) -> AsyncIterator[EventRecorde
         task.cancel()
 
 
-async def test_an_event_says_what_happened_to_whom(world: World, recorder: EventRecorder) -> None:
+async def test_an_event_says_what_happened_to_whom(world: World, recorder: Any) -> None:
     recorder.record(OBJ, "Normal", "Applied", "Applied Secret default/a")
     await world.rest()
     (event,) = await world.events()
@@ -79,7 +79,7 @@ async def test_an_event_says_what_happened_to_whom(world: World, recorder: Event
     ids=["namespace", "uid", "kind", "nothing"],
 )
 async def test_an_event_about_nonsense_is_dropped_and_the_next_is_written(
-    world: World, recorder: EventRecorder, nonsense: JsonObject
+    world: World, recorder: Any, nonsense: JsonObject
 ) -> None:
     recorder.record(nonsense, "Normal", "Looked", "at what?")
     recorder.record(OBJ, "Normal", "Applied", "fine")
@@ -88,7 +88,7 @@ async def test_an_event_about_nonsense_is_dropped_and_the_next_is_written(
 
 
 async def test_repetitions_become_a_series_written_now_and_then(
-    world: World, recorder: EventRecorder, asked: list[Any]
+    world: World, recorder: Any, asked: list[Any]
 ) -> None:
     for _ in range(100):
         recorder.record(OBJ, "Warning", "Failed", "not again")
@@ -101,7 +101,7 @@ async def test_repetitions_become_a_series_written_now_and_then(
 
 
 async def test_notes_that_keep_changing_are_combined_after_a_few(
-    world: World, recorder: EventRecorder, asked: list[Any]
+    world: World, recorder: Any, asked: list[Any]
 ) -> None:
     for number in range(100):
         recorder.record(OBJ, "Warning", "Failed", f"attempt {number}")
@@ -120,7 +120,7 @@ async def test_notes_that_keep_changing_are_combined_after_a_few(
 
 
 async def test_an_object_whose_name_no_event_can_have_gets_its_events(
-    world: World, recorder: EventRecorder
+    world: World, recorder: Any
 ) -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
     recorder.record({**role, "metadata": {"name": "system:node", "uid": "u"}}, "Normal", "R", "n")
@@ -130,7 +130,7 @@ async def test_an_object_whose_name_no_event_can_have_gets_its_events(
 
 
 async def test_a_flood_of_different_events_about_one_object_is_held_back(
-    world: World, recorder: EventRecorder
+    world: World, recorder: Any
 ) -> None:
     for number in range(100):
         recorder.record(OBJ, "Warning", f"Reason{number}", "note")
@@ -149,7 +149,10 @@ async def test_a_server_that_does_not_answer_blocks_nobody(world: World) -> None
             await asyncio.Event().wait()
 
     recorder = EventRecorder(
-        Client(Silent(), clock=world.clock), world.clock, controller="toys", instance="host"
+        Client(cast("Any", Silent()), clock=world.clock),
+        world.clock,
+        controller="toys",
+        instance="host",
     )
     async with asyncio.TaskGroup() as group:
         task = group.create_task(recorder.run())
@@ -163,7 +166,7 @@ async def test_a_server_that_does_not_answer_blocks_nobody(world: World) -> None
 
 
 async def test_cluster_wide_objects_have_their_events_in_default(
-    world: World, recorder: EventRecorder
+    world: World, recorder: Any
 ) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "u"}}
     recorder.record(node, "Normal", "Seen", "hello")
@@ -172,9 +175,7 @@ async def test_cluster_wide_objects_have_their_events_in_default(
     assert event["metadata"]["namespace"] == "default"
 
 
-async def test_long_notes_are_cut_and_secrets_left_out(
-    world: World, recorder: EventRecorder
-) -> None:
+async def test_long_notes_are_cut_and_secrets_left_out(world: World, recorder: Any) -> None:
     recorder.record(OBJ, "Warning", "R" * 500, "token Bearer abc " + "ü" * 2000)
     await world.rest()
     (event,) = await world.events()
@@ -183,7 +184,7 @@ async def test_long_notes_are_cut_and_secrets_left_out(
     assert len(event["reason"]) == 128
 
 
-async def test_an_event_that_expired_is_made_anew(world: World, recorder: EventRecorder) -> None:
+async def test_an_event_that_expired_is_made_anew(world: World, recorder: Any) -> None:
     recorder.record(OBJ, "Normal", "Applied", "one")
     await world.rest()
     (event,) = await world.events()
@@ -199,7 +200,7 @@ async def test_an_event_that_expired_is_made_anew(world: World, recorder: EventR
 
 async def test_a_controller_records_through_its_context(world: World) -> None:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(Secret, key)
+        found: Any = ctx.get(Secret, key)
         ctx.event(found, "Normal", "Seen", f"saw {key}")
         return DONE
 
@@ -216,7 +217,7 @@ async def test_every_server_accepts_events_and_their_series(
 ) -> None:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
         if key == Key(cluster.namespace, "a"):
-            ctx.event(ctx.get(Secret, key), "Normal", "Seen", "looked at it")
+            ctx.event(cast("Any", ctx.get(Secret, key)), "Normal", "Seen", "looked at it")
         return DONE
 
     metadata = {"name": "a"}

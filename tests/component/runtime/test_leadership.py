@@ -1,14 +1,16 @@
 """Two replicas, one Lease: who works, who waits, and what happens in between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.component.runtime.conftest import World
 
 from certwright.client import Client, ConnectionLost, Request, Response, Transport
+from certwright.client.transport import Stream
 from certwright.kube import Key, NotFound, Resource
 from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Context, Controller, LeaderElection, Outcome
@@ -33,19 +35,26 @@ class Cable:
             raise ConnectionLost("no route")
         return await self._transport.send(request)
 
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
+        return self._transport.stream(request)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
 
 class Replica:
     def __init__(self, world: World, identity: str) -> None:
-        self.cable = Cable(world.server.transport())
+        self.cable: Any = Cable(world.server.transport())
         self.terms: list[Any] = []
         client = Client(self.cable, clock=world.clock)
         self.elector = Elector(client, election(identity), world.clock, self.terms.append)
-        self._task = None
+        self._task: asyncio.Task[Any] | None = None
 
     def start(self, group: "Tasks") -> None:
         self._task = group.start(self.elector.run())
 
     def stop(self) -> None:
+        assert self._task is not None
         self._task.cancel()
 
 
@@ -56,7 +65,7 @@ class Tasks:
         self._group = group
         self._tasks: list[Any] = []
 
-    def start(self, body: Awaitable[Any]) -> asyncio.Task[Any]:
+    def start(self, body: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         self._tasks.append(self._group.create_task(body))
         value: asyncio.Task[Any] = self._tasks[-1]
         return value
@@ -134,10 +143,10 @@ async def test_clocks_that_disagree_by_hours_change_nothing(world: World, group:
     first, second = Replica(world, "first"), Replica(world, "second")
     first.start(group)
     await world.rest()
-    world.clock.jump(timedelta(hours=-5))
+    cast("Any", world.clock).jump(timedelta(hours=-5))
     second.start(group)
     await world.rest(30)
-    world.clock.jump(timedelta(hours=20))
+    cast("Any", world.clock).jump(timedelta(hours=20))
     await world.rest(30)
     assert (first.terms, second.terms) == ([True], [])
 

@@ -26,7 +26,8 @@ def working(log: list[Any], **options: Any) -> Controller:
 
 
 async def test_a_kind_that_is_not_served_holds_back_only_who_needs_it(world: World) -> None:
-    log, ghosts = [], []
+    log: list[Any] = []
+    ghosts: list[Any] = []
     await world.secrets("a")
     needs_ghosts = working(ghosts, name="ghostly", reads=[Missing])
     async with world.running(working(log), needs_ghosts) as manager:
@@ -95,7 +96,7 @@ async def test_ten_idle_minutes_cost_nothing_but_watches(world: World) -> None:
     asked = []
 
     class Counter:
-        def on_request(self, request: Request, _outcome: int, _seconds: float) -> None:
+        def on_request(self, request: Request, outcome: object, seconds: float) -> None:  # noqa: ARG002 - as the protocol names them
             asked.append(request.verb)
 
     await world.secrets("a")
@@ -284,7 +285,7 @@ async def test_a_fresh_change_goes_before_what_was_there_at_the_start(world: Wor
 
 async def test_events_still_held_back_are_written_at_the_end(world: World) -> None:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(Secret, key)
+        found: Any = ctx.get(Secret, key)
         for _ in range(3):
             ctx.event(found, "Normal", "Seen", "three times")
             await asyncio.sleep(0.1)
@@ -314,6 +315,9 @@ class Cable:
         self._check()
         return self._transport.stream(request)
 
+    async def close(self) -> None:
+        await self._transport.close()
+
     def _check(self) -> None:
         if self.pulled:
             raise ConnectFailed("no route to the server")
@@ -339,7 +343,7 @@ async def test_a_replica_cut_off_is_not_ready_but_alive_and_recovers(world: Worl
 
 async def test_nothing_is_remembered_of_objects_that_are_gone(world: World) -> None:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(Secret, key)
+        found: Any = ctx.get(Secret, key)
         if found is not None:
             lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
             await ctx.apply({**lease, "metadata": {"name": key.name}}, owner=found)
@@ -357,7 +361,7 @@ async def test_nothing_is_remembered_of_objects_that_are_gone(world: World) -> N
 
 async def test_nothing_is_remembered_of_objects_that_no_store_holds(world: World) -> None:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(Secret, key)
+        found: Any = ctx.get(Secret, key)
         if found is not None:
             lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
             await ctx.apply({**lease, "metadata": {"name": key.name}}, owner=found)

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from msgspec import Struct
 from structlog.testing import capture_logs
 from tests.component.runtime.conftest import World
 
@@ -15,6 +14,7 @@ from certwright.clock import SYSTEM
 from certwright.kube import Key
 from certwright.kube.kinds import Lease, Secret
 from certwright.runtime import DONE, Context, Controller, Outcome, TerminalError, mapped
+from certwright.runtime.cache.entries import Entry
 
 
 def endless(depth: int = 0) -> Any:
@@ -98,7 +98,7 @@ async def test_anything_but_an_outcome_is_a_crash_that_says_so(
 
 
 async def test_a_function_that_is_not_async_is_a_crash_that_says_so(world: World) -> None:
-    async with world.running(Controller(Secret, lambda _ctx, _key: DONE)):
+    async with world.running(Controller(Secret, cast("Any", lambda _ctx, _key: DONE))):
         await world.secrets("a")
         await world.rest(1)
     (event,) = await world.events()
@@ -238,7 +238,7 @@ async def test_a_mapper_that_raises_wakes_everybody_instead_of_nobody(
         woken.append(key.name)
         return DONE
 
-    def broken(_entry: Struct) -> None:
+    def broken(_entry: Entry) -> list[Key]:
         raise LookupError("no such index")
 
     controller = Controller(Secret, reconcile, watches=[mapped(Lease, broken)])
@@ -258,7 +258,7 @@ async def test_a_burst_of_failures_of_a_mapper_costs_one_look_at_everybody(world
     async def reconcile(_ctx: Context, _key: Key) -> Outcome:
         return DONE
 
-    def broken(_entry: Struct) -> None:
+    def broken(_entry: Entry) -> list[Key]:
         raise LookupError("no such index")
 
     await world.secrets("a", "b")
@@ -302,7 +302,7 @@ async def test_a_mapper_may_ask_to_exit(world: World) -> None:
         woken.append(key.name)
         return DONE
 
-    def exiting(_entry: Struct) -> None:
+    def exiting(_entry: Entry) -> list[Key]:
         raise SystemExit
 
     await world.secrets("a")

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import Struct
 from tests.component.runtime.conftest import Toys, World
 
-from certwright.apiserver.verbs.watches import WatchStream
 from certwright.client import Client, Request, Transport
+from certwright.client.transport import Stream
 from certwright.kube import JsonObject, Key, Object
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.runtime import (
@@ -24,11 +24,12 @@ from certwright.runtime import (
     mapped,
     select,
 )
-from certwright.testkit import Cluster, EmbeddedCluster
+from certwright.runtime.cache.entries import Entry
+from certwright.testkit import Cluster
 
 
 @pytest.fixture
-async def toybox(cluster: Cluster, toy: Toys) -> EmbeddedCluster:
+async def toybox(cluster: Cluster, toy: Toys) -> Cluster:
     """A cluster that knows toys: the embedded one, and the real one when asked for."""
     await cluster.install(toy.crd)
     return cluster
@@ -43,7 +44,7 @@ def keeper(toy: Toys) -> Controller:
     """Keeps one ConfigMap with the toy's data, and says so in its status."""
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(toy.resource, key)
+        found: Any = ctx.get(toy.resource, key)
         if found is not None:
             await ctx.apply(child(key.name, **found["spec"]), owner=found)
             await ctx.status(found, {"kept": len(found["spec"])})
@@ -53,7 +54,7 @@ def keeper(toy: Toys) -> Controller:
 
 
 async def test_one_write_per_object_and_none_afterwards(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+    toybox: Cluster, toy: Toys, keeper: Controller
 ) -> None:
     await toybox.create(toy("a", color="red"))
     assert (await toybox.settle(keeper)).writes == 2
@@ -62,15 +63,13 @@ async def test_one_write_per_object_and_none_afterwards(
     assert (await toybox.settle()).writes == 0
 
 
-async def test_no_read_ever(toybox: EmbeddedCluster, toy: Toys, keeper: Controller) -> None:
+async def test_no_read_ever(toybox: Cluster, toy: Toys, keeper: Controller) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     assert toybox.calls.reads == 0
 
 
-async def test_a_change_costs_what_changed(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
-) -> None:
+async def test_a_change_costs_what_changed(toybox: Cluster, toy: Toys, keeper: Controller) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.patch(toy.resource, "a", {"spec": {"color": "blue"}})
@@ -79,7 +78,7 @@ async def test_a_change_costs_what_changed(
 
 
 async def test_a_field_no_longer_wanted_disappears(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+    toybox: Cluster, toy: Toys, keeper: Controller
 ) -> None:
     await toybox.create(toy("a", color="red", size="big"))
     await toybox.settle(keeper)
@@ -89,7 +88,7 @@ async def test_a_field_no_longer_wanted_disappears(
 
 
 async def test_drift_is_repaired_and_fields_of_others_survive(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+    toybox: Cluster, toy: Toys, keeper: Controller
 ) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
@@ -99,7 +98,7 @@ async def test_drift_is_repaired_and_fields_of_others_survive(
 
 
 async def test_a_change_in_fields_of_others_costs_nothing(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+    toybox: Cluster, toy: Toys, keeper: Controller
 ) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
@@ -107,9 +106,7 @@ async def test_a_change_in_fields_of_others_costs_nothing(
     assert (await toybox.settle()).writes == 0
 
 
-async def test_a_deleted_child_comes_back(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
-) -> None:
+async def test_a_deleted_child_comes_back(toybox: Cluster, toy: Toys, keeper: Controller) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.delete(ConfigMap, "a")
@@ -118,7 +115,7 @@ async def test_a_deleted_child_comes_back(
 
 
 async def test_a_restart_with_nothing_remembered_writes_nothing(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+    toybox: Cluster, toy: Toys, keeper: Controller
 ) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
@@ -126,7 +123,7 @@ async def test_a_restart_with_nothing_remembered_writes_nothing(
 
 
 async def test_a_restart_notices_fields_that_are_no_longer_wanted(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+    toybox: Cluster, toy: Toys, keeper: Controller
 ) -> None:
     await toybox.create(toy("a", color="red", size="big"))
     await toybox.settle(keeper)
@@ -136,13 +133,11 @@ async def test_a_restart_notices_fields_that_are_no_longer_wanted(
     assert (await toybox.get(ConfigMap, "a"))["data"] == {"color": "red"}
 
 
-async def test_a_restart_notices_that_somebody_took_a_list_over(
-    toybox: EmbeddedCluster, toy: Toys
-) -> None:
+async def test_a_restart_notices_that_somebody_took_a_list_over(toybox: Cluster, toy: Toys) -> None:
     """Tolerations are one atomic list: who adds to it owns it, and still leaves ours in it."""
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(toy.resource, key)
+        found: Any = ctx.get(toy.resource, key)
         if found is not None:
             labels = {"app": key.name}
             pod = {
@@ -168,9 +163,7 @@ async def test_a_restart_notices_that_somebody_took_a_list_over(
     assert [toleration["key"] for toleration in pod["tolerations"]] == ["ours"]
 
 
-async def test_children_go_with_their_owner(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
-) -> None:
+async def test_children_go_with_their_owner(toybox: Cluster, toy: Toys, keeper: Controller) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
     await toybox.delete(toy.resource, "a")
@@ -180,7 +173,7 @@ async def test_children_go_with_their_owner(
 
 
 async def test_a_tampered_status_is_put_right(
-    toybox: EmbeddedCluster, toy: Toys, keeper: Controller
+    toybox: Cluster, toy: Toys, keeper: Controller
 ) -> None:
     await toybox.create(toy("a", color="red"))
     await toybox.settle(keeper)
@@ -189,17 +182,17 @@ async def test_a_tampered_status_is_put_right(
     assert (await toybox.get(toy.resource, "a"))["status"] == {"kept": 1}
 
 
-async def test_what_was_written_is_read_back_at_once(toybox: EmbeddedCluster, toy: Toys) -> None:
+async def test_what_was_written_is_read_back_at_once(toybox: Cluster, toy: Toys) -> None:
     seen = []
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(toy.resource, key)
+        found: Any = ctx.get(toy.resource, key)
         if found is None:
             return DONE
         if await ctx.apply(child("echo", n="1"), owner=found) is Effect.WRITTEN:
-            seen.append(ctx.get(ConfigMap, Key(key.namespace, "echo"))["data"])
+            seen.append(cast("Any", ctx.get(ConfigMap, Key(key.namespace, "echo")))["data"])
             await ctx.status(found, {"phase": "one"})
-            seen.append(ctx.get(toy.resource, key)["status"])
+            seen.append(cast("Any", ctx.get(toy.resource, key))["status"])
             await ctx.status(found, {"phase": "two"})
         return DONE
 
@@ -210,12 +203,12 @@ async def test_what_was_written_is_read_back_at_once(toybox: EmbeddedCluster, to
 
 
 async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(
-    toybox: EmbeddedCluster, toy: Toys
+    toybox: Cluster, toy: Toys
 ) -> None:
     outside = set()
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(toy.resource, key)
+        found: Any = ctx.get(toy.resource, key)
         if found is None:
             return DONE
         if "deletionTimestamp" in found["metadata"]:
@@ -236,14 +229,14 @@ async def test_a_finalizer_holds_the_object_until_the_work_outside_is_undone(
     assert await toybox.names(toy.resource) == set()
 
 
-async def test_mapped_kinds_wake_whom_they_concern(toybox: EmbeddedCluster, toy: Toys) -> None:
+async def test_mapped_kinds_wake_whom_they_concern(toybox: Cluster, toy: Toys) -> None:
     woken = []
 
     async def reconcile(_ctx: Context, key: Key) -> Outcome:
         woken.append(key.name)
         return DONE
 
-    def users(entry: Struct) -> list[Key]:
+    def users(entry: Entry) -> list[Key]:
         return [Key(entry.key.namespace, f"{entry.key.name}-user")]
 
     secrets = select(Secret, namespace=toybox.namespace)
@@ -255,12 +248,12 @@ async def test_mapped_kinds_wake_whom_they_concern(toybox: EmbeddedCluster, toy:
 
 
 async def test_deleting_what_changed_meanwhile_is_a_conflict_and_settles(
-    toybox: EmbeddedCluster, toy: Toys
+    toybox: Cluster, toy: Toys
 ) -> None:
     attempts = []
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(toy.resource, key)
+        found: Any = ctx.get(toy.resource, key)
         if found is None:
             return DONE
         attempts.append(found["spec"])
@@ -282,7 +275,7 @@ async def test_a_conflict_is_not_repeated_while_the_cache_is_late(
     attempts = []
 
     async def reconcile(ctx: Context, key: Key) -> Any:
-        found = ctx.get(Secret, key)
+        found: Any = ctx.get(Secret, key)
         attempts.append(found["metadata"]["resourceVersion"])
         if len(attempts) == 1:
             await ctx.client.patch(Secret, key, {"metadata": {"labels": {"touched": "yes"}}})
@@ -308,7 +301,7 @@ async def test_an_event_that_was_lost_is_made_up_for_when_a_write_runs_into_it(
     seen = []
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(Secret, key)
+        found: Any = ctx.get(Secret, key)
         labels = {} if found is None else found["metadata"].get("labels") or {}
         seen.append("gone" if found is None else labels.get("touched", "no"))
         if found is not None and ctx.clock.monotonic() - started > 2:
@@ -336,7 +329,7 @@ async def test_an_event_that_was_lost_is_made_up_for_when_a_write_runs_into_it(
 
 
 async def test_what_was_deleted_is_not_read_any_more_whatever_the_server_returns(
-    toybox: EmbeddedCluster, toy: Toys
+    toybox: Cluster, toy: Toys
 ) -> None:
     """Of some kinds the answer to a deletion is the object that is gone."""
     left = []
@@ -363,14 +356,15 @@ class Forgetful:
         self._transport = transport
         self._lost = lost.encode()
         self.send = transport.send
+        self.close = transport.close
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> "AsyncIterator[Forgetful._Stream]":
+    async def stream(self, request: Request) -> AsyncIterator[Any]:
         async with self._transport.stream(request) as stream:
             yield self._Stream(stream, self._lost)
 
     class _Stream:
-        def __init__(self, stream: WatchStream, lost: bytes) -> None:
+        def __init__(self, stream: Stream, lost: bytes) -> None:
             self.status, self.headers = stream.status, stream.headers
             self._stream, self._lost = stream, lost
 
@@ -383,12 +377,12 @@ class Forgetful:
 
 
 async def test_the_status_may_follow_an_apply_to_the_same_object(
-    toybox: EmbeddedCluster, toy: Toys
+    toybox: Cluster, toy: Toys
 ) -> None:
     calls = []
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(toy.resource, key)
+        found: Any = ctx.get(toy.resource, key)
         label = {"metadata": {"namespace": key.namespace, "name": key.name, "labels": {"a": "b"}}}
         calls.append(await ctx.apply({**toy.kind, **label}))
         await ctx.status(found, {"phase": "labelled"})
@@ -413,7 +407,7 @@ async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(
     done = []
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        done.append((key.name, ctx.get(Toy, key).spec.size))
+        done.append((key.name, cast("Any", ctx.get(Toy, key)).spec.size))
         return DONE
 
     await world.cluster.install(toy.crd)
@@ -434,13 +428,13 @@ async def test_an_object_of_the_wrong_shape_is_reported_and_holds_nobody_up(
 
 
 async def test_a_status_based_on_an_old_version_is_never_written(
-    toybox: EmbeddedCluster, toy: Toys
+    toybox: Cluster, toy: Toys
 ) -> None:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
-        found = ctx.get(toy.resource, key)
+        found: Any = ctx.get(toy.resource, key)
         if "late" not in found["spec"]:
             await ctx.client.patch(toy.resource, key, {"spec": {"late": "change"}})
-            while "late" not in ctx.get(toy.resource, key)["spec"]:
+            while "late" not in cast("Any", ctx.get(toy.resource, key))["spec"]:
                 await asyncio.sleep(0.1)
         await ctx.status(found, {"seen": found["spec"]})
         return DONE

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.kubectl
 
 
 def manifest(kubectl: Kubectl, name: str) -> JsonObject:
-    return yaml.safe_load((kubectl.manifests / name).read_text("utf-8"))
+    found: JsonObject = yaml.safe_load((kubectl.manifests / name).read_text("utf-8"))
+    return found
 
 
 def test_applying_on_the_client_changes_what_differs(kubectl: Kubectl) -> None:

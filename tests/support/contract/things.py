@@ -7,6 +7,8 @@ from typing import Any
 from tests.support.contract.samples import CRDS
 from tests.support.contract.transcript import PATIENCE_SECONDS, Answer, Conversation
 
+from certwright.kube import JsonObject
+
 Json = dict[str, Any]
 
 TEXT = {"type": "string"}
@@ -56,7 +58,7 @@ def two_versions(api: Conversation) -> Json:
 
 def twins(api: Conversation) -> Json:
     """Versions with the same fields: others lose their owners on the real server."""
-    fields = {"color": {**TEXT, "default": "red"}, "both": TEXT}
+    fields: JsonObject = {"color": {**TEXT, "default": "red"}, "both": TEXT}
     return definition(api, version("v1", storage=True, **fields), version("v1beta1", **fields))
 
 

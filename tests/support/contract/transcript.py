@@ -363,6 +363,6 @@ def contract(body: Body) -> Callable[..., Awaitable[None]]:
 
     asked = list(inspect.signature(both).parameters.values())[:2]
     asked += list(inspect.signature(body).parameters.values())[1:]
-    both.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+    both.__signature__ = inspect.Signature(asked)
     both.__name__, both.__doc__ = body.__name__, body.__doc__
     return both

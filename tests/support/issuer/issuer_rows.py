@@ -48,7 +48,7 @@ def condition(
 
 def entry_of(obj: JsonObject, own: tuple[str, ...] = ()) -> Entry:
     """Return an object as a store holds it, *own* being the conditions we applied."""
-    held = {f"k:{orjson.dumps({'type': one}).decode()}": {} for one in own}
+    held: JsonObject = {f"k:{orjson.dumps({'type': one}).decode()}": {} for one in own}
     managed = [
         {
             "manager": FIELD_OWNER,
@@ -99,7 +99,8 @@ class Looked:
     def conditions(self) -> list[JsonObject]:
         assert self.update is not None
         assert self.update.status is not None
-        return self.update.status.get("conditions", [])
+        found: list[JsonObject] = self.update.status.get("conditions", [])
+        return found
 
     @property
     def event(self) -> str:

@@ -65,7 +65,7 @@ PROMETHEUS = {
 
 def quick(cluster: Cluster, **changes: Any) -> CollectorSettings:
     """Everything of the test's namespace in one pass."""
-    given = {
+    given: dict[str, Any] = {
         "enabled": True,
         "minimum_lifetime": timedelta(),
         "namespaces": (cluster.namespace,),
@@ -438,7 +438,7 @@ async def test_what_changes_before_its_deletion_stays(cluster: Cluster, change: 
 
     target = meddled(cluster, "delete", ConfigMap, meddle)
     done = await collect(target, quick(cluster), cluster.clock)
-    assert done.deleted == done.failures == ()
+    assert (done.deleted, done.failures) == ((), ())
     assert await left(cluster) == {"c"}
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -25,7 +25,7 @@ class Interjecting:
     def __init__(self, inner: Transport, kind: str) -> None:
         self._inner = inner
         self._kind = kind
-        self.interjection = None
+        self.interjection: Callable[[], Awaitable[None]] | None = None
 
     async def send(self, request: Request) -> Response:
         resource = request.resource

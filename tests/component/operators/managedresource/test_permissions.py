@@ -13,7 +13,7 @@ from certwright.client import Client, Request, Response, Transport
 from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import ConfigMap, Secret, Service
 from certwright.runtime import Manager
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import Cluster, EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
 
 RBAC = "rbac.authorization.k8s.io"
@@ -87,7 +87,7 @@ async def restricted(keeping: Keeping) -> AsyncIterator[Restricted]:
         await source.stop()
 
 
-async def restrict(keeping: Keeping, target: EmbeddedCluster) -> Restricted:
+async def restrict(keeping: Keeping, target: Cluster) -> Restricted:
     transport = ActingAs(target.client.transport, USER)
     client = Client(transport, clock=target.clock)
     namespaces = [keeping.namespace]
