@@ -27,7 +27,7 @@ def test_the_guard(recorded: int, unwanted: int, *, mass: bool) -> None:
     assert PruneGuard().is_mass_deletion(before=recorded, removed=unwanted) is mass
 
 
-@given(REFS, REFS, st.booleans(), st.sampled_from(["", "b.yaml"]))
+@given(recorded=REFS, wanted=REFS, confirmed=st.booleans(), doubts=st.sampled_from(["", "b.yaml"]))
 def test_nothing_wanted_is_ever_pruned(
     recorded: list[ObjectRef], wanted: list[ObjectRef], *, confirmed: bool, doubts: str
 ) -> None:
