@@ -1,1 +1,5 @@
-"""Operators: controllers with a purpose, built on the runtime. None imports another."""
+"""Operators: controllers with a purpose, built on the runtime. None imports another.
+
+`managedresource` keeps objects as Secrets describe them, `garbagecollector` deletes immutable
+configuration that nothing uses, `tokenrequestor` requests and renews tokens of ServiceAccounts.
+"""

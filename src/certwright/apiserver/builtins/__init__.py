@@ -1,4 +1,7 @@
-"""The built-in kinds of kube-apiserver 1.36: shapes, defaults, rules and printed columns."""
+"""The built-in kinds of kube-apiserver 1.36: shapes, defaults, rules and printed columns.
+
+The ``.shapes`` files enter; kinds that the server can store, complete, check and print leave.
+"""
 
 from certwright.apiserver.builtins.catalog import definition_name, served_kinds
 from certwright.apiserver.builtins.notation import definitions

@@ -1,4 +1,7 @@
-"""CustomResourceDefinitions: what they may say, and the kinds they add."""
+"""CustomResourceDefinitions: how they are checked, and the kinds they add.
+
+A definition enters; it leaves with its status, and as a kind that the server serves.
+"""
 
 from certwright.apiserver.crds.served import root_schema, served_kinds
 from certwright.apiserver.crds.status import accept, complete, prepare

@@ -1,1 +1,5 @@
-"""Issuers: an issuer object and its Secrets go in; its Ready condition comes out."""
+"""Issuers: an issuer object and its Secrets enter; its Ready condition leaves.
+
+`controller` decides when to check, `reader` reads the issuer and its Secrets, `status` writes the
+condition.
+"""
