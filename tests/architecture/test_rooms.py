@@ -16,7 +16,7 @@ NOUNS = {"ordering", "monitoring"}
 """Modules whose names end in -ing and are nouns."""
 GERUNDS = Offences()
 
-BRIEF_PACKAGES = Offences(apiserver=5, issuer=5, issuers=4, operators=1)
+BRIEF_PACKAGES = Offences()
 SHORTEST_INTRODUCTION = 100
 
 
