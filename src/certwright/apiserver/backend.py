@@ -25,7 +25,7 @@ class Backend:
         return format_time(self.clock.now().replace(microsecond=0))
 
     def new_uid(self) -> str:
-        """Return a uid nobody has."""
+        """Return a new uid."""
         return str(uuid.UUID(int=self.rng.getrandbits(128), version=4))
 
     def find(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord | None:

@@ -25,7 +25,7 @@ def create_initial_objects(backend: Backend, writes: ObjectWriter) -> None:
 
 
 def serves_beginning(backend: Backend) -> bool:
-    """Say whether every kind is served that a new cluster has objects of."""
+    """Return whether every kind is served that a new cluster has objects of."""
     rbac = "rbac.authorization.k8s.io"
     kinds = (("", "namespaces"), (rbac, "clusterroles"), (rbac, "clusterrolebindings"))
     return all(backend.registry.find(group, "v1", plural) for group, plural in kinds)
@@ -65,7 +65,7 @@ def repeat(backend: Backend, beginning: Iterable[RecordedWrite]) -> None:
     """Store what another server got, with uids and times of this one.
 
     Simulations make thousands of clusters; judging the same roles and definitions anew would
-    take longer than most of their scenarios. All that is the same is shared, as nobody changes
+    take longer than most of their scenarios. All that is the same is shared, as nothing changes
     what is stored.
     """
     uids: dict[str, str] = {}

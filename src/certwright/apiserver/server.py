@@ -1,4 +1,12 @@
-"""The embedded API server: one object that answers requests like a kube-apiserver."""
+"""The embedded API server: one object that answers requests like a kube-apiserver.
+
+The way of a request: bytes become a `Request` (`http.listener`, `http.transport`), its user is
+settled (`access.impersonation`), its path is read and authorized (`http.request`, `access.rbac`),
+and it becomes a `Call`. `dispatch` chooses the verb, the verb reads from `storage` or sends its
+object through `writes` (decode, default, own, validate, store), and records become a response
+(`http.responses`). Each stored change wakes watches (`verbs.watches`) and the server's own
+`controllers`, which run before `handle` returns. Other paths are answered by `discovery`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -54,7 +62,7 @@ class ApiServer:
     Nothing outlives the object, and two servers share nothing.
 
     With *rbac*, what users may do depends on the roles and bindings stored; otherwise
-    everybody may do everything. With *namespace_defaults*, every namespace gets a default
+    every user may do everything. With *namespace_defaults*, every namespace gets a default
     ServiceAccount and the ConfigMap ``kube-root-ca.crt``, as from a controller manager;
     garbage collection and namespace deletion are always on. *history_limit* is how many
     changes of a kind watches can go back at least.

@@ -17,7 +17,7 @@ _REVIEWS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
 
 
 def is_write(request: Request) -> bool:
-    """Whether a request changes the server's state; dry runs and reviews do not."""
+    """Return whether a request changes the server's state; dry runs and reviews do not."""
     if request.resource is not None and request.resource.group in _REVIEWS:
         return False
     return request.verb in WRITES and ("dryRun", "All") not in request.query

@@ -38,7 +38,7 @@ class EmbeddedCluster(Cluster):
     *controllers* are started by the first `settle`. With *interference*, it stands between
     the controllers and the server, and the server's own controllers (garbage collection,
     namespaces) take their time; the test's own client is spared. With *rbac*, roles are
-    enforced; tests and controllers alike are administrators unless they act as somebody else.
+    enforced; tests and controllers alike are administrators unless they act as another user.
     With *metrics*, the controllers count there instead of each process anew.
     """
 

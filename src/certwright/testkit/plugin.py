@@ -29,7 +29,7 @@ import pytest
 
 try:
     from pytest_asyncio import fixture as async_fixture
-except ImportError:  # then nobody can use the fixtures; pytest itself must start all the same
+except ImportError:  # then the fixtures cannot be used; pytest itself must start all the same
     async_fixture = pytest.fixture  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def pytest_asyncio_loop_factories(
 
 
 def _uses(item: pytest.Item, fixture: str) -> bool:
-    """Whether a test asks for a fixture of this plugin, and not for another of that name."""
+    """Return whether a test asks for a fixture of this plugin, and not for another of that name."""
     found = getattr(item, "_fixtureinfo", None)
     definitions = found.name2fixturedefs.get(fixture, ()) if found else ()
     return any(definition.func.__module__ == __name__ for definition in definitions[-1:])
@@ -191,7 +191,7 @@ def control_plane_kubeconfig(request: pytest.FixtureRequest) -> Iterator[Path]:
 def cert_manager(request: pytest.FixtureRequest) -> "Iterator[CertManager]":
     """Start a control plane with the real cert-manager once per session.
 
-    It is not the control plane of the other tests: there, nobody shall approve requests.
+    It is not the control plane of the other tests: there, requests must not be approved.
     """
     from certwright.testkit.certmanager import obtain_cert_manager
     from certwright.testkit.controlplane import AssetsMissing

@@ -81,7 +81,7 @@ class RealCluster(Cluster):
         await self._remove(Namespace, Key("", self.namespace), wait=False)
 
     async def _remove(self, resource: Resource, key: Key, *, wait: bool = True) -> None:
-        """Delete an object and, since nobody is left to run its finalizers, those too."""
+        """Delete an object and, since no controller is left to remove its finalizers, those too."""
         try:
             left = await self.client.delete(resource, key)
             if wait and left.get("kind") == resource.kind and left["metadata"].get("finalizers"):
@@ -121,7 +121,7 @@ class CreationLog:
         return self._inner.stream(request)
 
     async def close(self) -> None:
-        """Do nothing: the connection belongs to whoever opened it."""
+        """Do nothing: the connection belongs to its opener."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Acting as somebody else, by request headers."""
+"""Impersonation: acting as another user, by request headers."""
 
 from dataclasses import replace
 from urllib.parse import unquote

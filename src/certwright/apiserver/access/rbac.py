@@ -53,11 +53,11 @@ class Authorizer:
         self._enabled = enabled
 
     def trusts(self, user: UserInfo) -> bool:
-        """Whether a user may do anything."""
+        """Return whether a user may do anything."""
         return not self._enabled or user.is_master
 
     def decide(self, user: UserInfo, attributes: Attributes) -> AccessDecision:
-        """Say whether a user may do something."""
+        """Return whether a user may do something."""
         if self.trusts(user):
             return AccessDecision(allowed=True)
         problems: list[str] = []

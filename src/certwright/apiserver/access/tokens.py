@@ -27,7 +27,7 @@ class Tokens:
     """The tokens this server handed out, and whom they stand for.
 
     Tokens are the only thing of the server that does not come from its seeded chance:
-    whoever knows the seed must not know the tokens.
+    knowing the seed must not give away the tokens.
     """
 
     def __init__(self, clock: Clock) -> None:

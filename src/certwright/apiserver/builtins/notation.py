@@ -91,7 +91,7 @@ def definitions() -> Mapping[str, Schema]:
     """Return every definition of ``shapes/`` by its full name, such as io.k8s.api.core.v1.Pod.
 
     Definitions that refer to each other share nodes, so the trees may be cyclic. They are
-    read once and shared by all servers of the process: nobody changes them.
+    read once and shared by all servers of the process: they are never changed.
     """
     folder = files(__package__).joinpath("shapes")
     lines: list[str] = []

@@ -39,7 +39,7 @@ _FORMATS: Final[dict[str, Callable[[str], Any]]] = {
 
 
 def needs_conversion(schema: Schema) -> bool:
-    """Whether any value under the schema looks different to CEL than in JSON."""
+    """Return whether any value under the schema looks different to CEL than in JSON."""
     if schema.type == "number" or (schema.type == "string" and schema.format in _FORMATS):
         return True
     children = [*schema.properties.values(), schema.additional, schema.items]

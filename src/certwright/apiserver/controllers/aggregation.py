@@ -16,7 +16,7 @@ class RoleAggregation:
         self._backend = backend
 
     def concerns(self, change: StoredChange) -> bool:
-        """Whether a change may alter what aggregated roles allow."""
+        """Return whether a change may alter what aggregated roles allow."""
         resource = change.record.kind.resource
         return (resource.group, resource.plural) == _ROLES
 

@@ -57,7 +57,7 @@ class CustomResources:
             return
         registry = self._backend.registry
         if record.name in self._served:
-            # Kinds are served anew: whoever watches must look again.
+            # Kinds are served anew: their watches must list again.
             self._collection(record.obj).end_watches()
             registry.remove(spec["group"], spec["names"]["plural"])
         for kind in served_kinds(record.obj):

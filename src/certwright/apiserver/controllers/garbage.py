@@ -70,7 +70,7 @@ class GarbageCollector:
         for owner in _owners(record):
             found = self._owner(owner, record)
             if found is _UNKNOWN_KIND:
-                return  # nobody can tell whether the owner exists
+                return  # whether the owner exists is not known
             if found is None:
                 dangling.append(owner)
             elif _is_in_foreground_deletion(found) and owner.get("blockOwnerDeletion"):

@@ -56,7 +56,7 @@ class NamespaceDefaults:
                 "kind": "ServiceAccount",
                 "metadata": {"name": "default"},
             }
-            # Nobody owns its fields: it is created empty.
+            # It is created empty, so its fields have no owner.
             self._writes.create(accounts, namespace, account, options)
         self._create_authority(namespace, options)
 

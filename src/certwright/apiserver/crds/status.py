@@ -91,7 +91,7 @@ def _taken(others: Iterable[JsonObject]) -> tuple[set[str], set[str]]:
 
 
 def _clashes(wanted: str | list[str] | None, accepted: Any, taken: set[str]) -> str:
-    """Say which of the names wanted is taken; empty if none, or if it was given before."""
+    """Return which of the names wanted is taken; empty if none, or if it was given before."""
     if isinstance(wanted, list):
         clashes = [name for name in wanted if name in taken and name not in (accepted or ())]
     else:

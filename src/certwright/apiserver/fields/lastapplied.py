@@ -21,7 +21,7 @@ MANAGER = "kubectl"
 def owned_fields(live: JsonObject, kind: ServedKind) -> FieldSet:
     """Return the fields kubectl owns through the annotation of its client-side apply.
 
-    They are those it applied last and nobody changed since: moving to server-side apply must
+    They are those it applied last and that did not change since: moving to server-side apply must
     not conflict with one's own earlier self.
     """
     text = ((live.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
@@ -31,7 +31,7 @@ def owned_fields(live: JsonObject, kind: ServedKind) -> FieldSet:
             return {}
         check(last, kind.schema)
         changes = compare(last, live, kind.schema)
-    except (ValueError, TypeError, KeyError):  # the annotation is anybody's text
+    except (ValueError, TypeError, KeyError):  # the annotation can hold any text
         return {}
     fields = owned(last, kind.schema)
     return difference(difference(fields, changes.set), changes.removed)

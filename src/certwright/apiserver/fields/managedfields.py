@@ -74,7 +74,7 @@ def entries_of(obj: JsonObject | None) -> Any:
 
 
 def without_entries(obj: JsonObject) -> JsonObject:
-    """Return the object as if nobody owned it."""
+    """Return the object without its managedFields."""
     metadata = obj.get("metadata")
     if not metadata or "managedFields" not in metadata:
         return obj

@@ -57,7 +57,7 @@ _SERVER_FIELDS = field_set(
     "metadata.creationTimestamp", "metadata.selfLink", "metadata.uid", "metadata.clusterName",
     "metadata.generation", "metadata.managedFields", "metadata.resourceVersion",
 )  # fmt: skip
-"""What every object has and nobody owns."""
+"""What every object has and no manager owns."""
 
 
 def default_manager(user_agent: str) -> str:
@@ -127,7 +127,7 @@ def update(
 ) -> JsonObject:
     """Record in *new* that *manager* wrote it in place of *old*; None means it was created.
 
-    Fields whose value changed become the manager's, fields that are gone nobody's. A new
+    Fields whose value changed become the manager's, fields that are gone lose their owners. A new
     object may carry managedFields of its own, which replace the old ones; an empty list
     forgets all owners.
     """
@@ -246,7 +246,7 @@ def _prune(
     managed: Managed,
     schema: Schema,
 ) -> JsonObject:
-    """Take out of *merged* what this manager applied last time, and nobody wants any more."""
+    """Take out of *merged* what this manager applied last time, and no manager wants any more."""
     wanted = mine
     for entry in managed.values():
         wanted = union(wanted, entry.fields)
@@ -257,7 +257,7 @@ def _prune(
     kept = with_containers(owned(remove(merged, last, schema) or {}, schema), schema)
     unwanted = difference(present, union(kept, with_containers(wanted, schema)))
     kept = with_containers(owned(remove(merged, unwanted, schema) or {}, schema), schema)
-    # what nobody owns stays, unless it was inside something that goes
+    # what no manager owns stays, unless it was inside something that goes
     pruned = remove(merged, intersection(difference(present, kept), last), schema) or {}
     return base if equal(pruned, base) else pruned
 

@@ -1,7 +1,7 @@
 """Merging, comparing and trimming values along their `Schema`.
 
 The arithmetic of server-side apply: `merge` lays an applied configuration over the live
-object, `compare` says which fields a change touched, `remove` takes out what nobody wants any
+object, `compare` says which fields a change touched, `remove` takes out what no manager wants any
 more. Results share every unchanged part with their inputs, and an unchanged result is the
 input itself, so that a request that changes nothing is recognised by identity.
 """
@@ -149,7 +149,7 @@ def _merge_order(live: list[str], applied: list[str], ours: dict[str, Any]) -> l
 
 
 def compare(old: dict[str, Any], new: dict[str, Any], schema: Schema) -> Comparison:
-    """Say in which fields two objects of a kind differ.
+    """Return in which fields two objects of a kind differ.
 
     Raises:
         TypeMismatch: a list of items is no list, or an item has no identity.

@@ -1,7 +1,7 @@
 """Field ownership of writes through the scale subresource.
 
 The server tracks them on the Scale object, a kind of its own, and carries the result over to
-the scaled object. The detour shows: such entries have no time, nobody becomes owner of replicas
+the scaled object. The detour shows: such entries have no time, no manager becomes owner of replicas
 that had none nor of zero replicas, which are not written out, and an updater's claim to them
 moves to an entry by itself.
 """

@@ -118,7 +118,7 @@ def _whole(response: Response) -> web.Response:
 def _tls(pair: KeyPair) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # The ssl module reads keys from files only; this one is gone before anybody connects.
+    # The ssl module reads keys from files only; this one is gone before the first connection.
     with tempfile.NamedTemporaryFile(prefix="certwright-", suffix=".pem") as file:
         file.write(pair.key + pair.certificate)
         file.flush()

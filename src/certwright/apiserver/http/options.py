@@ -42,7 +42,7 @@ class WriteParameters:
     warnings: list[str] = field(default_factory=list)
     """What the answer will warn about; filled while the write is carried out."""
     user: UserInfo | None = None
-    """Who writes; nobody when the server does."""
+    """The user that writes; None for the server itself."""
 
 
 def write_options(call: Call, options_kind: str, *, applies: bool = False) -> WriteParameters:

@@ -189,7 +189,7 @@ def _verbs_at(kind: ServedKind, subresource: str) -> tuple[str, ...]:
 
 
 def _is_at(kind: ServedKind, address: ResourcePath) -> bool:
-    """Whether objects of a kind are found at addresses of this shape."""
+    """Return whether objects of a kind are found at addresses of this shape."""
     if address.subresource and address.subresource not in kind.subresources:
         return False
     if address.name and "get" not in kind.verbs and not address.subresource:

@@ -1,4 +1,4 @@
-"""Strict reading of request bodies: fields that occur twice, or that nobody knows.
+"""Strict reading of request bodies: fields that occur twice or that the kind does not have.
 
 Parsers keep the last of two equal keys, so finding duplicates takes a second, slower look at
 the body. It is spared the bodies that cannot hold any, which is nearly all of them.
@@ -15,7 +15,7 @@ _Pairs = list[tuple[str, Any]]
 
 
 def stray_fields(body: bytes, value: Any, unknown: list[str], *, custom: bool) -> list[str]:
-    """Say which fields of a JSON body are duplicate or unknown, in the server's order.
+    """Return which fields of a JSON body are duplicate or unknown, in the server's order.
 
     *value* is the parsed body and *unknown* the paths its kind does not know. Built-in kinds
     report in the order of the document and do not look into unknown fields; custom resources
@@ -31,7 +31,7 @@ def stray_fields(body: bytes, value: Any, unknown: list[str], *, custom: bool) -
 
 
 def duplicate_keys(body: bytes, value: Any) -> list[str]:
-    """Say which keys of a YAML body occur twice in one map; JSON is YAML, too."""
+    """Return which keys of a YAML body occur twice in one map; JSON is YAML, too."""
     if not _may_have_duplicates(body, value):
         return []
     try:

@@ -31,19 +31,21 @@ def _no_unknown(_obj: JsonObject) -> list[str]:
     return []
 
 
-def _no_defaults(_obj: JsonObject) -> None:
+def no_defaults(_obj: JsonObject) -> None:
     """Leave the object as it is."""
 
 
-def _nothing(_new: JsonObject, _old: JsonObject | None) -> None:
+def no_changes(_new: JsonObject, _old: JsonObject | None) -> None:
     """Leave the object as it is."""
 
 
-def _no_warnings(_new: JsonObject) -> list[str]:
+def no_warnings(_new: JsonObject) -> list[str]:
+    """Warn of nothing."""
     return []
 
 
-def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
+def no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
+    """Find nothing wrong."""
     return []
 
 
@@ -84,17 +86,17 @@ class ServedKind:
     Returns the paths of unknown fields, for fieldValidation. Raises BadRequest when a value
     cannot be read at all (built-ins; custom resources report that in *validate*).
     """
-    complete: Callable[[JsonObject], None] = _no_defaults
+    complete: Callable[[JsonObject], None] = no_defaults
     """Add defaults that depend on other fields; called after those of the schema.
 
     Field ownership is recorded after this and before *prepare*, as defaults belong to the
-    client who left them out and the server's own parts to nobody.
+    client who left them out and the server's own parts to no manager.
     """
-    prepare: Callable[[JsonObject, JsonObject | None], None] = _nothing
+    prepare: Callable[[JsonObject, JsonObject | None], None] = no_changes
     """Fill in what the server owns: allocated IPs, status of new objects, admission."""
-    validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = _no_causes
+    validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = no_causes
     """All rules of the kind: schema, names, metadata, immutable fields, cross-field, CEL."""
-    warnings: Callable[[JsonObject], list[str]] = _no_warnings
+    warnings: Callable[[JsonObject], list[str]] = no_warnings
     """What to tell the writer of a valid object that will not do what it seems to."""
 
 

@@ -23,7 +23,7 @@ SUBJECT_LIMIT = 100_000
 
 
 def matches(pattern: str, value: str) -> bool:
-    """Whether a pattern is found in *value*; an invalid pattern is found in nothing."""
+    """Return whether a pattern is found in *value*; an invalid pattern is found in nothing."""
     compiled = compile_pattern(pattern)
     return (
         compiled is not None and len(value) <= SUBJECT_LIMIT and compiled.search(value) is not None
@@ -63,7 +63,7 @@ def _anchor_ends(pattern: str) -> str:
 
 
 def is_valid(name: str, value: str) -> bool:
-    """Whether *value* has the format; formats the API server does not know hold always."""
+    """Return whether *value* has the format; formats the API server does not know hold always."""
     check = _CHECKS.get(name)
     return check is None or check(value)
 

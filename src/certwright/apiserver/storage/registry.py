@@ -41,11 +41,11 @@ class Registry:
         return self._by_address.get((group, version, plural))
 
     def has_group_version(self, group: str, version: str) -> bool:
-        """Whether anything is served under a group and version."""
+        """Return whether anything is served under a group and version."""
         return any(address[:2] == (group, version) for address in self._by_address)
 
     def has_built_in_group(self, group: str) -> bool:
-        """Whether a built-in kind is served under a group."""
+        """Return whether a built-in kind is served under a group."""
         return any(
             address[0] == group and not kind.custom for address, kind in self._by_address.items()
         )

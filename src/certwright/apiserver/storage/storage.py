@@ -167,7 +167,7 @@ class Collection:
         return changes[bisect_right(changes, revision, key=_revision) :]
 
     def commit(self, change: StoredChange) -> None:
-        """Make a change the current state and tell everyone who waits for one."""
+        """Make a change the current state and wake what waits for one."""
         key = change.record.key
         if change.type is ChangeType.DELETED:
             del self._records[key]
@@ -218,7 +218,7 @@ class Storage:
     def __init__(self, *, revision: int, history_limit: int) -> None:
         self.revision = revision
         self._limit = history_limit
-        self._floor = revision  # also of collections nobody has asked for yet
+        self._floor = revision  # also of collections not used yet
         self._collections: dict[tuple[str, str], Collection] = {}
         self._listeners: list[Callable[[StoredChange], None]] = []
 

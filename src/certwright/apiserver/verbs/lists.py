@@ -56,7 +56,7 @@ class ListSelector:
         return not self.labels.requirements and not self.fields.requirements
 
     def matches(self, record: StoredRecord) -> bool:
-        """Whether an object is selected, apart from its namespace."""
+        """Return whether an object is selected, apart from its namespace."""
         if self.is_everything:
             return True
         obj = view(record, self.kind)
@@ -179,7 +179,7 @@ def _page(
         if selection.matches(record):
             chosen.append(record)
             if len(chosen) == limit:
-                # Whether the rest holds anything selected is found out by whoever asks for it.
+                # Whether the rest holds anything selected shows when it is asked for.
                 left = len(records) - index - 1
                 break
     if not left:

@@ -107,7 +107,7 @@ class Patches:
                 "and no existing object was found"
             )
             raise conflict(call.kind.resource, call.name, why)
-        # Whoever may patch may not therefore create.
+        # The right to patch does not include the right to create.
         self._authorizer.check(call.user, replace(call.attributes, verb="create"))
         obj["metadata"].pop("resourceVersion", None)
         if "status" in call.kind.subresources:

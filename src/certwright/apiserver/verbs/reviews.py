@@ -36,7 +36,7 @@ class Reviews:
         }
 
     def is_review(self, call: Call) -> bool:
-        """Whether a call asks a question instead of storing an object."""
+        """Return whether a call asks a question instead of storing an object."""
         return call.kind.resource.group in _GROUPS and call.kind.resource.kind in self._answers
 
     def answer(self, call: Call) -> Response:

@@ -76,7 +76,7 @@ class Deletion:
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
 
     def is_finished(self, new: JsonObject, old: JsonObject) -> bool:
-        """Whether an update takes away the last thing a deleted object waited for."""
+        """Return whether an update takes away the last thing a deleted object waited for."""
         before = old["metadata"]
         return (
             not new["metadata"].get("finalizers")

@@ -1,4 +1,4 @@
-"""Nobody gives away more than they have: roles and bindings are checked against their writer."""
+"""Privilege escalation: users grant only what they are allowed themselves."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
@@ -27,7 +27,7 @@ from certwright.kube.objects import JsonObject
 _ROLES: Final = ("roles", "clusterroles")
 _BINDINGS: Final = ("rolebindings", "clusterrolebindings")
 _COLLECTED: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
-"""What garbage collection changes: that gives nobody anything."""
+"""What garbage collection changes: that grants nothing."""
 _PARTS: Final = (
     ("APIGroups", "apiGroups"),
     ("Resources", "resources"),
@@ -108,7 +108,7 @@ class AuthorizedWriter(ObjectWriter):
             raise forbidden(kind.resource, name, lacking)
 
     def _lacking(self, user: UserInfo, namespace: str, wanted: Iterable[JsonObject]) -> str:
-        """Say which of the rules a user does not have; empty if none."""
+        """Return which of the rules a user does not have; empty if none."""
         owned, problems = self._authorizer.rules(user, namespace)
         missing = [
             atom
@@ -147,7 +147,7 @@ def _atoms(rule: JsonObject) -> Iterator[JsonObject]:
 
 
 def _includes(mine: JsonObject, atom: JsonObject) -> bool:
-    """Whether a rule grants all that a rule of one verb on one thing does."""
+    """Return whether a rule grants all that a rule of one verb on one thing does."""
     if not _has(mine, "verbs", atom["verbs"][0]):
         return False
     if "nonResourceURLs" in atom:

@@ -11,7 +11,7 @@ _VERDICTS: Final = frozenset({"Approved", "Denied"})
 
 
 def is_signing_request(kind: ServedKind) -> bool:
-    """Whether a kind is CertificateSigningRequest."""
+    """Return whether a kind is CertificateSigningRequest."""
     return kind.resource.qualified == _KIND
 
 

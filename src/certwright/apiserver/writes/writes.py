@@ -296,7 +296,7 @@ def _counted(kind: ServedKind, obj: JsonObject) -> JsonObject:
 
 
 def _is_same(new: JsonObject, old: JsonObject) -> bool:
-    """Whether an update changes nothing; when somebody became owner does not count."""
+    """Return whether an update changes nothing; times of ownership do not count."""
     return new == old or keep_times(old, new) is old
 
 

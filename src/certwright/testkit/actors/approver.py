@@ -1,4 +1,4 @@
-"""Approves every CertificateRequest, as cert-manager does where nobody told it otherwise."""
+"""Approves every CertificateRequest, as cert-manager does by default."""
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.kube import Key, find_condition, format_time

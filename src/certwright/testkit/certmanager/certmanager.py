@@ -156,7 +156,7 @@ async def _answers(client: Client, webhook: Component) -> None:
 
 
 async def _judges(client: Client) -> bool:
-    """Whether both registrations are in force: a stranger is identified, nonsense refused."""
+    """Return whether both webhooks are in force: users are recorded, invalid requests refused."""
     key = pki.generate_key(pki.KeySpec())
     csr = pki.write_request(pki.build_request(key, pki.distinguished_name("probe")))
     good: JsonObject = {

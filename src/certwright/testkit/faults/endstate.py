@@ -46,7 +46,7 @@ def end_state(objects: Iterable[JsonObject], ignore: Sequence[str] = ()) -> dict
 
 
 def differences(expected: Mapping[str, JsonObject], actual: Mapping[str, JsonObject]) -> list[str]:
-    """Say in one line each what *actual* lacks, has too much, or has otherwise."""
+    """Return in one line each what *actual* lacks, has too much, or has otherwise."""
     if expected == actual:
         return []
     return list(_compare("", dict(expected), dict(actual)))

@@ -246,7 +246,7 @@ class FaultyTransport:
 
 
 def is_guarded(request: Request) -> bool:
-    """Whether a write cannot hit another version of the object than the one decided on.
+    """Return whether a write cannot hit another version of the object than the one decided on.
 
     Patches and applies change only the fields they name and count as guarded.
     """
@@ -261,7 +261,7 @@ def is_guarded(request: Request) -> bool:
 
 
 def _lists_all(request: Request) -> bool:
-    """Whether a request is part of a list, and does not just ask how far the server is."""
+    """Return whether a request is part of a list, and does not just ask how far the server is."""
     return request.verb == "list" and ("limit", "1") not in request.query
 
 

@@ -102,7 +102,7 @@ class ControllerProcess:
     async def restless(self, witness: Witness) -> list[str]:
         """Return what still moves, in words. *witness* sees the server as it is.
 
-        Of other clusters than that of the manager nobody knows how far they are.
+        How far clusters other than the manager's are is not known.
         """
         manager = self._manager
         if manager is None:
@@ -115,7 +115,7 @@ class ControllerProcess:
 
 
 def _moving(manager: Manager) -> list[str]:
-    """Say what the manager has still to do; keys that wait for their own time do not count."""
+    """Return what the manager has still to do; keys that wait for their own time do not count."""
     found = [
         f"{workers.controller.name} retries {key}, which failed {failures} time(s)"
         for workers in manager.workers
@@ -139,7 +139,7 @@ def _moving(manager: Manager) -> list[str]:
 
 
 async def _behind(informer: Informer, witness: Witness) -> list[str]:
-    """Say which objects a store does not hold as the server does."""
+    """Return which objects a store does not hold as the server does."""
     view = informer.view
     try:
         held = await witness(view.resource, view.selection)
@@ -157,10 +157,10 @@ async def _behind(informer: Informer, witness: Witness) -> list[str]:
 
 
 def _is_wanted(informer: Informer, obj: JsonObject) -> bool:
-    """Whether a store holds an object, or would take it in: what it refuses it need not know."""
+    """Return whether a store holds an object, or would take it in."""
     keep = informer.view.keep
     if keep is None or key_of(obj) in informer.store:
         return True
     if informer.store.has_refused(key_of(obj)):
-        return False  # refused when it came, and taken in when somebody asks
+        return False  # refused when it came, and taken in when it is asked for
     return keep(informer.store.decoder.entry(orjson.dumps(obj)))

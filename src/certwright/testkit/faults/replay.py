@@ -22,7 +22,7 @@ class Replay:
 
     @classmethod
     def asked_for(cls, environment: Mapping[str, str] = os.environ) -> "Replay | None":
-        """Return the run somebody wants to see again, if any."""
+        """Return the run to repeat, if any."""
         text = environment.get(REPLAY, "")
         if not text:
             return None
@@ -31,13 +31,13 @@ class Replay:
 
     @staticmethod
     def seeds(default: range, environment: Mapping[str, str] = os.environ) -> range:
-        """Return the seeds to run: the default, or up to the number somebody asked for."""
+        """Return the seeds to run: the default, or up to the number asked for."""
         text = environment.get(SEEDS, "")
         return range(default.start, int(text), default.step) if text else default
 
     @staticmethod
     def is_campaign(environment: Mapping[str, str] = os.environ) -> bool:
-        """Say whether somebody asked for more than is done by default."""
+        """Return whether more runs are asked for than by default."""
         return SEEDS in environment
 
     def command(self, environment: Mapping[str, str] = os.environ) -> str:

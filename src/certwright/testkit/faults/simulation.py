@@ -51,7 +51,7 @@ class Play:
     ignore: Sequence[str] = ()
     """Fields of the end state that may differ, as ``Kind.path.to.field``."""
     metrics: Metrics = field(default_factory=Metrics, repr=False, compare=False)
-    """What all runs count together: nobody asks, and setting it up anew takes time."""
+    """What all runs count together: it is not read, and setting it up anew takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Run:
     """What went wrong when the run did not reach its end."""
 
     def differences_from(self, calm: "Run") -> list[str]:
-        """Say what is wrong with this run, given how the calm one went; nothing if all is well."""
+        """Return what is wrong with this run, given how the calm one went."""
         if self.failure:
             return [self.failure]
         found = [*self.blind_writes, *differences(calm.state, self.state)]

@@ -26,7 +26,7 @@ class StaleView:
     until: float
 
     def is_current(self) -> bool:
-        """Whether the past is still being shown."""
+        """Return whether the past is still being shown."""
         return asyncio.get_running_loop().time() < self.until
 
     async def release(self) -> None:

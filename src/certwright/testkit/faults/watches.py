@@ -142,7 +142,7 @@ class FaultyStream:
         return held
 
     def _passes_untouched(self, line: bytes) -> bool:
-        """Whether a line is no change: a bookmark, an error, part of the initial list."""
+        """Return whether a line is no change: a bookmark, an error, part of the initial list."""
         if line.startswith(_CHANGES) and not self._listing:
             return False
         if self._listing and b"k8s.io/initial-events-end" in line:

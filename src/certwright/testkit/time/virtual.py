@@ -37,7 +37,7 @@ _START_RANGE = timedelta(days=15 * 365)
 
 
 class Deadlock(RuntimeError):
-    """Nothing is ready, no timer is set, and somebody still waits."""
+    """Nothing is ready, no timer is set, and tasks still wait."""
 
 
 class Spinning(RuntimeError):
@@ -149,7 +149,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         number = next(self._numbers)
         name = f"task-{number}" if name is None else str(name)
         task = _Task.__new__(_Task)
-        task.number = number  # before anybody asks for the hash, as the initializer does
+        task.number = number  # before the hash is used, as the initializer does
         task.__init__(coro, loop=self, name=name, context=context, **kwargs)  # type: ignore[misc]
         return task
 
@@ -208,7 +208,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise Spinning(f"no time passes at {self._now:.3f} s: " + "; ".join(self.waiting()))
 
     def _let_time_pass(self) -> None:
-        """Jump to the next timer, unless somebody waits for exactly this quiet."""
+        """Jump to the next timer, unless a task waits for exactly this quiet."""
         self._spins = 0
         when = self.next_timer()
         for number, (within, waiter) in enumerate(self._idle_waiters):

@@ -107,7 +107,7 @@ def int_or_percent(value: int | str | None, path: str) -> list[Cause]:
 
 
 def is_zero(value: int | str | None) -> bool:
-    """Whether a number or percentage amounts to nothing."""
+    """Return whether a number or percentage amounts to nothing."""
     return value in {0, "0%", None}
 
 
@@ -197,7 +197,7 @@ NameRule = Callable[[str], list[str]]
 
 
 def path_segment_problems(name: str) -> list[str]:
-    """Say why a name cannot be part of a URL path: the rule of RBAC objects."""
+    """Return why a name cannot be part of a URL path: the rule of RBAC objects."""
     if name in {".", ".."}:
         return [f"may not be '{name}'"]
     return [f"may not contain '{bad}'" for bad in "/%" if bad in name]

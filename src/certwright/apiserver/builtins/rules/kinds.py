@@ -21,6 +21,7 @@ from certwright.apiserver.builtins.rules.checks import name_causes
 from certwright.apiserver.builtins.rules.services import ServiceAllocator
 from certwright.apiserver.crds import rules as crd_rules
 from certwright.apiserver.crds import status as crd_status
+from certwright.apiserver.kinds.kind import no_causes, no_changes, no_defaults, no_warnings
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject, Resource
 
@@ -30,30 +31,14 @@ Validate = Callable[[JsonObject, JsonObject | None], list[Cause]]
 Warnings = Callable[[JsonObject], list[str]]
 
 
-def _as_is(_obj: JsonObject) -> None:
-    """Leave the object as it is."""
-
-
-def _unprepared(_new: JsonObject, _old: JsonObject | None) -> None:
-    """Leave the object as it is."""
-
-
-def _no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    return []
-
-
-def _no_warnings(_new: JsonObject) -> list[str]:
-    return []
-
-
 @dataclass(frozen=True, slots=True)
 class KindRules:
     """The hooks of a kind."""
 
-    complete: Complete = _as_is
-    prepare: Prepare = _unprepared
-    validate: Validate = _no_causes
-    warnings: Warnings = _no_warnings
+    complete: Complete = no_defaults
+    prepare: Prepare = no_changes
+    validate: Validate = no_causes
+    warnings: Warnings = no_warnings
 
 
 _RULES: Final = {

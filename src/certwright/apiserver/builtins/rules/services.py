@@ -43,11 +43,11 @@ class ServiceAllocator:
         self._ports = count(_NODE_PORTS.start)
 
     def cluster_ip(self) -> str:
-        """Return an address nobody has."""
+        """Return a free address."""
         return str(ipaddress.IPv4Address("10.0.0.0") + next(self._hosts))
 
     def node_port(self) -> int:
-        """Return a port nobody has."""
+        """Return a free port."""
         return next(self._ports)
 
     def prepare(self, new: JsonObject, old: JsonObject | None) -> None:
@@ -259,7 +259,7 @@ def _status_causes(new: JsonObject, old: JsonObject | None) -> list[Cause]:
 
 
 def warnings(new: JsonObject) -> list[str]:
-    """Say which wishes do nothing."""
+    """Return warnings for settings that have no effect."""
     spec = new["spec"]
     headless = spec.get("clusterIP") == "None" and spec["type"] != "ExternalName"
     if headless and spec["sessionAffinity"] != "None":

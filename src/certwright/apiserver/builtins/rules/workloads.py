@@ -242,7 +242,7 @@ def _selector_and_template(
 
 
 def _selects(selector: JsonObject | None, labels: dict[str, str]) -> bool:
-    """Whether a selector matches; none at all matches nothing, an empty one everything."""
+    """Return whether a selector matches; none at all matches nothing, an empty one everything."""
     return selector is not None and LabelSelector.from_spec(selector).matches(labels)
 
 
