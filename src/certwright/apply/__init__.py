@@ -21,8 +21,8 @@ judges objects, and works without one.
 from certwright.apply import health
 from certwright.apply.changeset import (
     Action,
+    Change,
     ChangeSet,
-    Entry,
 )
 from certwright.apply.cluster import (
     Cluster,
@@ -86,6 +86,7 @@ from certwright.apply.refs import (
 __all__ = [
     "Action",
     "Adopt",
+    "Change",
     "ChangeSet",
     "Cluster",
     "ConfigMapInventory",
@@ -94,7 +95,6 @@ __all__ = [
     "Diff",
     "Direct",
     "Engine",
-    "Entry",
     "FieldChange",
     "InventoryError",
     "InventoryPort",

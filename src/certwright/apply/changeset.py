@@ -40,7 +40,7 @@ _CHANGES: Final = frozenset({Action.CREATED, Action.CONFIGURED, Action.RECREATED
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class LastWriter:
     """Who else wrote to an object: a field manager, and when."""
 
     manager: str
@@ -52,14 +52,14 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Change:
     """One object of a change set."""
 
     ref: ObjectRef
     action: Action
     reason: str = ""
     diff: Diff = field(default_factory=Diff)
-    writer: Writer | None = None
+    writer: LastWriter | None = None
     """Who wrote last besides us, where that explains the difference."""
     refused: bool = False
     """Whether it failed because the cluster judged it invalid, and not because it is away."""
@@ -100,10 +100,10 @@ class Entry:
 class ChangeSet:
     """Entries in the order in which things happened. Prints one line per object."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[Change, ...] = ()
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> "ChangeSet":
+    def of(cls, entries: Iterable[Change]) -> "ChangeSet":
         """Collect entries."""
         return cls(tuple(entries))
 
@@ -117,7 +117,7 @@ class ChangeSet:
         """Whether everything is as wanted: nothing failed, nothing waits."""
         return not any(e.action in {Action.FAILED, Action.BLOCKED} for e in self.entries)
 
-    def with_action(self, *actions: Action) -> list[Entry]:
+    def with_action(self, *actions: Action) -> list[Change]:
         """Return the entries with one of these actions."""
         return [entry for entry in self.entries if entry.action in actions]
 
@@ -148,7 +148,7 @@ class ChangeSet:
 
 def last_foreign_writer(
     obj: JsonObject, ours: Collection[str], fields: FieldSet | None = None
-) -> Writer | None:
+) -> LastWriter | None:
     """Return who wrote to an object last, besides the field managers that are *ours*.
 
     Status is not counted, since it is meant to be written by others. With *fields*, only those
@@ -156,13 +156,15 @@ def last_foreign_writer(
     """
     metadata = obj.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
-    latest: Writer | None = None
+    latest: LastWriter | None = None
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or entry.get("manager") in ours or entry.get("subresource"):
             continue
         if fields is not None and not _overlap(entry.get("fieldsV1"), fields):
             continue
-        writer = Writer(*(str(entry.get(name) or "") for name in ("manager", "operation", "time")))
+        writer = LastWriter(
+            *(str(entry.get(name) or "") for name in ("manager", "operation", "time"))
+        )
         if latest is None or writer.time >= latest.time:
             latest = writer
     return latest
@@ -175,7 +177,7 @@ def _overlap(owned: Any, fields: FieldSet) -> bool:
         return False
 
 
-def _with_diff(entries: Iterable[Entry], *, planned: bool) -> Iterator[str]:
+def _with_diff(entries: Iterable[Change], *, planned: bool) -> Iterator[str]:
     for entry in entries:
         yield entry.told(planned=planned)
         if entry.diff:

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from certwright.apply.changeset import Writer
+from certwright.apply.changeset import LastWriter
 from certwright.apply.follow import follow
 from certwright.apply.refs import ObjectRef
 from certwright.client import Client, Propagation, Request, Selection, request
@@ -116,10 +116,10 @@ class Live:
         """Return what a field manager owns by apply; None if nothing."""
         return own_fields(self.managed, manager)
 
-    def writers(self) -> list[Writer]:
+    def writers(self) -> list[LastWriter]:
         """Return who wrote to the object, as far as that is known, status aside."""
         return [
-            Writer(*(str(entry.get(name) or "") for name in ("manager", "operation", "time")))
+            LastWriter(*(str(entry.get(name) or "") for name in ("manager", "operation", "time")))
             for entry in self.managed
             if not entry.get("subresource")
         ]

@@ -9,9 +9,8 @@ sets and events of the target; what leaves are writes to it, and keys of sets to
 `cluster`           the same as the engine sees it: read from stores, written to
 `drift`             from a change in the target to the set it concerns
 `keptset`           one pass over one set, and the staleness check before it
-`fights`            other writers that keep changing an object
 `health`            how the objects of a set are
-`state`             what is remembered about a set between two passes
+`state`             what is remembered between two passes, fights included
 `installer`         all of it for an operator whose status holds the inventory
 ==================  =============================================================
 """

@@ -12,9 +12,9 @@ from typing import Final, Generic, TypeVar
 
 from certwright.apply import (
     Action,
+    Change,
     Declared,
     Engine,
-    Entry,
     InventoryPort,
     Live,
     Memory,
@@ -24,15 +24,14 @@ from certwright.apply import (
     PruneOptions,
     SetChanges,
 )
-from certwright.apply.changeset import Writer, last_foreign_writer
+from certwright.apply.changeset import LastWriter, last_foreign_writer
 from certwright.apply.engine.apply import BeforeWrite
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.objectset.prune import KEEP_ALL
 from certwright.clock import Clock
 from certwright.keep.cluster import WatchedCluster
-from certwright.keep.fights import Fights
 from certwright.keep.health import HealthChecks
-from certwright.keep.state import Fingerprint, SetState, SetStates
+from certwright.keep.state import Fights, Fingerprint, SetState, SetStates
 from certwright.keep.stores import TargetStores
 from certwright.kube import Conflict, Key
 from certwright.runtime import Entry as Stored
@@ -99,7 +98,7 @@ class DeclaredSet:
     objects: Sequence[Declared]
     owner: Owner
     options: PruneOptions = KEEP_ALL
-    known: Sequence[Entry] = ()
+    known: Sequence[Change] = ()
     """Declared objects that cannot be applied, with the reason for each."""
     unchanged: bool = False
     """Whether the same was declared before: whatever is written restores what others changed."""
@@ -116,7 +115,7 @@ class KeptChanges:
     """What was written though nothing else is declared than before."""
     fights: int = 0
     """How many of these repairs turned into a fight."""
-    opponents: tuple[tuple[ObjectRef, Writer | None], ...] = ()
+    opponents: tuple[tuple[ObjectRef, LastWriter | None], ...] = ()
     """Objects that are put off from now on, each with the other writer, if that is known."""
     postponed: frozenset[ObjectRef] = frozenset()
     """Objects that another writer keeps changing."""
@@ -187,13 +186,13 @@ class KeptSets(Generic[S]):
                 state.opponents[one.ref] = await self._opponent(one.ref)
                 opponents.append((one.ref, state.opponents[one.ref]))
             writer = state.opponents[one.ref]
-            postponed.append(Entry(one.ref, Action.BLOCKED, _POSTPONED, writer=writer))
+            postponed.append(Change(one.ref, Action.BLOCKED, _POSTPONED, writer=writer))
         await asyncio.sleep(0)  # between steps that may go over thousands of objects
         unwatched: dict[ObjectRef, Live] = {}
         versions: dict[ObjectRef, str] = {}
         ours = {one.ref for one in due}
 
-        def note(entry: Entry, live: Live | None) -> None:
+        def note(entry: Change, live: Live | None) -> None:
             if live is not None and entry.ref in ours:
                 if self.stores.selects(live.labels):
                     versions[entry.ref] = live.resource_version
@@ -256,7 +255,7 @@ class KeptSets(Generic[S]):
             state.opponents.pop(ref, None)  # of an earlier fight
         return began
 
-    async def _opponent(self, ref: ObjectRef) -> Writer | None:
+    async def _opponent(self, ref: ObjectRef) -> LastWriter | None:
         """Return who else writes to an object, as its managedFields show."""
         resource = await self.cluster.resource(ref.gvk)
         live = await self.cluster.read(resource, ref.key, fresh=True)

@@ -1,16 +1,21 @@
-"""What is remembered about each kept set between two passes.
+"""What is remembered between two passes: about each set, and about fights over objects.
 
 None of it is needed to be right, only to be quick: a process that starts with nothing in mind
 comes to the same conclusions and makes no write it would not have made otherwise.
+
+Repairing what others changed is our work. When it is changed again at once, and again, another
+controller believes the same, and both would write for ever. After a few repairs of one object
+within a minute each further one is put off, twice as long every time, until the other side is
+quiet. Times are seconds of any clock that only goes forward.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from certwright.apply import ObjectRef
-from certwright.apply.changeset import Writer
+from certwright.apply.changeset import LastWriter
 from certwright.keep.health import Unwatched
 from certwright.kube import Key
 from certwright.runtime import Entry, Store
@@ -44,7 +49,7 @@ class SetState:
     """Whether it needs a kind that the target does not serve."""
     unwatched: Unwatched | None = None
     """What was read of the objects that no store holds."""
-    opponents: dict[ObjectRef, Writer | None] = field(default_factory=dict)
+    opponents: dict[ObjectRef, LastWriter | None] = field(default_factory=dict)
     """Who else keeps changing an object."""
 
     def follow(self, old: Entry, new: Entry | None) -> None:
@@ -122,3 +127,75 @@ class SetStates(Generic[S]):
     def awaiting_kinds(self) -> Iterator[Key]:
         """Yield the sets that need a kind the target does not serve."""
         return (key for key, known in self._known.items() if known.awaits_kinds)
+
+
+H = TypeVar("H", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class FightRules:
+    """When repairs become a fight, and how long they are put off then."""
+
+    repairs: int = 5
+    within: float = 60.0
+    first_pause: float = 10.0
+    longest_pause: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fight:
+    """What is known about the repairs of one object."""
+
+    repairs: tuple[float, ...] = ()
+    """When the last ones were; no more than it takes to make a fight."""
+    pause: float = 0.0
+    """How long repairs are put off; 0 while there is no fight."""
+
+    def quiet(self, now: float, rules: FightRules) -> bool:
+        """Return whether nothing had to be repaired for so long that it is over."""
+        return not self.repairs or now - self.repairs[-1] > self.pause + rules.within
+
+    def repaired(self, now: float, rules: FightRules) -> "Fight":
+        """Return what is known after another repair."""
+        if self.quiet(now, rules):
+            return Fight((now,))
+        repairs = (*self.repairs, now)[-rules.repairs :]
+        recent = [at for at in repairs if now - at <= rules.within]
+        if self.pause:
+            return Fight(repairs, min(self.pause * 2, rules.longest_pause))
+        if len(recent) >= rules.repairs:
+            return Fight(repairs, rules.first_pause)
+        return replace(self, repairs=repairs)
+
+    def wait(self, now: float) -> float:
+        """Return for how many seconds a repair has to wait."""
+        return max(self.repairs[-1] + self.pause - now, 0.0) if self.pause else 0.0
+
+
+class Fights(Generic[H]):
+    """The fights of an instance, by object. Those that are over are forgotten."""
+
+    def __init__(self, rules: FightRules | None = None) -> None:
+        self._rules = rules or FightRules()
+        self._fights: dict[H, Fight] = {}
+
+    def __len__(self) -> int:
+        return len(self._fights)
+
+    def repaired(self, which: H, now: float) -> bool:
+        """Note a repair; say whether it has just turned into a fight."""
+        before = self._fights.get(which, Fight())
+        after = before.repaired(now, self._rules)
+        self._fights[which] = after
+        return bool(after.pause) and not before.pause
+
+    def wait(self, which: H, now: float) -> float:
+        """Return for how many seconds a repair has to wait; 0 if it may be made now."""
+        fight = self._fights.get(which)
+        return fight.wait(now) if fight is not None else 0.0
+
+    def forget_quiet(self, now: float) -> None:
+        """Drop what is over; call it now and then."""
+        over = [which for which, fight in self._fights.items() if fight.quiet(now, self._rules)]
+        for which in over:
+            del self._fights[which]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from certwright.apply import Action, ChangeSet, Direct, Entry, Live, ObjectRef
+from certwright.apply import Action, Change, ChangeSet, Direct, Live, ObjectRef
 from certwright.cli.apply.wait import not_gone, until_gone, until_healthy
 from certwright.cli.errors import UsageError
 from certwright.cli.terminal.progress import ProgressLine
@@ -130,9 +130,11 @@ async def test_a_deletion_goes_on_when_something_has_gone(waiting: Waiting) -> N
         asked.append(asyncio.get_running_loop().time())
         left = await waiting.cluster.find(ConfigMap, "held")
         entries = [
-            Entry(held, Action.BLOCKED, "held") if left else Entry(held, Action.UNCHANGED, "gone"),
-            Entry(free, Action.UNCHANGED if len(asked) > 1 else Action.DELETED),
-            Entry(gone, Action.UNCHANGED, "gone"),
+            Change(held, Action.BLOCKED, "held")
+            if left
+            else Change(held, Action.UNCHANGED, "gone"),
+            Change(free, Action.UNCHANGED if len(asked) > 1 else Action.DELETED),
+            Change(gone, Action.UNCHANGED, "gone"),
         ]
         for entry in entries:
             on_entry(entry, None)
@@ -159,7 +161,7 @@ def blocked(*refs: ObjectRef) -> Callable[..., Awaitable[Any]]:
     """Return a deletion that does not come to an end."""
 
     async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
-        entries = [Entry(ref, Action.BLOCKED, "it is held by x") for ref in refs]
+        entries = [Change(ref, Action.BLOCKED, "it is held by x") for ref in refs]
         for entry in entries:
             on_entry(entry, None)
         return ChangeSet.of(entries)
@@ -178,7 +180,7 @@ async def test_what_does_not_go_in_time_is_named(waiting: Waiting) -> None:
 
 def test_not_all_that_is_left_is_named() -> None:
     refs = [ObjectRef("v1", "ConfigMap", "default", f"m{number}") for number in range(12)]
-    text = not_gone(ChangeSet.of(Entry(ref, Action.BLOCKED, "held") for ref in refs), 3)
+    text = not_gone(ChangeSet.of(Change(ref, Action.BLOCKED, "held") for ref in refs), 3)
     assert "default/m9: held; and 2 more" in text
 
 
@@ -189,8 +191,8 @@ async def test_a_kind_that_is_gone_has_no_objects_to_wait_for(waiting: Waiting) 
     async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
         rounds.append(asyncio.get_running_loop().time())
         action = Action.BLOCKED if len(rounds) == 1 else Action.UNCHANGED
-        on_entry(Entry(toy, action), None)
-        return ChangeSet.of([Entry(toy, action)])
+        on_entry(Change(toy, action), None)
+        return ChangeSet.of([Change(toy, action)])
 
     done = await until_gone(waiting.client, delete, 60, waiting.progress)
     assert [entry.action for entry in done.entries] == ["deleted"]

@@ -1,6 +1,6 @@
 """What is told about objects after the fact."""
 
-from certwright.apply.changeset import Action, ChangeSet, Entry, Writer, last_foreign_writer
+from certwright.apply.changeset import Action, Change, ChangeSet, LastWriter, last_foreign_writer
 from certwright.apply.diff import compare
 from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
@@ -12,14 +12,14 @@ CLUSTER = ObjectRef("v1", "Namespace", "", "shop")
 
 CHANGES = ChangeSet.of(
     [
-        Entry(CLUSTER, Action.UNCHANGED),
-        Entry(
+        Change(CLUSTER, Action.UNCHANGED),
+        Change(
             WEB,
             Action.CONFIGURED,
             diff=compare({"spec": {"replicas": 2}}, {"spec": {"replicas": 3, "paused": True}}),
-            writer=Writer("kubectl-edit", "Update", "2026-11-15T07:00:00Z"),
+            writer=LastWriter("kubectl-edit", "Update", "2026-11-15T07:00:00Z"),
         ),
-        Entry(CONFIG, Action.FAILED, "denied\nby a   webhook"),
+        Change(CONFIG, Action.FAILED, "denied\nby a   webhook"),
     ]
 )
 
@@ -68,20 +68,20 @@ def test_what_it_amounts_to() -> None:
     assert not CHANGES.complete
     assert CHANGES.summary() == "1 configured, 1 unchanged, 1 failed"
     assert [entry.ref for entry in CHANGES.with_action(Action.FAILED)] == [CONFIG]
-    calm = ChangeSet.of([Entry(WEB, Action.UNCHANGED), Entry(CONFIG, Action.KEPT)])
+    calm = ChangeSet.of([Change(WEB, Action.UNCHANGED), Change(CONFIG, Action.KEPT)])
     assert calm.complete
     assert not calm.changed
-    assert not ChangeSet.of([Entry(WEB, Action.BLOCKED)]).complete
+    assert not ChangeSet.of([Change(WEB, Action.BLOCKED)]).complete
     assert ChangeSet().summary() == "nothing to do"
     assert len((calm | CHANGES).entries) == 5
 
 
 def test_long_reasons_are_cut() -> None:
-    assert len(str(Entry(WEB, Action.FAILED, "x" * 5000))) < 1100
+    assert len(str(Change(WEB, Action.FAILED, "x" * 5000))) < 1100
 
 
 def test_long_values_are_cut() -> None:
-    entry = Entry(CONFIG, Action.CONFIGURED, diff=compare({"a": "x" * 9000}, {"a": ["y" * 9000]}))
+    entry = Change(CONFIG, Action.CONFIGURED, diff=compare({"a": "x" * 9000}, {"a": ["y" * 9000]}))
     (change,) = entry.to_json()["changes"]
     assert change["old"] == "x" * 4096 + "…"
     assert change["new"] == '["' + "y" * 4094 + "…"
@@ -109,7 +109,7 @@ def test_the_last_foreign_writer_is_neither_us_nor_a_status() -> None:
         owner("kubelet", "2026-11-15T10:00:00Z", subresource="status"),
         "junk",
     )
-    assert last_foreign_writer(obj, {"ours"}) == Writer("hpa", "Update", "2026-11-15T08:00:00Z")
+    assert last_foreign_writer(obj, {"ours"}) == LastWriter("hpa", "Update", "2026-11-15T08:00:00Z")
 
 
 def test_only_writers_of_given_fields_are_asked() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from certwright.apply import Declared, Live, Owner, Rules
 from certwright.apply.engine.declared import desired_of
-from certwright.apply.engine.definitions import Definitions, is_decided, is_established
-from certwright.apply.engine.findings import failed
+from certwright.apply.engine.findings import Definitions, failed, is_decided, is_established
 from certwright.apply.engine.leftovers import leftovers
 from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent

@@ -7,13 +7,12 @@ from typing import Final
 
 import orjson
 
-from certwright.apply.changeset import Action, Entry
+from certwright.apply.changeset import Action, Change
 from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
 from certwright.apply.engine.adoption import Right, has_legacy, ownership, taken_over
 from certwright.apply.engine.blockers import obstacles
 from certwright.apply.engine.declared import Adopt, Declared, Owner, desired_of
-from certwright.apply.engine.definitions import Definitions
-from certwright.apply.engine.findings import Finding, configured, created, failed
+from certwright.apply.engine.findings import Definitions, ObjectOutcome, configured, created, failed
 from certwright.apply.engine.leftovers import leftovers
 from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent, preserve
@@ -62,11 +61,11 @@ class Pass:
         return self.cluster
 
 
-async def apply_one(run: Pass, wanted: Declared) -> Finding:
+async def apply_one(run: Pass, wanted: Declared) -> ObjectOutcome:
     """Bring one object to the cluster; failures are part of the answer."""
     try:
         if waiting := run.definitions.waits_for(wanted.ref):
-            return Finding(Entry(wanted.ref, Action.BLOCKED, waiting))
+            return ObjectOutcome(Change(wanted.ref, Action.BLOCKED, waiting))
         resource = await _resource(run, wanted)
         return await _patiently(run, _Application(run, wanted, resource))
     except (UnknownKind, NotFound) as error:
@@ -87,7 +86,7 @@ async def _resource(run: Pass, wanted: Declared) -> Resource:
         return just_defined
 
 
-async def _patiently(run: Pass, application: "_Application") -> Finding:
+async def _patiently(run: Pass, application: "_Application") -> ObjectOutcome:
     """Try again with a fresh look when the object changed meanwhile, or its place is young."""
     conflicts = missing = 0
     while True:
@@ -116,7 +115,7 @@ class _Application:
         self._desired = desired_of(wanted, run.owner)
         self._digest = digest_of(self._desired)
 
-    async def attempt(self, *, fresh: bool) -> Finding:
+    async def attempt(self, *, fresh: bool) -> ObjectOutcome:
         """Look at the object and do what is needed; *fresh* when the last look was stale."""
         live = await self._read(fresh=fresh)
         if live is None and self._should_look() and not fresh:
@@ -142,7 +141,7 @@ class _Application:
         preserving = rules.preserve_replicas or rules.preserve_resources
         return (careful or preserving) and not self._run.cluster.sees_all
 
-    async def _create_only(self, live: Live | None) -> Finding:
+    async def _create_only(self, live: Live | None) -> ObjectOutcome:
         if live is None:
             try:
                 cluster = await self._run.writable()
@@ -152,9 +151,9 @@ class _Application:
                 return created(self._wanted.ref, live, dry_run=self._run.dry_run)
             except AlreadyExists:
                 live = await self._read(fresh=True)
-        return Finding(Entry(self._wanted.ref, Action.UNCHANGED, "only ever created"), live)
+        return ObjectOutcome(Change(self._wanted.ref, Action.UNCHANGED, "only ever created"), live)
 
-    async def _create(self) -> Finding:
+    async def _create(self) -> ObjectOutcome:
         """Create the object, without force: nobody has seen one, but there may be one."""
         ref, run = self._wanted.ref, self._run
         cluster = await run.writable()
@@ -173,19 +172,19 @@ class _Application:
         self._remember(live, Sent(self._desired))
         return created(ref, live, dry_run=run.dry_run)
 
-    async def _update(self, live: Live) -> Finding:
+    async def _update(self, live: Live) -> ObjectOutcome:
         ref, run = self._wanted.ref, self._run
         if live.deleting:
             waiting = f"it is being deleted, and comes back afterwards; {obstacles(live)}"
-            return Finding(Entry(ref, Action.BLOCKED, waiting), live)
+            return ObjectOutcome(Change(ref, Action.BLOCKED, waiting), live)
         manager, inherits = run.cluster.field_manager, await self._inherits(live)
         allowed = ownership(live, run.owner, self._rules, manager, inherits=inherits)
         if allowed.right is Right.REFUSE:
             return failed(self._wanted, Conflict(allowed.reason), live)
         if allowed.right is Right.LEAVE:
-            return Finding(Entry(ref, Action.UNCHANGED, allowed.reason), live)
+            return ObjectOutcome(Change(ref, Action.UNCHANGED, allowed.reason), live)
         if not run.always and self._is_known(live):
-            return Finding(Entry(ref, Action.UNCHANGED), live)
+            return ObjectOutcome(Change(ref, Action.UNCHANGED), live)
         return await self._bring_in_line(live)
 
     async def _inherits(self, live: Live) -> bool:
@@ -196,7 +195,7 @@ class _Application:
             return False
         return await owner.succeeds(marked)
 
-    async def _bring_in_line(self, before: Live) -> Finding:
+    async def _bring_in_line(self, before: Live) -> ObjectOutcome:
         """Write what differs; what apply cannot remove goes with a patch afterwards."""
         live = await self._take_over(before)
         own = live.own(self._run.cluster.field_manager)
@@ -251,7 +250,7 @@ class _Application:
         cluster = await self._run.writable()
         return await cluster.patch(self._resource, self._wanted.ref.key, patch)
 
-    async def _recreate(self, live: Live, refusal: Invalid) -> Finding:
+    async def _recreate(self, live: Live, refusal: Invalid) -> ObjectOutcome:
         ref, run = self._wanted.ref, self._run
         way = recreation(self._wanted, live, refusal)
         if way is None:
@@ -259,15 +258,15 @@ class _Application:
         refused = without_values_of(refusal.message, self._wanted.obj)
         reason = f"it could not be changed: {refused}"
         if run.dry_run:
-            return Finding(Entry(ref, Action.RECREATED, reason), live)
+            return ObjectOutcome(Change(ref, Action.RECREATED, reason), live)
         left = await run.cluster.delete(self._resource, live, propagation=way.propagation)
         if left is not None:
             waiting = f"{reason}; it was deleted and comes back; {obstacles(left)}"
-            return Finding(Entry(ref, Action.BLOCKED, waiting), left)
+            return ObjectOutcome(Change(ref, Action.BLOCKED, waiting), left)
         finding = await self._create()
         if finding.entry.action is not Action.CREATED:
             return finding
-        return Finding(Entry(ref, Action.RECREATED, reason), finding.live)
+        return ObjectOutcome(Change(ref, Action.RECREATED, reason), finding.live)
 
     def _is_known(self, live: Live) -> bool:
         """Return whether this is the very state that was found to be right before."""

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from certwright.apply.changeset import Action, Entry
+from certwright.apply.changeset import Action, Change
 from certwright.apply.cluster import Cluster, Live, UnknownKind
 from certwright.apply.engine.blockers import blockers, events_text
 from certwright.apply.engine.declared import Owner
@@ -15,7 +15,7 @@ from certwright.apply.engine.deleterules import (
     propagation_for,
     reason_to_keep,
 )
-from certwright.apply.engine.findings import Finding
+from certwright.apply.engine.findings import ObjectOutcome
 from certwright.apply.engine.memory import Memory
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
@@ -38,7 +38,7 @@ class Removal:
     dry_run: bool
 
 
-async def delete_one(run: Removal, ref: ObjectRef) -> Finding:
+async def delete_one(run: Removal, ref: ObjectRef) -> ObjectOutcome:
     """Remove one object from the cluster; failures are part of the answer."""
     try:
         resource = await run.cluster.resource(ref.gvk, any_version=True)
@@ -46,10 +46,10 @@ async def delete_one(run: Removal, ref: ObjectRef) -> Finding:
     except UnknownKind:
         return _gone(ref)  # its objects went with it
     except (ApiError, TransportError, ValueError) as error:
-        return Finding(Entry(ref, Action.FAILED, str(error)))
+        return ObjectOutcome(Change(ref, Action.FAILED, str(error)))
 
 
-async def release_one(run: Removal, ref: ObjectRef) -> Finding:
+async def release_one(run: Removal, ref: ObjectRef) -> ObjectOutcome:
     """Take the owner's mark off an object that stays, unless it carries another one by now."""
     try:
         resource = await run.cluster.resource(ref.gvk)
@@ -59,8 +59,8 @@ async def release_one(run: Removal, ref: ObjectRef) -> Finding:
     except NotFound:
         pass  # it is gone, or its kind is
     except (ApiError, TransportError) as error:
-        return Finding(Entry(ref, Action.FAILED, str(error)))
-    return Finding(Entry(ref, Action.KEPT, "it is released"))
+        return ObjectOutcome(Change(ref, Action.FAILED, str(error)))
+    return ObjectOutcome(Change(ref, Action.KEPT, "it is released"))
 
 
 async def _release(run: Removal, ref: ObjectRef, resource: Resource) -> None:
@@ -82,7 +82,7 @@ async def _release(run: Removal, ref: ObjectRef, resource: Resource) -> None:
                 raise
 
 
-async def _patiently(run: Removal, ref: ObjectRef, resource: Resource) -> Finding:
+async def _patiently(run: Removal, ref: ObjectRef, resource: Resource) -> ObjectOutcome:
     for attempt in range(ATTEMPTS):
         live = await _look(run, ref, resource, fresh=attempt > 0)
         if live is None:
@@ -105,11 +105,11 @@ async def _look(run: Removal, ref: ObjectRef, resource: Resource, *, fresh: bool
     return live
 
 
-async def _delete(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> Finding:
+async def _delete(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> ObjectOutcome:
     if why := reason_to_keep(ref, live, run.owner, run.rules):
         if not run.dry_run:
             run.memory.forget(resource, ref.key)
-        return Finding(Entry(ref, Action.KEPT, why), live)
+        return ObjectOutcome(Change(ref, Action.KEPT, why), live)
     if live.deleting:
         return await _await_end(run, ref, resource, live)
     if run.rules.claims:
@@ -118,15 +118,15 @@ async def _delete(run: Removal, ref: ObjectRef, resource: Resource, live: Live) 
         resource, live, propagation=propagation_for(ref), dry_run=run.dry_run
     )
     if run.dry_run:
-        return Finding(Entry(ref, Action.DELETED), live)
+        return ObjectOutcome(Change(ref, Action.DELETED), live)
     if left is None:
         run.memory.forget(resource, ref.key)
-        return Finding(Entry(ref, Action.DELETED))
+        return ObjectOutcome(Change(ref, Action.DELETED))
     run.memory.note_deleted(resource, ref.key)
     return await _blocked(run, ref, left)
 
 
-async def _await_end(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> Finding:
+async def _await_end(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> ObjectOutcome:
     """Report an object that is going already, and clear its finalizers when that took too long."""
     if run.dry_run:
         return await _blocked(run, ref, live)
@@ -141,7 +141,7 @@ async def _await_end(run: Removal, ref: ObjectRef, resource: Resource, live: Liv
     if left is not None:
         return await _blocked(run, ref, left)
     reason = f"its finalizers were cleared: {', '.join(live.finalizers)}"
-    return Finding(Entry(ref, Action.DELETED, reason))
+    return ObjectOutcome(Change(ref, Action.DELETED, reason))
 
 
 async def _delete_claims(run: Removal, ref: ObjectRef, live: Live) -> None:
@@ -161,11 +161,11 @@ async def _delete_claims(run: Removal, ref: ObjectRef, live: Live) -> None:
         ) from error
 
 
-async def _blocked(run: Removal, ref: ObjectRef, live: Live, problem: str = "") -> Finding:
+async def _blocked(run: Removal, ref: ObjectRef, live: Live, problem: str = "") -> ObjectOutcome:
     reason = "; ".join(filter(None, [problem, blockers(live, run.clock.now())]))
     if (ref.api_version, ref.kind) == ("v1", "Service"):
         reason += await warnings_about(run.cluster, ref, run.clock)
-    return Finding(Entry(ref, Action.BLOCKED, reason), live)
+    return ObjectOutcome(Change(ref, Action.BLOCKED, reason), live)
 
 
 async def warnings_about(cluster: Cluster, ref: ObjectRef, clock: Clock) -> str:
@@ -182,5 +182,5 @@ async def warnings_about(cluster: Cluster, ref: ObjectRef, clock: Clock) -> str:
     return f"\n\n{text}" if text else ""
 
 
-def _gone(ref: ObjectRef) -> Finding:
-    return Finding(Entry(ref, Action.UNCHANGED, "it is gone already"))
+def _gone(ref: ObjectRef) -> ObjectOutcome:
+    return ObjectOutcome(Change(ref, Action.UNCHANGED, "it is gone already"))

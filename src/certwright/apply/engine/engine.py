@@ -10,19 +10,20 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol, TypeVar
 
-from certwright.apply.changeset import Action, ChangeSet, Entry
+from certwright.apply.changeset import Action, Change, ChangeSet
 from certwright.apply.cluster import Cluster, Live
 from certwright.apply.engine.apply import BeforeWrite, Pass, apply_one
 from certwright.apply.engine.declared import Declared, Owner
-from certwright.apply.engine.definitions import (
+from certwright.apply.engine.delete import Removal, delete_one, release_one
+from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
+from certwright.apply.engine.findings import (
     Definitions,
+    ObjectOutcome,
+    failed,
     is_decided,
     is_definition,
     is_established,
 )
-from certwright.apply.engine.delete import Removal, delete_one, release_one
-from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
-from certwright.apply.engine.findings import Finding, failed
 from certwright.apply.engine.memory import Memory
 from certwright.apply.ordering import is_awaited, stages, waves
 from certwright.apply.refs import ObjectRef
@@ -42,7 +43,7 @@ T = TypeVar("T")
 class OnEntry(Protocol):
     """Is told about each object as soon as it is done, with its state if it is still there."""
 
-    def __call__(self, entry: Entry, live: Live | None) -> None:
+    def __call__(self, entry: Change, live: Live | None) -> None:
         """Take note."""
         ...
 
@@ -131,7 +132,7 @@ class Engine:
         for wave in planned:
             if waiting_for and not dry_run:
                 for ref in wave:
-                    report.add(Finding(Entry(ref, Action.BLOCKED, waiting_for)))
+                    report.add(ObjectOutcome(Change(ref, Action.BLOCKED, waiting_for)))
                 continue
             await _each(wave, remove, concurrency)
             waiting_for = report.lingering(wave)
@@ -154,7 +155,7 @@ class Engine:
             return live is None or live.deleting
         return False
 
-    async def _await(self, finding: Finding) -> Finding:
+    async def _await(self, finding: ObjectOutcome) -> ObjectOutcome:
         """Wait a moment until the server serves a new kind.
 
         If nobody can say, those who need it find out.
@@ -169,7 +170,7 @@ class Engine:
             later = await self._cluster.until(resource, ref.key, is_decided, ESTABLISHED_SECONDS)
         except (ApiError, TransportError):
             return finding
-        return Finding(finding.entry, later or live)
+        return ObjectOutcome(finding.entry, later or live)
 
 
 class _Report:
@@ -177,9 +178,9 @@ class _Report:
 
     def __init__(self, on_entry: OnEntry | None) -> None:
         self._on_entry = on_entry
-        self._found: dict[ObjectRef, Finding] = {}
+        self._found: dict[ObjectRef, ObjectOutcome] = {}
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: ObjectOutcome) -> None:
         self._found[finding.entry.ref] = finding
         if self._on_entry is not None:
             self._on_entry(finding.entry, finding.live)

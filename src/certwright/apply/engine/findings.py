@@ -1,29 +1,35 @@
-"""What became of one object: the entry for the change set, and its state if it is there."""
+"""What became of one object, and what the others of the same pass learn from it.
 
+Definitions and namespaces may arrive in the same pass as the objects that need them.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from certwright.apply.changeset import Action, Entry, last_foreign_writer
+from certwright.apply.changeset import Action, Change, last_foreign_writer
 from certwright.apply.cluster import Live
 from certwright.apply.diff import Diff, compare
 from certwright.apply.engine.declared import Declared
 from certwright.apply.engine.preserve import Sent
 from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
-from certwright.kube import Invalid, JsonObject
+from certwright.kube import GroupVersionKind, Invalid, JsonObject, Resource, find_condition, is_true
+from certwright.kube.conditions import conditions_of
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ObjectOutcome:
     """What became of one object."""
 
-    entry: Entry
+    entry: Change
     live: Live | None = None
 
 
-def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> Finding:
+def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> ObjectOutcome:
     """Report a new object; what would be created is shown, what was created can be read."""
     diff = compare(None, _without_status(live.obj)) if dry_run and live is not None else Diff()
-    return Finding(Entry(ref, Action.CREATED, diff=diff), live)
+    return ObjectOutcome(Change(ref, Action.CREATED, diff=diff), live)
 
 
 def _without_status(obj: JsonObject) -> JsonObject:
@@ -33,24 +39,112 @@ def _without_status(obj: JsonObject) -> JsonObject:
 
 def configured(
     ref: ObjectRef, before: Live, after: Live, sent: Sent, field_manager: str
-) -> Finding:
+) -> ObjectOutcome:
     """Report an object that was compared, and written if it differed."""
     reason = "".join(f"{path} cannot change and was ignored" for path in sent.ignored)
     if after is before:
-        return Finding(Entry(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
+        return ObjectOutcome(Change(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
     diff = compare(before.obj, after.obj)
     if not diff:
         if after.resource_version == before.resource_version:
-            return Finding(Entry(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
+            return ObjectOutcome(Change(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
         reason = reason or "only the ownership of fields changed"
     managed = {"metadata": {"managedFields": list(before.managed)}}
     writer = last_foreign_writer(managed, {field_manager}, after.own(field_manager))
-    return Finding(Entry(ref, Action.CONFIGURED, reason, diff, writer, ignored=sent.ignored), after)
+    return ObjectOutcome(
+        Change(ref, Action.CONFIGURED, reason, diff, writer, ignored=sent.ignored), after
+    )
 
 
-def failed(wanted: Declared, error: Exception, live: Live | None = None) -> Finding:
+def failed(wanted: Declared, error: Exception, live: Live | None = None) -> ObjectOutcome:
     """Report an object that could not be applied, in the words clients look for."""
     text = without_values_of(str(error), wanted.obj)
     reason = f'error during apply of object "{wanted.ref.id}": {text}'
     refused = isinstance(error, Invalid)
-    return Finding(Entry(wanted.ref, Action.FAILED, reason, refused=refused), live)
+    return ObjectOutcome(Change(wanted.ref, Action.FAILED, reason, refused=refused), live)
+
+
+_MISSED = frozenset({Action.FAILED, Action.BLOCKED})
+
+
+class Definitions:
+    """What one pass brings that its other objects need, and what of it is not ready."""
+
+    def __init__(self, wanted: Iterable[Declared] = ()) -> None:
+        self.young = False
+        """Whether something was created that the server may take a moment to know everywhere."""
+        self._kinds: set[tuple[str, str]] = set()
+        self._namespaces: set[str] = set()
+        self._served: dict[GroupVersionKind, Resource] = {}
+        self._missing_kinds: dict[tuple[str, str], ObjectRef] = {}
+        self._missing_namespaces: dict[str, ObjectRef] = {}
+        for one in wanted:
+            if is_definition(one.ref):
+                self._kinds.add(_defined(one.obj))
+            elif is_namespace(one.ref):
+                self._namespaces.add(one.ref.name)
+
+    def brings(self, ref: ObjectRef) -> bool:
+        """Return whether the pass brings the kind or the namespace of an object."""
+        return (ref.group, ref.kind) in self._kinds or ref.namespace in self._namespaces
+
+    def waits_for(self, ref: ObjectRef) -> str:
+        """Return what has to be there before an object can be; empty if nothing is missing."""
+        missing = self._missing_kinds.get((ref.group, ref.kind))
+        missing = missing or self._missing_namespaces.get(ref.namespace)
+        return f"it waits for {missing}" if missing else ""
+
+    def resource(self, gvk: GroupVersionKind) -> Resource | None:
+        """Return how a kind is served whose definition the pass brought."""
+        return self._served.get(gvk)
+
+    def note(self, obj: JsonObject, finding: ObjectOutcome) -> None:
+        """Take note of what became of a definition or a namespace."""
+        ref, action = finding.entry.ref, finding.entry.action
+        if is_namespace(ref):
+            if action in _MISSED:
+                self._missing_namespaces[ref.name] = ref
+        elif finding.live is None or not is_established(finding.live):
+            self._missing_kinds[_defined(obj)] = ref
+        else:
+            self._served.update(_resources(finding.live.obj["spec"]))
+        self.young |= action in {Action.CREATED, Action.CONFIGURED, Action.RECREATED}
+
+
+def is_definition(ref: ObjectRef) -> bool:
+    """Return whether an object defines a kind."""
+    return (ref.group, ref.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+def is_namespace(ref: ObjectRef) -> bool:
+    """Return whether an object is a namespace."""
+    return (ref.api_version, ref.kind) == ("v1", "Namespace")
+
+
+def is_established(live: Live) -> bool:
+    """Return whether a definition's kind is served."""
+    return is_true(conditions_of(live.obj), "Established")
+
+
+def is_decided(live: Live) -> bool:
+    """Return whether a definition's kind is served, or never will be."""
+    names = find_condition(conditions_of(live.obj), "NamesAccepted")
+    return is_established(live) or (names is not None and names.status == "False")
+
+
+def _defined(obj: JsonObject) -> tuple[str, str]:
+    spec: Any = obj.get("spec")
+    names: Any = spec.get("names") if isinstance(spec, dict) else None
+    if not isinstance(names, dict):
+        return ("", "")
+    return (str(spec.get("group") or ""), str(names.get("kind") or ""))
+
+
+def _resources(spec: JsonObject) -> dict[GroupVersionKind, Resource]:
+    names, namespaced = spec["names"], spec["scope"] == "Namespaced"
+    served = (version["name"] for version in spec["versions"] if version.get("served"))
+    resources = (
+        Resource(spec["group"], version, names["kind"], names["plural"], namespaced)
+        for version in served
+    )
+    return {resource.gvk: resource for resource in resources}

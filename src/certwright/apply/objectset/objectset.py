@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from certwright.apply.changeset import Action, ChangeSet, Entry
+from certwright.apply.changeset import Action, Change, ChangeSet
 from certwright.apply.engine.apply import BeforeWrite
 from certwright.apply.engine.declared import Declared, Owner
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
@@ -74,7 +74,7 @@ class ObjectSet:
         declared: Iterable[Declared],
         *,
         options: PruneOptions = KEEP_ALL,
-        known: Sequence[Entry] = (),
+        known: Sequence[Change] = (),
         always: bool = False,
         dry_run: bool = False,
         on_entry: OnEntry | None = None,
@@ -199,10 +199,10 @@ def _kept(
 ) -> ChangeSet:
     """Report what is not declared any more and stays for now."""
     if options.prune:
-        entries = [Entry(ref, Action.BLOCKED, str(plan.held)) for ref in refs]
+        entries = [Change(ref, Action.BLOCKED, str(plan.held)) for ref in refs]
     else:
         why = str(plan.held) if options.doubts else _NOT_DECLARED
-        entries = [Entry(ref, Action.KEPT, why) for ref in refs]
+        entries = [Change(ref, Action.KEPT, why) for ref in refs]
     for entry in entries:
         if on_entry is not None:
             on_entry(entry, None)

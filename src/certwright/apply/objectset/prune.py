@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from certwright.apply.changeset import Action, Entry
+from certwright.apply.changeset import Action, Change
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.refs import ObjectRef
 
@@ -137,7 +137,7 @@ def plan_pruning(
     return Pruning(unwanted, terminating=going, confirmed=guarded)
 
 
-def doubts_after(entries: Sequence[Entry], *, despite_failures: bool) -> str:
+def doubts_after(entries: Sequence[Change], *, despite_failures: bool) -> str:
     """Return why what was applied casts doubt on what is no longer declared; empty if it does not.
 
     With *despite_failures* only a cluster does that cannot be reached: nothing could be applied,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from certwright.apply import (
     Adopt,
+    Change,
     Declared,
-    Entry,
     Live,
     Manifest,
     ObjectRef,
@@ -56,7 +56,7 @@ async def apply_manifests(
         states: dict[ObjectRef, Live | None] = {one.ref: None for one in wanted}
         with ProgressLine(len(wanted), dry_run=options.dry_run) as progress:
 
-            def note(entry: Entry, live: Live | None) -> None:
+            def note(entry: Change, live: Live | None) -> None:
                 if entry.ref in states:
                     states[entry.ref] = live
                 progress(entry, live)

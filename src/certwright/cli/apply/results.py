@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from certwright.apply import Action, ChangeSet, Entry
+from certwright.apply import Action, Change, ChangeSet
 from certwright.cli.apply.inputs import Input
 from certwright.cli.options import Output
 from certwright.cli.terminal.output import (
@@ -60,7 +60,7 @@ def differences(changes: ChangeSet, output: Output, problems: Sequence[str] = ()
     return shown.render(planned=True) or "nothing differs"
 
 
-def named_once(entry: Entry) -> Entry:
+def named_once(entry: Change) -> Change:
     """Return an entry whose reason does not name the object again."""
     return replace(entry, reason=unnamed(entry.reason))
 
@@ -77,7 +77,7 @@ def code_of_apply(changes: ChangeSet) -> int:
     return 0 if changes.complete else 2
 
 
-def _row(entry: Entry, *, planned: bool) -> tuple[str, str, str, str]:
+def _row(entry: Change, *, planned: bool) -> tuple[str, str, str, str]:
     writer = f" (last written by {entry.writer})" if entry.writer else ""
     why = one_line(f"{named_once(entry).reason}{writer}", _LONGEST_REASON)
     return entry.ref.kind, str(entry.ref.key), entry.action.told(planned=planned), why

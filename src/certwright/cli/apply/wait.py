@@ -7,8 +7,8 @@ from typing import Final
 
 from certwright.apply import (
     Action,
+    Change,
     ChangeSet,
-    Entry,
     Live,
     ObjectRef,
     follow,
@@ -88,9 +88,9 @@ async def until_gone(
     """
     now = asyncio.get_running_loop().time
     end = now() + seconds
-    known: dict[ObjectRef, Entry] = {}
+    known: dict[ObjectRef, Change] = {}
 
-    def note(entry: Entry, live: Live | None) -> None:
+    def note(entry: Change, live: Live | None) -> None:
         before = known.get(entry.ref)
         known[entry.ref] = entry = _since(before, entry)
         if entry != before and entry.action is not Action.BLOCKED:
@@ -109,11 +109,11 @@ def not_gone(changes: ChangeSet, seconds: float) -> str:
     return f"not gone after {seconds:g} s: {_some(_in_the_way(changes))}"
 
 
-def _since(before: Entry | None, now: Entry) -> Entry:
+def _since(before: Change | None, now: Change) -> Change:
     """Return the result for an object after another round: what went meanwhile was deleted."""
     if now.action is not Action.UNCHANGED or before is None:
         return now
-    return before if before.action in _SETTLED else Entry(now.ref, Action.DELETED)
+    return before if before.action in _SETTLED else Change(now.ref, Action.DELETED)
 
 
 def _in_the_way(changes: ChangeSet) -> list[str]:

@@ -3,7 +3,7 @@
 import sys
 from typing import Final, TextIO
 
-from certwright.apply import Entry, Live, ObjectRef
+from certwright.apply import Change, Live, ObjectRef
 from certwright.cli.apply.results import named_once
 from certwright.cli.terminal.notice import CLEAR_LINE
 from certwright.cli.terminal.output import one_line
@@ -43,7 +43,7 @@ class ProgressLine:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def __call__(self, entry: Entry, live: Live | None) -> None:
+    def __call__(self, entry: Change, live: Live | None) -> None:
         """Show that one object is done."""
         del live
         self.done(entry.ref, named_once(entry).told(planned=self._dry_run))

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource
-from certwright.apply import Action, InventoryError
-from certwright.apply import Entry as Change
+from certwright.apply import Action, Change, InventoryError
 from certwright.client import TransportError
 from certwright.keep import DeclaredSet, Fingerprint, KeptChanges, KeptSets, OutOfDate
 from certwright.kube import ApiError, Conflict, Key, NotFound
@@ -68,6 +67,7 @@ class ResourceController:
         self._settings = settings
         self._label = settings.managed_resource.managed_by_label_value
         self._class = ResourceClass(settings.resource_class)
+        self._garbage_collected = settings.garbage_collector.runs
         self._kept = kept
         self._states = kept.states
         self._secrets = secrets
@@ -172,7 +172,12 @@ class ResourceController:
         declared = DeclaredSet(
             facts.plan.declared,
             self._owners.of(pass_.key, pass_.ctx.client),
-            facts.prune_options(pass_.resource, self._settings, before),
+            facts.prune_options(
+                pass_.resource,
+                self._settings.managed_resource.prune_guard,
+                before,
+                garbage_collected=self._garbage_collected,
+            ),
             known=[Change(r.ref, Action.FAILED, str(r)) for r in facts.plan.refused],
             unchanged=facts.unchanged_input(pass_.resource),
             always=self._settings.managed_resource.always_update,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from certwright.api.managedresources import ManagedResource
-from certwright.apply import Action, Entry, InventoryError, Live, ObjectRef
+from certwright.apply import Action, Change, InventoryError, Live, ObjectRef
 from certwright.apply.health import Health
 from certwright.keep import KeptSets
 from certwright.keep.health import Judgement
@@ -152,7 +152,7 @@ class ResourceMetrics:
         self._healths: dict[Key, Mapping[Health, int]] = {}
         self._blockers: dict[Key, int] = {}
 
-    def count(self, entry: Entry, live: Live | None) -> None:
+    def count(self, entry: Change, live: Live | None) -> None:
         """Count an object that was looked at."""
         del live
         self._applied[entry.action].inc()

@@ -34,7 +34,7 @@ from certwright.kube import (
     ServiceUnavailable,
 )
 from certwright.kube.kinds import Secret
-from certwright.operators.managedresource.configuration import Controllers
+from certwright.operators.managedresource.configuration.settings import PruneGuardSettings
 from certwright.operators.managedresource.declared import (
     Cpu,
     DecodedSecret,
@@ -289,10 +289,14 @@ class Facts:
         return afterwards(kept, left)
 
     def prune_options(
-        self, resource: ManagedResource, settings: Controllers, before: int
+        self,
+        resource: ManagedResource,
+        guard: PruneGuardSettings,
+        before: int,
+        *,
+        garbage_collected: bool,
     ) -> PruneOptions:
         """Return what may be pruned; *before* is how many objects there were."""
-        guard = settings.managed_resource.prune_guard
         doubtful = self.declared.in_doubt or self.plan.refused
         return PruneOptions(
             prune=True,
@@ -303,9 +307,7 @@ class Facts:
             despite_failures=True,
             released=self.declared.released,
             same=self.equivalences.canonical,
-            rules=delete_rules(
-                resource, self.changes.removed, garbage_collected=settings.garbage_collector.runs
-            ),
+            rules=delete_rules(resource, self.changes.removed, garbage_collected=garbage_collected),
         )
 
 

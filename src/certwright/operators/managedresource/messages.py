@@ -10,7 +10,7 @@ from typing import Final
 
 from certwright.api import resourcekeys as keys
 from certwright.apply import Action, ChangeSet, ObjectRef, SetChanges
-from certwright.apply.changeset import Writer
+from certwright.apply.changeset import LastWriter
 from certwright.apply.health import Verdict, summarize_health, summarize_progress
 from certwright.apply.objectset.prune import Held
 from certwright.kube import Key
@@ -274,7 +274,7 @@ def restored(refs: Sequence[ObjectRef]) -> str:
     return f"Restored {', '.join(map(str, refs[:_NAMED]))}{more}"
 
 
-def fight_detected(ref: ObjectRef, writer: Writer | None) -> str:
+def fight_detected(ref: ObjectRef, writer: LastWriter | None) -> str:
     """Return that an object is not repaired for a while, and because of which other writer."""
     name = writer.manager if writer else "an unknown writer"
     return f"{ref} is changed again and again by {name}; it is repaired less often now"

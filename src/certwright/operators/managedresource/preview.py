@@ -86,7 +86,12 @@ async def preview(
     before = objects_before(msgspec.to_builtins(resource.status), len(inventory))
     done = await objects.apply(
         facts.plan.declared,
-        options=facts.prune_options(resource, settings, before),
+        options=facts.prune_options(
+            resource,
+            settings.managed_resource.prune_guard,
+            before,
+            garbage_collected=settings.garbage_collector.runs,
+        ),
         dry_run=True,
         on_entry=on_entry,
     )

@@ -9,13 +9,13 @@ import pytest
 
 from certwright.apply import (
     Action,
+    Change,
     ChangeSet,
     Diff,
-    Entry,
     FieldChange,
     ObjectRef,
 )
-from certwright.apply.changeset import Writer
+from certwright.apply.changeset import LastWriter
 from certwright.cli.apply.results import code_of_apply, code_of_diff, differences, rendered
 from certwright.cli.options import Output
 from certwright.cli.terminal.progress import ProgressLine
@@ -24,7 +24,7 @@ REF = ObjectRef("v1", "ConfigMap", "ns", "a")
 
 
 def changes(*actions: Action) -> ChangeSet:
-    return ChangeSet.of(Entry(REF, action) for action in actions)
+    return ChangeSet.of(Change(REF, action) for action in actions)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_exit_codes(actions: list[Action], of_diff: int, of_apply: int) -> None:
 
 
 def test_the_table_ends_with_the_counts() -> None:
-    entry = Entry(REF, Action.CONFIGURED, "because", writer=Writer("kubectl", "Update", ""))
+    entry = Change(REF, Action.CONFIGURED, "because", writer=LastWriter("kubectl", "Update", ""))
     text = rendered(ChangeSet.of([entry]), Output.TABLE)
     assert text.splitlines() == [
         "KIND        NAME   ACTION       WHY",
@@ -75,21 +75,21 @@ def test_what_did_not_happen_is_not_told_as_if_it_had() -> None:
 def test_reasons_say_what_is_wrong_before_the_line_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     why = f'error during apply of object "{REF.id}": {"x" * 150} the point'
-    (_, line, _) = rendered(ChangeSet.of([Entry(REF, Action.FAILED, why)]), Output.TABLE).split(
+    (_, line, _) = rendered(ChangeSet.of([Change(REF, Action.FAILED, why)]), Output.TABLE).split(
         "\n"
     )
     assert line.endswith("the point")
     assert "error during apply" not in line
     log = io.StringIO()
-    ProgressLine(1, log)(Entry(REF, Action.FAILED, why), None)
+    ProgressLine(1, log)(Change(REF, Action.FAILED, why), None)
     assert log.getvalue().startswith("[1/1] ConfigMap ns/a failed: xxx")
-    compared = differences(ChangeSet.of([Entry(REF, Action.FAILED, why)]), Output.TABLE)
+    compared = differences(ChangeSet.of([Change(REF, Action.FAILED, why)]), Output.TABLE)
     assert compared.startswith("ConfigMap ns/a failed: xxx")
 
 
 def test_differences_leave_out_what_is_the_same() -> None:
     diff = Diff((FieldChange("data.k", "1", "2"),))
-    found = ChangeSet.of([Entry(REF, Action.UNCHANGED), Entry(REF, Action.CONFIGURED, diff=diff)])
+    found = ChangeSet.of([Change(REF, Action.UNCHANGED), Change(REF, Action.CONFIGURED, diff=diff)])
     text = differences(found, Output.TABLE)
     assert text.splitlines()[0] == "ConfigMap ns/a would be configured"
     assert "data.k" in text
@@ -109,7 +109,7 @@ class Time:
 def test_progress_of_what_is_quick_is_not_told() -> None:
     log, time = io.StringIO(), Time()
     progress = ProgressLine(2, log, dry_run=True, quiet_seconds=2, clock=time)
-    progress(Entry(REF, Action.CREATED), None)
+    progress(Change(REF, Action.CREATED), None)
     assert log.getvalue() == ""
     time.seconds = 2.0
     progress.done(ObjectRef("v1", "ConfigMap", "ns", "b"), "looked at")
@@ -124,7 +124,7 @@ class Terminal(io.StringIO):
 def test_progress_is_lines_in_a_log() -> None:
     log = io.StringIO()
     progress = ProgressLine(2, log)
-    progress(Entry(REF, Action.CREATED), None)
+    progress(Change(REF, Action.CREATED), None)
     progress.show("and\nso on")
     progress.end()
     assert log.getvalue() == "[1/2] ConfigMap ns/a created\nand so on\n"
@@ -143,7 +143,7 @@ def test_a_log_gets_the_first_word_on_a_topic(stream: type[io.StringIO], told: i
 def test_progress_is_one_line_on_a_terminal() -> None:
     terminal = Terminal()
     progress = ProgressLine(0, terminal)
-    progress(Entry(REF, Action.FAILED, "x" * 500), None)
+    progress(Change(REF, Action.FAILED, "x" * 500), None)
     progress.end()
     shown = terminal.getvalue().split("\r\x1b[K")
     assert shown[1].startswith("[1/1] ConfigMap ns/a failed: xxx")

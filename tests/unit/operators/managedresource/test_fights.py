@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.keep.fights import Fight, FightRules, Fights
+from certwright.keep.state import Fight, FightRules, Fights
 
 RULES = FightRules()
 

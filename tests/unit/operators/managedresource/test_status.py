@@ -7,11 +7,11 @@ from msgspec import to_builtins
 from certwright.api.managedresources import InventoryReference, ObjectSummary
 from certwright.apply import (
     Action,
+    Change,
     ChangeSet,
-    Entry,
     ObjectRef,
 )
-from certwright.apply.changeset import Writer
+from certwright.apply.changeset import LastWriter
 from certwright.apply.health import Health, Verdict
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.inventory import reference_to
@@ -30,8 +30,8 @@ def ref(name: str, kind: str = "ConfigMap") -> ObjectRef:
     return ObjectRef("v1", kind, "x", name)
 
 
-def entry(name: str, action: Action, reason: str = "") -> Entry:
-    return Entry(ref(name), action, reason)
+def entry(name: str, action: Action, reason: str = "") -> Change:
+    return Change(ref(name), action, reason)
 
 
 def verdict(name: str, health: Health, message: str = "") -> Verdict:
@@ -111,7 +111,7 @@ def test_reports_are_bounded_and_do_not_depend_on_the_order_of_things() -> None:
 
 def test_the_last_writer_is_named() -> None:
     changes = ChangeSet.of(
-        [Entry(ref("a"), Action.BLOCKED, "fight", writer=Writer("autoscaler", "Update", ""))]
+        [Change(ref("a"), Action.BLOCKED, "fight", writer=LastWriter("autoscaler", "Update", ""))]
     )
     assert Report.of(changes, 1).objects[0].last_writer == "autoscaler"
 
