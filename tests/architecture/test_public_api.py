@@ -13,6 +13,7 @@ FACADES = (
     "certwright.runtime",
     "certwright.apply",
     "certwright.apply.health",
+    "certwright.keep",
     "certwright.managed",
     "certwright.issuer",
     "certwright.issuer.conformance",

@@ -15,18 +15,20 @@ sets and events of the target; what leaves are writes to it, and keys of sets to
 ==================  =============================================================
 """
 
+from certwright.keep.installer import Installer, StatusInventory
 from certwright.keep.keptset import Confirmation, DeclaredSet, KeptChanges, KeptSets, OutOfDate
-from certwright.keep.state import Fingerprint, SetState, SetStates
+from certwright.keep.state import SetState, SetStates
 from certwright.keep.stores import TargetStores
 
 __all__ = [
     "Confirmation",
     "DeclaredSet",
-    "Fingerprint",
+    "Installer",
     "KeptChanges",
     "KeptSets",
     "OutOfDate",
     "SetState",
     "SetStates",
+    "StatusInventory",
     "TargetStores",
 ]

@@ -12,7 +12,8 @@ from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import Action, Change, InventoryError
 from certwright.client import TransportError
-from certwright.keep import DeclaredSet, Fingerprint, KeptChanges, KeptSets, OutOfDate
+from certwright.keep import DeclaredSet, KeptChanges, KeptSets, OutOfDate
+from certwright.keep.state import Fingerprint
 from certwright.kube import ApiError, Conflict, Key, NotFound
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import Controllers

@@ -3,7 +3,8 @@
 import orjson
 
 from certwright.apply import ObjectRef
-from certwright.keep import Fingerprint, SetStates
+from certwright.keep import SetStates
+from certwright.keep.state import Fingerprint
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.managedresource.operator import _is_put_off
