@@ -342,7 +342,7 @@ def test_gc_lists_then_deletes(
     )
     nothing = cli("gc", "-n", "nobody")
     assert (nothing.code, nothing.out) == (0, "")
-    assert nothing.err.startswith("nothing to collect: ")
+    assert nothing.err.startswith("nothing to delete: ")
     words = ("gc", "--minimum-lifetime", "0s")
     dry = cli(*words, "--dry-run")
     assert dry.code == 0
