@@ -329,7 +329,7 @@ SIGNING_FLAWS = {
         "DeniedTouched",
     ),
     "signs a lifetime that is none": (
-        "a lifetime that is none is refused",
+        "a lifetime that cannot be parsed is refused",
         {"csr_terms": lambda *_: pki.RequestTerms()}, "BadRequestSigned",
     ),
 }  # fmt: skip

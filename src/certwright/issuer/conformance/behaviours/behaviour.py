@@ -8,6 +8,7 @@ from certwright.issuer.conformance.cases.case import Case, Suite, slug
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.protocol import protocol_violations
 from certwright.issuer.conformance.requester import ObservedRequest, Requester
+from certwright.issuer.conformance.violations import unanswered
 from certwright.kube import ApiError, Invalid, JsonObject
 from certwright.pki import AlternativeNames, Violation
 
@@ -67,6 +68,15 @@ async def keeps_answer(requester: Requester, made: ObservedRequest) -> list[Viol
     await requester.annotate(made, "once more")
     await requester.watch(made, requester.subject.glance)
     return protocol_violations(made.versions)
+
+
+async def keeps_its_answer(requester: Requester, case: Case) -> list[Violation]:
+    """Check that the answer to a case is final."""
+    async with requester.make(case) as made:
+        await requester.approve(made)
+        if found := unanswered(await requester.answer(made)):
+            return [found]
+        return await keeps_answer(requester, made)
 
 
 async def approve_if_allowed(requester: Requester, made: ObservedRequest) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from certwright import pki
@@ -14,6 +15,7 @@ from certwright.issuer.conformance.behaviours.behaviour import (
     is_admission_refusal,
     is_touched,
     keeps_answer,
+    keeps_its_answer,
     plain,
     stays_untouched,
 )
@@ -110,14 +112,6 @@ async def _waits_for_its_issuer(requester: Requester) -> list[Violation]:
         async with copied_issuer(subject, reference.name):
             found = unanswered(await requester.answer(made))
         return [found] if found else protocol_violations(made.versions)
-
-
-async def _keeps_its_answer(requester: Requester) -> list[Violation]:
-    async with requester.make(_PLAIN) as made:
-        await requester.approve(made)
-        if found := unanswered(await requester.answer(made)):
-            return [found]
-        return await keeps_answer(requester, made)
 
 
 async def _leaves_invalid_requests_alone(requester: Requester) -> list[Violation]:
@@ -258,7 +252,7 @@ CERTIFICATE_BEHAVIOURS: Final[tuple[Behaviour, ...]] = (
     _behaviour("a request waits for approval", _waits_for_approval),
     _behaviour("a denied request ends", _ends_denied_requests),
     _behaviour("a request waits for its issuer", _waits_for_its_issuer),
-    _behaviour("an answer is final", _keeps_its_answer),
+    _behaviour("an answer is final", partial(keeps_its_answer, case=_PLAIN)),
     _behaviour("a request marked invalid is left alone", _leaves_invalid_requests_alone),
     _behaviour("many requests are answered at once", _answers_many_at_once),
     _behaviour(

@@ -1,6 +1,7 @@
 """How an issuer treats Kubernetes' own CertificateSigningRequests, apart from signing them."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from certwright import pki
@@ -8,7 +9,7 @@ from certwright.api.certificates import DURATION_ANNOTATION
 from certwright.issuer.conformance.behaviours.behaviour import (
     Behaviour,
     is_touched,
-    keeps_answer,
+    keeps_its_answer,
     plain,
     stays_untouched,
 )
@@ -62,15 +63,7 @@ async def _waits_for_its_issuer(requester: Requester) -> list[Violation]:
         return [found] if found else []
 
 
-async def _keeps_its_answer(requester: Requester) -> list[Violation]:
-    async with requester.make(_PLAIN) as made:
-        await requester.approve(made)
-        if found := unanswered(await requester.answer(made)):
-            return [found]
-        return await keeps_answer(requester, made)
-
-
-async def _refuses_a_lifetime_that_is_none(requester: Requester) -> list[Violation]:
+async def _refuses_an_unreadable_lifetime(requester: Requester) -> list[Violation]:
     asked = make_case_request(_PLAIN, pki.generate_key(pki.KeySpec()))
     manifest = signing_request(_PLAIN, asked.csr, requester.subject.signer)
     manifest["metadata"]["annotations"][DURATION_ANNOTATION] = "bogus"
@@ -78,13 +71,9 @@ async def _refuses_a_lifetime_that_is_none(requester: Requester) -> list[Violati
         await requester.approve(made)
         answer = await requester.answer(made)
         if is_issued(answer):
-            return [Violation("BadRequestSigned", "a lifetime that cannot be parsed was signed")]
+            return [Violation("BadRequestSigned", "a lifetime of bogus was signed")]
         if not is_refused(answer):
-            return [
-                Violation(
-                    "BadRequestUnanswered", "a lifetime that cannot be parsed was not refused"
-                )
-            ]
+            return [Violation("BadRequestUnanswered", "a lifetime of bogus was not refused")]
         return []
 
 
@@ -98,6 +87,6 @@ SIGNING_BEHAVIOURS: Final[tuple[Behaviour, ...]] = (
     _behaviour("a denied request is left alone", _leaves_denied_requests_alone),
     _behaviour("requests to other signers are left alone", _leaves_other_signers_alone),
     _behaviour("a request waits for its issuer", _waits_for_its_issuer),
-    _behaviour("an answer is final", _keeps_its_answer),
-    _behaviour("a lifetime that is none is refused", _refuses_a_lifetime_that_is_none),
+    _behaviour("an answer is final", partial(keeps_its_answer, case=_PLAIN)),
+    _behaviour("a lifetime that cannot be parsed is refused", _refuses_an_unreadable_lifetime),
 )

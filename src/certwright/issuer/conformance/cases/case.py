@@ -54,6 +54,30 @@ class Case:
         return USUAL_LIFETIME
 
 
+def required_features(case: Case) -> frozenset[Feature]:
+    """Return the features that an authority needs to sign a case."""
+    if case.subject:
+        return frozenset({Feature.LITERAL_SUBJECT})
+    names = case.names
+    needed = {
+        Feature.KUBERNETES_CSRS: case.suite == "CertificateSigningRequest",
+        Feature.COMMON_NAME: bool(case.common_name),
+        Feature.ONLY_SAN: not case.common_name,
+        Feature.ECDSA: case.key == ECDSA,
+        Feature.ED25519: case.key == ED25519,
+        Feature.ISSUE_CA: case.is_ca,
+        Feature.DURATION: case.lifetime is not None or case.expiration_seconds is not None,
+        Feature.KEY_USAGES: bool(case.usages),
+        Feature.IP_ADDRESSES: bool(names.ips),
+        Feature.EMAIL_SANS: bool(names.emails),
+        Feature.URI_SANS: bool(names.uris),
+        Feature.OTHER_NAMES: bool(names.others),
+        Feature.WILDCARDS: any(name.startswith("*.") for name in names.dns),
+        Feature.LONG_DOMAIN: any(len(name.partition(".")[0]) == 63 for name in names.dns),
+    }
+    return frozenset(feature for feature, is_needed in needed.items() if is_needed)
+
+
 def slug(text: str) -> str:
     """Return text as lower-case words joined by dashes."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
