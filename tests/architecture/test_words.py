@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.architecture.conftest import Module
 from tests.architecture.offences import Offences
@@ -45,7 +46,7 @@ def test_messages_name_who_is_meant(modules: list[Module]) -> None:
     )
 
 
-def texts(module: Module) -> Iterator[ast.AST]:
+def texts(module: Module) -> Iterator[Any]:
     """Yield the string literals that are not docstrings."""
     prose = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(module.tree):

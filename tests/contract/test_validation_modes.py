@@ -37,7 +37,7 @@ async def test_unknown_fields_in_changes(api: Conversation, mode: str) -> None:
     # Known difference: the order of fields in the object that is quoted.
     words = {"same_words": "Strict" not in mode}
     await api.merge(f"{CONFIG_MAPS}/a{mode}", {"dta": {"x": "1"}}, **words)
-    stray: JsonObject = [{"op": "add", "path": "/dta", "value": 1}]
+    stray = [{"op": "add", "path": "/dta", "value": 1}]
     await api.json_patch(f"{CONFIG_MAPS}/a{mode}", stray, **words)
     await api.strategic(f"{CONFIG_MAPS}/a{mode}", {"dta": {"x": "1"}}, **words)
     made = await api.post(GADGETS, gadget("a"))

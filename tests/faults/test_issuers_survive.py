@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -71,7 +71,7 @@ class Ledger:
     def sign(self, request: Request) -> None:
         """Note a signature, and what speaks against it."""
         assert self.cluster is not None
-        process = request.offload.__self__._around.client
+        process = cast("Any", request.offload).__self__._around.client
         if any(process is before for before in self.signed[request.uid]):
             self.wrong.append(f"{request.name} was signed twice by one process")
         self.signed[request.uid].append(process)

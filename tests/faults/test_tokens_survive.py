@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -96,7 +96,7 @@ def restart_into_the_past(calm: Any) -> Iterator[Any]:
     """Of all earlier states, at every write the latest ones and ever fewer of the others."""
     steps = {1, 2, 3, 5, 8, 13, 21, 34}
     for plan in stale_restart(calm):
-        (crash,) = plan.writes.values()
+        (crash,) = cast("Any", plan).writes.values()
         if crash.behind in steps:
             yield plan
 

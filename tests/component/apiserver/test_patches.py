@@ -24,7 +24,7 @@ def test_a_merge_patch_sets_and_removes(api: Api, one: str) -> None:
 
 
 def test_a_json_patch_is_carried_out_as_a_whole_or_not_at_all(api: Api, one: str) -> None:
-    patch = [
+    patch: Any = [
         {"op": "replace", "path": "/data/x", "value": "9"},
         {"op": "remove", "path": "/data/nope"},
     ]
@@ -37,7 +37,10 @@ def test_a_json_patch_is_carried_out_as_a_whole_or_not_at_all(api: Api, one: str
 
 
 def test_a_json_patch_can_test_first(api: Api, one: str) -> None:
-    patch = [{"op": "test", "path": "/data/x", "value": "1"}, {"op": "remove", "path": "/data/x"}]
+    patch: Any = [
+        {"op": "test", "path": "/data/x", "value": "1"},
+        {"op": "remove", "path": "/data/x"},
+    ]
 
     assert api("PATCH", one, patch, content_type=JSON).body["data"] == {"y": "2"}
     assert api("PATCH", one, patch, content_type=JSON).status == 422

@@ -348,7 +348,7 @@ async def test_an_object_that_changed_meanwhile_is_looked_at_again(bench: Bench)
 
     bench.direct.read = late
 
-    async def changed(resource: Resource, live: Live, **options: Any) -> None:
+    async def changed(resource: Resource, live: Live, **options: Any) -> Any:
         name = live.metadata["name"]
         turns.append(name)
         if turns.count(name) == 1:

@@ -243,7 +243,7 @@ async def test_a_crash_after_any_write_leaks_nothing(embedded_bench: Bench, afte
     bench = embedded_bench
     app = Names(bench, shard_bytes=120)
     await app.apply("a", "b", "c")
-    transport = bench.client.transport
+    transport: Any = bench.client.transport
     send, written = transport.send, 0
 
     async def counting(request: Request) -> Response:

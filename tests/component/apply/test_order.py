@@ -173,7 +173,8 @@ async def test_a_kind_the_server_does_not_know_everywhere_yet_is_tried_again(
     """Right after a definition is established some parts of a server still answer 404."""
     if not young:
         await bench.cluster.install(toy.crd())
-    apply, refused = bench.direct.apply, []
+    apply = bench.direct.apply
+    refused: list[Any] = []
 
     async def late(resource: Resource, obj: JsonObject, **options: bool) -> Any:
         if resource.kind == "Toy" and len(refused) < 2:

@@ -165,7 +165,7 @@ async def test_a_change_in_between_is_looked_at_again_not_lost(bench: Bench) -> 
 async def test_a_stale_view_after_creation_is_no_failure(bench: Bench) -> None:
     await bench.apply(config_map("a", {"k": "1"}))
 
-    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> None:
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -197,7 +197,7 @@ async def test_an_object_nobody_saw_is_brought_in_line_although_nothing_collides
     """The answer to a creation shows the hands of others: then all rules hold at once."""
     await bench.cluster.create(config_map("a", {"k": "same"}, labels={"theirs": "1"}))
 
-    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> None:
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -231,7 +231,7 @@ async def test_an_object_nobody_saw_on_its_way_out_is_reported(bench: Bench) -> 
     await bench.apply(config_map("a", {"k": "1"}, finalizers=[FINALIZER]))
     await bench.cluster.delete(ConfigMap, "a")
 
-    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> None:
+    async def nothing(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
         return await type(bench.direct).read(bench.direct, resource, key) if fresh else None
 
     bench.direct.read = nothing
@@ -243,7 +243,7 @@ async def test_an_object_nobody_saw_on_its_way_out_is_reported(bench: Bench) -> 
 
 async def test_a_refusal_is_looked_into_where_nobody_saw_an_object(bench: Bench) -> None:
     """A Service that exists unseen keeps its address instead of failing for it."""
-    service = {
+    service: JsonObject = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": "s"},

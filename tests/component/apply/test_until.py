@@ -53,7 +53,8 @@ class Bystander:
         self.key = Key(cluster.namespace, "a")
         self.log = CallLog([])
         transport = Bumpy(cluster.client.transport, self.log)
-        transport.obstacles = self.obstacles = []
+        self.obstacles: list[Any] = []
+        transport.obstacles = self.obstacles
         self.direct = Direct(Client(transport, clock=cluster.clock))
 
     async def until(self, seconds: int = 60) -> Live | None:
@@ -110,6 +111,7 @@ async def test_it_ends_after_so_many_seconds_with_what_there_is(bystander: Bysta
     start = seconds()
     found = await bystander.until(10)
     assert seconds() - start == pytest.approx(10)
+    assert found is not None
     assert found.obj["data"] == {"state": "never"}
     await bystander.cluster.delete(ConfigMap, "a")
     assert await bystander.until(1) is None

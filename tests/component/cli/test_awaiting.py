@@ -57,7 +57,7 @@ class Waiting:
         self.log.mark()
         return states
 
-    async def until_healthy(self, states: dict[ObjectRef, Live], seconds: int) -> None:
+    async def until_healthy(self, states: dict[ObjectRef, Live | None], seconds: int) -> None:
         more = "certwright tree -i app"
         await until_healthy(self.client, states, seconds, self.progress, look_with=more)
 
@@ -107,7 +107,7 @@ async def test_what_is_not_healthy_in_time_is_named_with_the_reason(waiting: Wai
     assert message.endswith("; to see more, run: certwright tree -i app")
 
 
-async def failing(waiting: Waiting, states: dict[ObjectRef, Live]) -> str:
+async def failing(waiting: Waiting, states: dict[ObjectRef, Live | None]) -> str:
     with pytest.raises(UsageError) as caught:
         await waiting.until_healthy(states, 30)
     return str(caught.value)

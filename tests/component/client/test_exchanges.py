@@ -61,7 +61,7 @@ def serve_talk(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
     async def start(
         talk: Callable[..., Awaitable[Any]], tls: SSLContext | None = None
     ) -> Connections:
-        connections = Connections(talk)
+        connections: Any = Connections(talk)
         server = await asyncio.start_server(connections, "127.0.0.1", 0, ssl=tls)
         stack.callback(server.close)
         connections.port = server.sockets[0].getsockname()[1]

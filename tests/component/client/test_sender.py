@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -55,7 +55,7 @@ class Script:
 
     async def send(self, request: Request) -> Response:
         self.seen.append((asyncio.get_running_loop().time(), request))
-        answer = self.answers.pop(0)
+        answer: Response | TransportError = self.answers.pop(0)
         if isinstance(answer, TransportError):
             raise answer
         return answer
@@ -64,7 +64,7 @@ class Script:
     async def stream(self, request: Request) -> AsyncIterator[Stream]:
         if request:
             raise ConnectFailed("nobody there")
-        yield
+        yield cast("Any", None)
 
     async def close(self) -> None:
         pass

@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, World
@@ -72,7 +72,7 @@ async def test_a_new_issuer_says_that_it_was_seen_and_then_that_it_is_ready(
     )  # fmt: skip
     bodies = [call.body for call in calls.of("TestIssuer") if call.verb == "patch"]
     assert len(bodies) == 2
-    assert f"{GROUP} has started reconciling this Issuer".encode() in bodies[0]
+    assert f"{GROUP} has started reconciling this Issuer".encode() in (bodies[0] or b"")
     assert await w.events("issuer-1") == [("Normal", "Checked", "Succeeded checking the issuer")]
 
 
@@ -155,7 +155,7 @@ async def test_an_issuer_that_is_gone_is_forgotten(world: Callable[..., World]) 
 class Seen(World):
     """A world that notes what check was given."""
 
-    def __init__(self, cluster: EmbeddedCluster, **options: str) -> None:
+    def __init__(self, cluster: Cluster, **options: str) -> None:
         super().__init__(cluster, spec=SecretSpec, **options)
         self.seen: list[SecretSpec] = []
 
@@ -175,6 +175,7 @@ async def test_a_secret_is_resolved_and_watched(cluster: Cluster) -> None:
     [spec] = w.seen
     assert spec.token == "swordfish"
     assert spec.more == {"x": "swordfish"}
+    assert spec.all is not None
     assert spec.all["other"] == b"\x00\xff"
     assert "swordfish" not in repr(spec)
     began = cluster.clock.monotonic()
@@ -216,7 +217,7 @@ async def test_an_unusable_secret_is_named(
     cluster: Cluster, data: dict[str, bytes], message: str
 ) -> None:
     w = Seen(cluster)
-    await secret(cluster, **data)
+    await secret(cluster, **cast("Any", data))
     await make(w, token=ref())
     await w.settle()
     assert message in (await w.issuer_ready()).message

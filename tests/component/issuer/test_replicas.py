@@ -1,7 +1,7 @@
 """Two replicas: one signs, the other takes over."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.support.issuer.issuer_world import World
@@ -31,7 +31,7 @@ async def test_only_the_holder_of_the_lease_signs(embedded_cluster: EmbeddedClus
 
     async def note(request: Request, issuer: Issuer[Any]) -> Bundle:
         assert request.name not in signed_by
-        signed_by[request.name] = clients[request.offload.__self__.client]
+        signed_by[request.name] = clients[cast("Any", request.offload).__self__.client]
         return await sign(request, issuer)
 
     clients: dict[Client, str] = {}

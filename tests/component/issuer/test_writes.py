@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, World
@@ -154,7 +154,7 @@ async def test_a_shutdown_while_signing_writes_nothing(
         await asyncio.sleep(2)
         await asyncio.Event().wait()
 
-    w.app.sign(never)
+    w.app.sign(cast("Any", never))
     await w.issuer()
     await w.settle()
     await w.request()

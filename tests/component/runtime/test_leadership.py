@@ -182,7 +182,8 @@ async def test_renewing_costs_one_write_and_no_read(world: World, group: Tasks) 
 
     async def count(request: Request) -> Response:
         asked.append(request.verb)
-        return await send(request)
+        response: Response = await send(request)
+        return response
 
     first.cable.send = count
     await world.rest(60)

@@ -75,7 +75,7 @@ async def test_a_traceback_is_shown_once_and_begins_in_the_reconcile(world: Worl
 
     await world.secrets("bad")
     with capture_logs() as logs:
-        async with world.running(Controller(Secret, reconcile)):
+        async with world.running(Controller(Secret, cast("Any", reconcile))):
             await world.rest(10)
     shown = [log["exc_info"] for log in logs if log["event"] == "reconcile crashed"]
     assert [bool(one) for one in shown] == [True, False, True, False]
@@ -89,7 +89,7 @@ async def test_anything_but_an_outcome_is_a_crash_that_says_so(
         return True
 
     await world.secrets("a")
-    async with world.running(Controller(Secret, reconcile)):
+    async with world.running(Controller(Secret, cast("Any", reconcile))):
         await world.rest(1)
     (event,) = await world.events()
     assert event["note"] == (
@@ -115,7 +115,7 @@ async def test_a_terminal_error_is_not_retried_until_the_object_changes(
         raise TerminalError("spec.color must be a color")
 
     await world.secrets("a")
-    async with world.running(Controller(Secret, reconcile)) as manager:
+    async with world.running(Controller(Secret, cast("Any", reconcile))) as manager:
         await world.rest(3600)
         assert attempts == ["a"]
         await world.cluster.patch(Secret, "a", {"metadata": {"labels": {"x": "y"}}})
@@ -221,7 +221,7 @@ async def test_a_reconcile_that_blocks_the_loop_is_named(
 
     await world.secrets("a")
     with capture_logs() as logs:
-        async with world.running(Controller(Secret, reconcile)) as manager:
+        async with world.running(Controller(Secret, cast("Any", reconcile))) as manager:
             await world.rest(1)
             name = "certwright_event_loop_stall_seconds_count"
             assert metric(manager, name, controller="secret") == 1

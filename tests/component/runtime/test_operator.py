@@ -1,6 +1,6 @@
 """Operators: controllers with something in common, built anew for each process."""
 
-from typing import Any
+from typing import Any, cast
 
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Secret
@@ -36,7 +36,7 @@ def copying(cluster: Cluster, log: list[Any]) -> Operator:
         own = select(Secret, namespace=cluster.namespace)
         cache = Cache(site.client, cluster="other", rng=site.rng)
         share = cache.store(ConfigMap, namespace=cluster.namespace, labels="copied")
-        share.listen(lambda old, new: channel.send((new or old).key))
+        share.listen(lambda old, new: channel.send(cast("Any", new or old).key))
         log.append("built")
 
         async def reconcile(ctx: Context, key: Key) -> Outcome:
@@ -77,7 +77,7 @@ async def test_each_process_builds_its_own(cluster: Cluster) -> None:
 
 
 async def test_a_patch_changes_exactly_what_was_read(cluster: Cluster) -> None:
-    seen = []
+    seen: list[Any] = []
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
         obj = ctx.get(Secret, key)
@@ -95,7 +95,7 @@ async def test_a_patch_changes_exactly_what_was_read(cluster: Cluster) -> None:
 
 
 async def test_what_cannot_be_undone_is_confirmed_first(cluster: Cluster) -> None:
-    seen = []
+    seen: list[Any] = []
 
     async def reconcile(ctx: Context, key: Key) -> Outcome:
         obj = ctx.get(Secret, key)

@@ -13,7 +13,7 @@ import sys
 import time
 import tracemalloc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -147,7 +147,7 @@ TARGETS = {
     "name": fuzz_name,
     "usages": fuzz_usages,
 }
-BLOCKS = {
+BLOCKS: dict[str, Callable[[], Any]] = {
     "key": lambda: (
         "PRIVATE KEY",
         [read_blocks(write_key(generate_key(KeySpec())), limit=9_999)[0].der],
@@ -265,7 +265,7 @@ def nested(depth: int) -> bytes:
 
 
 MIB = 1 << 20
-BOMBS = {
+BOMBS: dict[str, Callable[[], Any]] = {
     "nothing": lambda: b"A" * MIB,
     "lines": lambda: b"\n" * MIB,
     "begins": lambda: (b"-----BEGIN CERTIFICATE-----\n" * MIB)[:MIB],

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,6 +14,7 @@ from certwright import pki
 from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.clock import SYSTEM
 from certwright.issuer import Bundle, Issuer, IssuerApp, Request
+from certwright.kube import Object
 from certwright.kube.kinds import CertificateSigningRequest
 from certwright.testkit import RealCluster
 from certwright.testkit.certmanager import CertManager
@@ -83,7 +84,7 @@ async def test_a_broken_issuer_is_told_what_is_wrong(
         )
         return Bundle(ROOT.write_chain(ROOT.issue(template, request.now)))
 
-    cluster, resource = cert_manager_cluster, app.namespaced_kind.resource
+    cluster, resource = cert_manager_cluster, cast("type[Object]", app.namespaced_kind).resource
     async with run_app(app):
         await cluster.serve(*app.kinds)
         await cluster.create(

@@ -73,7 +73,9 @@ async def test_cert_manager_approves_requests_for_its_own_issuers_only(
     await make_request("theirs", foreign)
     await make_request("ours", issuer)
     approved = await until(CertificateRequest, "ours", is_approved)
-    assert find_condition(approved.status.conditions, "Approved").reason == "cert-manager.io"
+    decided = find_condition(approved.status.conditions, "Approved")
+    assert decided is not None
+    assert decided.reason == "cert-manager.io"
     assert not is_approved(await cert_manager_cluster.get(CertificateRequest, "theirs"))
 
 

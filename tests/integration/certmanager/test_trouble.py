@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,7 +11,7 @@ from certwright.api.certmanager import Certificate, CertificateRequest, IssuerRe
 from certwright.client import connect
 from certwright.clock import SYSTEM
 from certwright.issuer import Bundle, Issuer, IssuerApp, Permanent, Request
-from certwright.kube import find_condition
+from certwright.kube import Object, find_condition
 from certwright.testkit import RealCluster
 from certwright.testkit.certmanager import CertManager
 
@@ -33,7 +33,7 @@ def condition(obj: Any, type_: Any) -> Any:
 
 async def make_issuer(cluster: RealCluster, app: IssuerApp[Any]) -> IssuerRef:
     await cluster.serve(*app.kinds)
-    resource = app.namespaced_kind.resource
+    resource = cast("type[Object]", app.namespaced_kind).resource
     await cluster.create(
         {
             "apiVersion": f"{resource.group}/{resource.version}",

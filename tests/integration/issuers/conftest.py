@@ -14,7 +14,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import pytest
@@ -28,7 +28,7 @@ from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.issuer import IssuerApp
 from certwright.issuers.acme import Responder
-from certwright.kube import Condition, JsonObject, Resource, find_condition
+from certwright.kube import Condition, JsonObject, Object, Resource, find_condition
 from certwright.kube.kinds import Event
 from certwright.pki.keys import KeyEncoding
 from certwright.testkit import Cluster
@@ -364,7 +364,7 @@ def issued(live: LiveCluster) -> Callable[..., Awaitable[Any]]:
         seconds: float = 5.0,
         **wanted: Any,
     ) -> Outcome:
-        kind = app.namespaced_kind.resource
+        kind = cast("type[Object]", app.namespaced_kind).resource
         await live.serve(*app.kinds)
         group_version = f"{kind.group}/{kind.version}"
         await live.create(

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -69,9 +70,9 @@ def test_a_watch_shows_what_changes(kubectl: Kubectl) -> None:
     kubectl("create", "configmap", "watched")
     command = [kubectl.binary, "-n", kubectl.namespace, "get", "cm", "watched", "-w", "-o", "name"]
     with subprocess.Popen(command, env=kubectl.environment, stdout=subprocess.PIPE) as watching:
-        assert watching.stdout.readline() == b"configmap/watched\n"
+        assert cast("Any", watching.stdout).readline() == b"configmap/watched\n"
         kubectl("label", "cm", "watched", "seen=yes")
-        assert watching.stdout.readline() == b"configmap/watched\n"
+        assert cast("Any", watching.stdout).readline() == b"configmap/watched\n"
         watching.terminate()
 
 

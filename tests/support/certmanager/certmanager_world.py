@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -251,7 +251,7 @@ def certified(
     async def obtain(
         app: IssuerApp[Any], spec: JsonObject
     ) -> tuple[pki.Chain, pki.PrivateKey, bytes]:
-        resource, metadata = app.namespaced_kind.resource, {"name": "tested"}
+        resource, metadata = cast("type[Object]", app.namespaced_kind).resource, {"name": "tested"}
         kind = {"apiVersion": resource.api_version, "kind": resource.kind}
         async with run_app(app):
             await cert_manager_cluster.serve(*app.kinds)
@@ -266,14 +266,18 @@ def certified(
 @pytest.fixture
 async def ca_issuer(ca_service: Service, cert_manager_cluster: RealCluster) -> IssuerRef:
     """An issuer in the test's namespace."""
-    return await made_issuer(cert_manager_cluster, ca.namespaced_kind, "ca", ca_service)
+    return await made_issuer(
+        cert_manager_cluster, cast("type[Object]", ca.namespaced_kind), "ca", ca_service
+    )
 
 
 @pytest.fixture
 async def ca_cluster_issuer(ca_service: Service, cert_manager_cluster: RealCluster) -> IssuerRef:
     """A cluster-wide issuer, its Secret where such issuers look."""
     name = f"ca-{cert_manager_cluster.namespace}"
-    return await made_issuer(cert_manager_cluster, ca.cluster_kind, name, ca_service)
+    return await made_issuer(
+        cert_manager_cluster, cast("type[Object]", ca.cluster_kind), name, ca_service
+    )
 
 
 async def made_issuer(

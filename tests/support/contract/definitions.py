@@ -1,6 +1,6 @@
 """CustomResourceDefinitions and custom resources to try on both servers."""
 
-from typing import Any
+from typing import Any, cast
 
 Json = dict[str, Any]
 
@@ -105,7 +105,7 @@ STRUCTURAL_SPECS: list[Any] = [
     "x",
     None,
     [],
-    *({"count": value} for value in (5, "x", 0, 101, 1.5, 5.0, 3000000000, True, None, [])),
+    *({"count": value} for value in cast("tuple[Any, ...]", (5, "x", 0, 101, 1.5, 5.0, 3000000000, True, None, []))),
     *(
         {"count": 5, field: value}
         for field, value in [

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cryptography.x509 import Certificate
@@ -28,7 +28,7 @@ def cluster(embedded_cluster: EmbeddedCluster) -> EmbeddedCluster:
     return embedded_cluster
 
 
-def item(suite: str, name: str) -> Case:
+def item(suite: str, name: str) -> Any:
     return next(one for one in ITEMS if (one.suite, one.name) == (suite, name))
 
 
@@ -104,7 +104,7 @@ def other_names(template: Template) -> Template:
 
 
 def more_names(template: Template) -> Template:
-    held = pki.AlternativeNames.of_extension(template.names)
+    held = pki.AlternativeNames.of_extension(cast("Any", template.names))
     names = replace(held, dns=(*held.dns, "evil.example.com")).to_extension()
     return replace(template, names=names)
 
@@ -118,7 +118,7 @@ def fewer_usages(template: Template) -> Template:
 
 
 def no_other_names(template: Template) -> Template:
-    held = pki.AlternativeNames.of_extension(template.names)
+    held = pki.AlternativeNames.of_extension(cast("Any", template.names))
     return replace(template, names=replace(held, others=()).to_extension())
 
 

@@ -187,12 +187,14 @@ class Keeping:
         """Run the operator until it rests; return what it asked of the server."""
         await self.install()
         self.running = operator or self.running or self.operator()
-        return await self.cluster.settle(self.running)
+        calls: Calls = await self.cluster.settle(self.running)
+        return calls
 
     async def restart(self) -> Calls:
         """Start the operator again with nothing in mind, and let it rest."""
         assert self.running is not None
-        return await self.cluster.restart(self.running)
+        calls: Calls = await self.cluster.restart(self.running)
+        return calls
 
     async def until_healthy(self, name: str, seconds: float = 20.0) -> Calls:
         """Wait for what only time brings (a retry, another controller), and settle."""
@@ -205,7 +207,8 @@ class Keeping:
 
     async def get(self, name: str) -> JsonObject:
         """Return a ManagedResource."""
-        return await self.cluster.get(MR, name)
+        found: JsonObject = await self.cluster.get(MR, name)
+        return found
 
     async def status(self, name: str) -> JsonObject:
         """Return the status of a ManagedResource."""

@@ -6,19 +6,19 @@ benchmarks.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
-from msgspec import Struct
 
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, Request
 from certwright.kube import Key
 from certwright.operators.managedresource.input import SECRETS, Secrets, referenced_secrets
 from certwright.runtime import Cache, Store
+from certwright.runtime.cache.entries import Entry
 
 FOREIGN, RESOURCES = 75_000, 5_000
 REFUSED_BYTES = 2**20
@@ -107,14 +107,14 @@ class Counted:
         self.looks = 0
         self.reads = 0
 
-    def references(self, entry: Struct) -> dict[Key, None]:
+    def references(self, entry: Entry) -> Iterable[Key]:
         self.reads += 1
         return referenced_secrets(entry)
 
     def watch(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         by_index = store.by_index
 
-        def look(name: str, value: Key) -> list[Struct]:
+        def look(name: str, value: Key) -> list[Entry]:
             self.looks += 1
             return by_index(name, value)
 
@@ -125,8 +125,9 @@ class Counted:
 async def test_a_secret_finds_its_managed_resources_with_one_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    crowd, counted, woken = Crowd(), Counted(), []
-    client = Client(crowd)
+    crowd, counted = Crowd(), Counted()
+    woken: list[Any] = []
+    client = Client(cast("Any", crowd))
     cache = Cache(client)
     resources = cache.store(ManagedResource, indexes={SECRETS: counted.references})
     async with asyncio.TaskGroup() as group:
