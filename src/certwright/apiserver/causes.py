@@ -8,22 +8,22 @@ from certwright.kube.errors import Cause
 
 
 def invalid_value(field: str, value: Any, why: str) -> Cause:
-    """The field holds something it may not hold."""
+    """Return the cause for a field with an invalid value."""
     return Cause("FieldValueInvalid", f"Invalid value: {shown(value)}: {why}", field)
 
 
 def required(field: str, why: str = "") -> Cause:
-    """The field must be given."""
+    """Return the cause for a missing field."""
     return Cause("FieldValueRequired", f"Required value: {why}" if why else "Required value", field)
 
 
 def forbidden_value(field: str, why: str) -> Cause:
-    """The field may not be given."""
+    """Return the cause for a field that is not allowed."""
     return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
 
 
 def unsupported_value(field: str, value: Any, supported: list[str]) -> Cause:
-    """The field holds none of the values it can have."""
+    """Return the cause for a value that is not supported."""
     choices = ", ".join(shown(choice) for choice in supported)
     return Cause(
         "FieldValueNotSupported",
@@ -33,12 +33,12 @@ def unsupported_value(field: str, value: Any, supported: list[str]) -> Cause:
 
 
 def too_long(field: str, limit: int) -> Cause:
-    """The field holds more than it can have."""
+    """Return the cause for a value that is too long."""
     return Cause("FieldValueTooLong", f"Too long: may not be more than {limit} bytes", field)
 
 
 def too_many(field: str, actual: int, limit: int) -> Cause:
-    """The list or map has more entries than it may have."""
+    """Return the cause for a list or map with too many entries."""
     entries = "item" if limit == 1 else "items"
     return Cause(
         "FieldValueTooMany", f"Too many: {actual}: must have at most {limit} {entries}", field
@@ -46,12 +46,12 @@ def too_many(field: str, actual: int, limit: int) -> Cause:
 
 
 def duplicate_value(field: str, value: Any) -> Cause:
-    """The value occurs more than once where it must be unique."""
+    """Return the cause for a value that occurs more than once."""
     return Cause("FieldValueDuplicate", f"Duplicate value: {shown(value)}", field)
 
 
 def type_invalid(field: str, value: Any, why: str) -> Cause:
-    """The value is of another type than the schema says."""
+    """Return the cause for a value of the wrong type."""
     return Cause("FieldValueTypeInvalid", f"Invalid value: {shown(value)}: {why}", field)
 
 

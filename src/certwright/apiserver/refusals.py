@@ -30,19 +30,19 @@ def details_of(resource: Resource, name: str) -> dict[str, Any]:
 
 
 def not_found(resource: Resource, name: str) -> NotFound:
-    """No such object."""
+    """Return the error for an object that does not exist."""
     return NotFound(f'{resource.qualified} "{name}" not found', details=details_of(resource, name))
 
 
 def already_exists(resource: Resource, name: str) -> AlreadyExists:
-    """The name is taken."""
+    """Return the error for a name that is taken."""
     return AlreadyExists(
         f'{resource.qualified} "{name}" already exists', details=details_of(resource, name)
     )
 
 
 def conflict(resource: Resource, name: str, why: str = OPTIMISTIC_LOCK) -> Conflict:
-    """The write rests on a state that is no longer current."""
+    """Return the error for a write that rests on an outdated state."""
     return Conflict(
         f'Operation cannot be fulfilled on {resource.qualified} "{name}": {why}',
         details=details_of(resource, name),
@@ -50,13 +50,13 @@ def conflict(resource: Resource, name: str, why: str = OPTIMISTIC_LOCK) -> Confl
 
 
 def forbidden(resource: Resource, name: str, why: str) -> Forbidden:
-    """The user, or the state of things, does not allow it."""
+    """Return the error for a request that is not allowed."""
     subject = f'{resource.qualified} "{name}"' if name else resource.qualified
     return Forbidden(f"{subject} is forbidden: {why}", details=details_of(resource, name))
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Invalid:
-    """The object breaks rules; all of them are listed, each once."""
+    """Return the error for an invalid object, with each cause once."""
     qualified = f"{kind}.{group}" if group else kind
     details = {"name": name, "group": group, "kind": kind}
     lines = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
@@ -74,12 +74,12 @@ def invalid_object(resource: Resource, name: str, causes: Iterable[Cause]) -> In
 
 
 def method_not_allowed() -> MethodNotAllowed:
-    """The resource is served, but not this way."""
+    """Return the error for a method that the resource does not have."""
     return MethodNotAllowed("the server does not allow this method on the requested resource")
 
 
 def too_large_resource_version(asked: int, current: int) -> ServerTimeout:
-    """The state asked for lies in the future."""
+    """Return the error for a resource version that lies in the future."""
     return ServerTimeout(
         f"Timeout: Too large resource version: {asked}, current: {current}",
         causes=[Cause("ResourceVersionTooLarge", "Too large resource version")],

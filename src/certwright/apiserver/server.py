@@ -184,7 +184,7 @@ class ApiServer:
         return True
 
     def on_change(self, listener: Callable[[JsonObject | None, JsonObject | None], None]) -> None:
-        """Tell a listener each object before and after every write; not to be changed.
+        """Call a listener with each object before and after every write; not to be changed.
 
         None stands for "not there". This sees what no watch may: whatever was there between
         two looks.

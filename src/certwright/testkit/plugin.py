@@ -130,7 +130,7 @@ _LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> str:
-    """Say what was left out and how to get it."""
+    """Report which tests were left out, and how to run them."""
     left_out = config.stash.get(_LEFT_OUT, 0)
     if not left_out:
         return ""
@@ -225,6 +225,6 @@ def _keep_logs(request: pytest.FixtureRequest, plane: "ControlPlane") -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say where the logs of the real control plane are, if they were kept."""
+    """Report where the logs of the real control plane are, if they were kept."""
     if kept := config.stash.get(_LOGS, None):
         terminalreporter.write_line(f"logs of the real control plane are in {kept}")

@@ -38,7 +38,7 @@ class NamespaceDefaults:
         return ""
 
     def publish(self, authority: bytes) -> None:
-        """Tell every namespace the certificate under which the server is reached."""
+        """Write the certificate of the server into every namespace."""
         self._authority = authority.decode()
         for record in list(self._backend.storage.collection(*_NAMESPACES).records()):
             self.create_missing(record.name)

@@ -52,14 +52,14 @@ def ownership(
             Right.REFUSE, f"{reason}; remove it there first, or ask for it to be taken over"
         )
     if live.own(field_manager) is not None:
-        return _MINE  # somebody removed the mark of what we applied
+        return _MINE  # another client removed the mark of what we applied
     return _adoption(live, rules)
 
 
 def _adoption(live: Live, rules: Rules) -> Ownership:
-    """Decide about an object that belongs to nobody."""
+    """Decide about an object that has no owner."""
     if rules.fall_back:
-        return Ownership(Right.LEAVE, "somebody else provides it")
+        return Ownership(Right.LEAVE, "another client provides it")
     labelled = rules.adopt_labels.items() <= live.labels.items()
     if rules.adopt is Adopt.ALWAYS or (rules.adopt is Adopt.IF_LABELLED and labelled):
         return _MINE

@@ -98,7 +98,7 @@ def _block(lines: Iterable[str]) -> str:
 def _who(event: JsonObject) -> str:
     source: Any = event.get("source")
     component = source.get("component") if isinstance(source, dict) else None
-    return str(component or event.get("reportingComponent") or "somebody")
+    return str(component or event.get("reportingComponent") or "an unknown component")
 
 
 def _message(event: JsonObject) -> str:

@@ -87,7 +87,7 @@ class Memory:
 
     @contextmanager
     def creating(self, resource: Resource, key: Key) -> Iterator[None]:
-        """Say that an object nobody has seen is being created, until the context is left.
+        """Mark an object as being created until the context is left.
 
         Raises:
             Conflict: somebody else of this process is just doing that.

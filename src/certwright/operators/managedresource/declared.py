@@ -149,7 +149,7 @@ class Input:
 
 
 def apply_error(ref: ObjectRef, problem: str) -> str:
-    """Word that an object could not be applied; clients match the beginning."""
+    """Return the error for an object that could not be applied; clients match its beginning."""
     return f'error during apply of object "{object_id(ref)}": {problem}'
 
 

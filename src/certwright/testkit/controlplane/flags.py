@@ -37,7 +37,7 @@ class Layout:
     folder: Path
 
     def file(self, name: str) -> Path:
-        """A file in the folder."""
+        """Return the path of a file in the folder."""
         return self.folder / name
 
 

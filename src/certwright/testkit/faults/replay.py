@@ -48,7 +48,7 @@ class Replay:
         return shlex.join(["python", "-m", "pytest", test, replay, *campaign])
 
     def compare(self, digest: str) -> list[str]:
-        """Say so when a replay did not take the same way as the run it repeats."""
+        """Report when a replay did not take the same way as the run it repeats."""
         if not self.digest or self.digest == digest:
             return []
         return [f"the replay took another way: trace {digest}, not {self.digest}"]

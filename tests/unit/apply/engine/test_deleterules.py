@@ -171,7 +171,7 @@ def test_events() -> None:
     assert events_text([often], NOW).endswith("* cloud reported 60s ago (x4 over 60m): message 0")
     assert events_text([], NOW) == ""
     strange = {"type": "Warning", "lastTimestamp": "yesterday", "source": 5, "count": "x"}
-    assert events_text([strange], NOW).endswith("* somebody reported some time ago: ")
+    assert events_text([strange], NOW).endswith("* an unknown component reported some time ago: ")
 
 
 def test_lasting_words_about_events_change_with_what_is_said_and_nothing_else() -> None:
