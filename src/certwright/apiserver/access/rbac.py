@@ -126,7 +126,7 @@ class Authorizer:
 
 
 def missing_role(reference: JsonObject) -> str:
-    """Say that a binding names a role that is not there."""
+    """Return the error for a binding whose role does not exist."""
     return f'{reference["kind"].lower()}.{RBAC} "{reference["name"]}" not found'
 
 

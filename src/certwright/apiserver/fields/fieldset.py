@@ -33,7 +33,7 @@ def _chain(names: list[str]) -> FieldSet:
 
 
 def is_member(node: FieldSet) -> bool:
-    """Tell whether the step leading to *node* is itself in the set."""
+    """Return whether the step leading to *node* is itself in the set."""
     return not node or "." in node
 
 
@@ -118,7 +118,7 @@ def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def is_subset(left: FieldSet, right: FieldSet) -> bool:
-    """Tell whether every member of *left* is a member of *right*."""
+    """Return whether every member of *left* is a member of *right*."""
     if left is right:
         return True
     for step, ours in left.items():

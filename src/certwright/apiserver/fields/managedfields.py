@@ -108,7 +108,7 @@ def read(obj: JsonObject | None) -> Managed:
 
 
 def is_reset(entries: Any) -> bool:
-    """Tell whether a client asks to forget all owners: an empty list, or one empty entry."""
+    """Return whether a client asks to forget all owners: an empty list, or one empty entry."""
     return isinstance(entries, list) and (not entries or entries == [{}])
 
 

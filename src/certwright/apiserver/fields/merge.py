@@ -45,7 +45,7 @@ class Comparison:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Tell whether two JSON values are equal; unlike in Python, true is not 1."""
+    """Return whether two JSON values are equal; unlike in Python, true is not 1."""
     if left is right:
         return True
     if left != right:

@@ -37,7 +37,7 @@ def child(schema: Schema, name: str) -> Schema:
 
 
 def is_leaf(value: Any, schema: Schema) -> bool:
-    """Tell whether nothing inside the value can have an owner of its own."""
+    """Return whether nothing inside the value can have an owner of its own."""
     if isinstance(value, dict):
         return not value or schema.atomic_map
     if isinstance(value, list):

@@ -42,7 +42,7 @@ class MemoryTransport:
         return self._open(request)
 
     async def close(self) -> None:
-        """Nothing to give up."""
+        """Do nothing: there is no connection to close."""
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[Stream]:

@@ -246,7 +246,7 @@ def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: st
 
 
 def uid_mismatch(kind: ServedKind, key: str, uid: str, found: str, *, dry_run: bool) -> str:
-    """Say that a uid names an earlier object of the same name."""
+    """Return the error for a uid that belongs to an earlier object of the same name."""
     folder = f"{kind.resource.group}/{kind.resource.plural}" if kind.custom else _folder(kind)
     return (
         "StorageError: invalid object, Code: 4, "

@@ -82,7 +82,7 @@ async def token_for(spec: VaultSpec, vault: VaultClient) -> str:
 
 @app.classify_error
 def classify(error: Exception) -> SignOutcome | None:
-    """Tell what is wrong with a request from what is wrong with the issuer."""
+    """Return the exception for a response: the request is wrong, or the issuer is."""
     if isinstance(error, VaultRefused):
         return Permanent(str(error)) if error.is_about_request else IssuerUnavailable(str(error))
     return None

@@ -28,12 +28,12 @@ def complete_binding(obj: JsonObject) -> None:
 
 
 def prepare_role(new: JsonObject, _old: JsonObject | None) -> None:
-    """No rules are stored as null, however they were written."""
+    """Store empty rules as null, however they were written."""
     new["rules"] = new.get("rules") or None
 
 
 def validate_role(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """Rules say what may be done to which resources."""
+    """Check that each rule names verbs and resources."""
     return [
         cause
         for index, rule in enumerate(new.get("rules") or ())
@@ -42,7 +42,7 @@ def validate_role(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
 
 
 def validate_cluster_role(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """Rules say what may be done to which resources or paths."""
+    """Check that each rule names verbs, and resources or paths."""
     causes = [
         cause
         for index, rule in enumerate(new.get("rules") or ())
@@ -83,12 +83,12 @@ def _rule_causes(rule: JsonObject, path: str, *, namespaced: bool) -> list[Cause
 
 
 def validate_role_binding(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """A binding names one role, for good."""
+    """Check that a binding names one role, which never changes."""
     return _binding_causes(new, old, ("Role", "ClusterRole"))
 
 
 def validate_cluster_role_binding(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """A binding names one cluster role, for good."""
+    """Check that a binding names one cluster role, which never changes."""
     return _binding_causes(new, old, ("ClusterRole",))
 
 
@@ -136,7 +136,7 @@ def _subject_causes(subject: JsonObject, path: str, *, namespaced: bool) -> list
 
 
 def validate_signing_request(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """A request names its signer and what the certificate is for; it never changes."""
+    """Check that a request names its signer and usages, and does not change."""
     spec = new["spec"]
     if old is not None:
         return immutable(spec, old["spec"], "spec")

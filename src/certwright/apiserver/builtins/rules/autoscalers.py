@@ -12,7 +12,7 @@ _DEFAULT_POLICIES = {
 
 
 def validate_budget(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """A budget says what must stay or what may go, not both."""
+    """Check that a budget has a minimum or a maximum, not both."""
     spec, causes = new["spec"], list[Cause]()
     if "minAvailable" in spec and "maxUnavailable" in spec:
         # Printed in the form the API server keeps it in.
@@ -30,7 +30,7 @@ def validate_budget(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
 
 
 def complete_autoscaler(obj: JsonObject) -> None:
-    """Without metrics, scale by CPU; with a behavior, spell it out."""
+    """Set the default metric, CPU, and the defaults of a behavior."""
     spec = obj["spec"]
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": 80}
@@ -50,7 +50,7 @@ def complete_autoscaler(obj: JsonObject) -> None:
 
 
 def validate_autoscaler(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """There is a target and a range."""
+    """Check that there is a target and a range."""
     spec, causes = new["spec"], list[Cause]()
     low, high = spec["minReplicas"], spec.get("maxReplicas") or 0
     if low < 1:

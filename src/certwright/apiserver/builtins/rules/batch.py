@@ -61,7 +61,7 @@ def prepare_job(new: JsonObject, old: JsonObject | None) -> None:
 
 
 def validate_job(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """A Job ends; once created, what it runs stays."""
+    """Check that a Job can end, and that its template does not change."""
     spec = new["spec"]
     causes = _job_spec_causes(spec, "spec")
     causes += selector_causes(spec.get("selector"), "spec.selector")
@@ -124,7 +124,7 @@ def complete_cron_job(obj: JsonObject) -> None:
 
 
 def validate_cron_job(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """The schedule can be read, and the Jobs could be created."""
+    """Check the schedule and the template of the Jobs."""
     spec, name = new["spec"], new["metadata"].get("name") or ""
     causes: list[Cause] = []
     if not spec.get("schedule"):

@@ -33,45 +33,45 @@ _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])*")
 
 
 def immutable(new: Any, old: Any, path: str) -> list[Cause]:
-    """The field may not change."""
+    """Check that a field does not change."""
     return [] if new == old else [invalid_value(path, new, "field is immutable")]
 
 
 def non_negative(value: int | None, path: str) -> list[Cause]:
-    """The number may not be below zero."""
+    """Check that a number is not below zero."""
     return [invalid_value(path, value, _NEGATIVE)] if value is not None and value < 0 else []
 
 
 def one_of(value: str | None, choices: Iterable[str], path: str) -> list[Cause]:
-    """The field must hold one of the choices; absent is fine."""
+    """Check that a field is absent or holds one of the choices."""
     allowed = list(choices)
     return [] if value is None or value in allowed else [unsupported_value(path, value, allowed)]
 
 
 def label_name(value: str, path: str) -> list[Cause]:
-    """The field must hold a DNS label."""
+    """Check that a field holds a DNS label."""
     return [invalid_value(path, value, problem) for problem in dns_label_problems(value)]
 
 
 def subdomain_name(value: str, path: str) -> list[Cause]:
-    """The field must hold a DNS subdomain."""
+    """Check that a field holds a DNS subdomain."""
     return [invalid_value(path, value, problem) for problem in dns_subdomain_problems(value)]
 
 
 def qualified_name(value: str, path: str) -> list[Cause]:
-    """The field must hold an optionally prefixed name."""
+    """Check that a field holds a name with an optional prefix."""
     return [invalid_value(path, value, problem) for problem in qualified_name_problems(value)]
 
 
 def port_number(value: int, path: str) -> list[Cause]:
-    """The field must hold a port."""
+    """Check that a field holds a port."""
     if 1 <= value <= 65535:
         return []
     return [invalid_value(path, value, "must be between 1 and 65535, inclusive")]
 
 
 def port_name(value: str, path: str) -> list[Cause]:
-    """The field must hold an IANA service name."""
+    """Check that a field holds an IANA service name."""
     problems = []
     if len(value) > 15:
         problems.append("must be no more than 15 characters")
@@ -85,14 +85,14 @@ def port_name(value: str, path: str) -> list[Cause]:
 
 
 def port_or_name(value: int | str, path: str) -> list[Cause]:
-    """The field must hold a port or the name of one."""
+    """Check that a field holds a port or the name of one."""
     if isinstance(value, int):
         return port_number(value, path)
     return port_name(value, path)
 
 
 def int_or_percent(value: int | str | None, path: str) -> list[Cause]:
-    """The field must hold a non-negative number or a percentage."""
+    """Check that a field holds a non-negative number or a percentage."""
     if value is None:
         return []
     if isinstance(value, int):
@@ -112,14 +112,14 @@ def is_zero(value: int | str | None) -> bool:
 
 
 def at_most_all(value: int | str | None, path: str) -> list[Cause]:
-    """A percentage may not exceed 100."""
+    """Check that a percentage does not exceed 100."""
     if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
         return [invalid_value(path, value, "must not be greater than 100%")]
     return []
 
 
 def data_keys(data: Mapping[str, str], path: str) -> list[Cause]:
-    """The keys of a ConfigMap or Secret must work as file names."""
+    """Check that the keys of a ConfigMap or Secret can be file names."""
     causes: list[Cause] = []
     for key in data:
         where = f"{path}[{key}]"
@@ -140,14 +140,14 @@ def data_keys(data: Mapping[str, str], path: str) -> list[Cause]:
 
 
 def at_most_a_mebibyte(size: int, path: str) -> list[Cause]:
-    """The contents must fit into one object."""
+    """Check that the contents fit into one object."""
     return [too_long(path, MEBIBYTE)] if size > MEBIBYTE else []
 
 
 def frozen_when_immutable(
     new: JsonObject, old: JsonObject | None, fields: Iterable[str]
 ) -> list[Cause]:
-    """Once ``immutable`` is set, it and the contents stay as they are."""
+    """Check that an object with ``immutable`` set keeps it and its contents."""
     if old is None or not old.get("immutable"):
         return []
     why = "field is immutable when `immutable` is set"
@@ -157,7 +157,7 @@ def frozen_when_immutable(
 
 
 def selector_causes(selector: JsonObject | None, path: str) -> list[Cause]:
-    """A label selector must be well-formed."""
+    """Check that a label selector is well-formed."""
     causes: list[Cause] = []
     for key, value in ((selector or {}).get("matchLabels") or {}).items():
         causes += qualified_name(key, f"{path}.matchLabels")
@@ -216,7 +216,7 @@ _NAME_RULES: Final[dict[str, NameRule]] = {
 
 
 def name_causes(kind: str, metadata: JsonObject) -> list[Cause]:
-    """The name of an object, or the prefix of a generated one, must suit its kind."""
+    """Check that the name of an object, or its prefix, suits its kind."""
     rule = _NAME_RULES.get(kind, dns_subdomain_problems)
     causes: list[Cause] = []
     prefix = metadata.get("generateName") or ""

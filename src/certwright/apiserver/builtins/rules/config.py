@@ -37,7 +37,7 @@ def validate_config_map(new: JsonObject, old: JsonObject | None) -> list[Cause]:
 
 
 def complete_secret(obj: JsonObject) -> None:
-    """A Secret without a type is opaque; ``stringData`` is only a way of writing ``data``."""
+    """Set the default type, and move ``stringData`` into ``data``."""
     if not obj.get("type"):
         obj["type"] = "Opaque"
     texts = obj.pop("stringData", None)
@@ -47,7 +47,7 @@ def complete_secret(obj: JsonObject) -> None:
 
 
 def validate_secret(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """The type stays, and some types ask for certain keys."""
+    """Check that the type does not change, and the keys it needs."""
     data = new.get("data") or {}
     causes = immutable(new["type"], old["type"], "type") if old else []
     causes += frozen_when_immutable(new, old, ("data",))
@@ -64,7 +64,7 @@ def validate_secret(new: JsonObject, old: JsonObject | None) -> list[Cause]:
 
 
 def complete_namespace(obj: JsonObject) -> None:
-    """A namespace is labelled with its name and is active."""
+    """Label a namespace with its name, and make it active."""
     metadata = obj["metadata"]
     if metadata.get("name"):
         metadata.setdefault("labels", {})[_NAMESPACE_NAME] = metadata["name"]
@@ -72,7 +72,7 @@ def complete_namespace(obj: JsonObject) -> None:
 
 
 def validate_namespace(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """The phase says whether a namespace is being deleted, and nothing else."""
+    """Check that the phase is that of a namespace that is, or is not, being deleted."""
     phase = (new.get("status") or {}).get("phase")
     if old is None or new["metadata"].get("deletionTimestamp") or phase in {None, "Active"}:
         return []
@@ -81,7 +81,7 @@ def validate_namespace(new: JsonObject, old: JsonObject | None) -> list[Cause]:
 
 
 def prepare_namespace(new: JsonObject, old: JsonObject | None) -> None:
-    """The server holds every namespace until its contents are gone."""
+    """Set the finalizer that keeps a namespace until its contents are gone."""
     if old is None:
         finalizers = new["spec"].setdefault("finalizers", [])
         if "kubernetes" not in finalizers:

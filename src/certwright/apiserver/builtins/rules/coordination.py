@@ -28,12 +28,12 @@ def validate_lease(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
 
 
 def validate_core_event(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """An event is in the namespace of what it is about."""
+    """Check that an event is in the namespace of its object."""
     return [] if old else list(_event_causes(new, "involvedObject", "reportingComponent"))
 
 
 def validate_event(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """An event of the newer API says when, what, why and by whom."""
+    """Check that an event has its time, action, reason and reporter."""
     if old is not None:
         return []
     causes = list(_event_causes(new, "regarding", "reportingController"))

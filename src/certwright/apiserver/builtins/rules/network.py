@@ -18,14 +18,14 @@ _BAD_ENDS = ("/..", "/.")
 
 
 def complete_network_policy(obj: JsonObject) -> None:
-    """A policy is about incoming traffic, and about outgoing if it has rules for it."""
+    """Set the default policy types: Ingress, and Egress if there are rules for it."""
     spec = obj["spec"]
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
 
 
 def validate_ingress(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """Every path leads to one backend."""
+    """Check that every path leads to one backend."""
     spec, causes = new["spec"], list[Cause]()
     if not spec.get("rules") and "defaultBackend" not in spec:
         why = "either `defaultBackend` or `rules` must be specified"

@@ -151,7 +151,7 @@ def qos_class(spec: JsonObject) -> str:
 
 
 def validate_pod(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """The spec must make sense, and hardly anything in it may change."""
+    """Check the spec, and that only the few mutable fields change."""
     causes = spec_causes(new["spec"], "spec")
     if old is not None and _frozen(new["spec"], old["spec"]):
         why = (
@@ -181,14 +181,14 @@ def _rest(spec: JsonObject) -> JsonObject:
 
 
 def template_causes(template: JsonObject, path: str) -> list[Cause]:
-    """A pod template must hold a pod that could be created."""
+    """Check that a pod template holds a pod that could be created."""
     labels = (template.get("metadata") or {}).get("labels") or {}
     causes = label_causes(labels, f"{path}.labels")
     return causes + spec_causes(template["spec"], f"{path}.spec")
 
 
 def spec_causes(spec: JsonObject, path: str) -> list[Cause]:
-    """A pod spec must be complete and consistent."""
+    """Check that a pod spec is complete and consistent."""
     causes: list[Cause] = []
     volumes = spec.get("volumes") or []
     names: set[str] = set()

@@ -10,7 +10,7 @@ _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 def complete_claim(obj: JsonObject) -> None:
-    """A claim waits for a volume."""
+    """Set the phase of a claim that waits for a volume."""
     obj["status"].setdefault("phase", "Pending")
 
 
@@ -37,7 +37,7 @@ def _protect(obj: JsonObject, finalizer: str) -> None:
 
 
 def validate_claim(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """A claim asks for an amount and a way of access; afterwards it can only grow."""
+    """Check size and access modes of a claim; afterwards it can only grow."""
     spec, causes = new["spec"], list[Cause]()
     if not spec.get("accessModes"):
         causes.append(required("spec.accessModes", "at least 1 access mode is required"))
@@ -77,7 +77,7 @@ def validate_storage_class(new: JsonObject, old: JsonObject | None) -> list[Caus
 
 
 def validate_priority_class(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """The value stays."""
+    """Check that the value does not change."""
     if old is None:
         return []
     if new.get("value") != old.get("value"):
@@ -86,7 +86,7 @@ def validate_priority_class(new: JsonObject, old: JsonObject | None) -> list[Cau
 
 
 def complete_limit_range(obj: JsonObject) -> None:
-    """Limits of containers imply defaults."""
+    """Set the defaults that limits of containers imply."""
     for item in obj["spec"].get("limits") or ():
         if item.get("type") != "Container":
             continue
@@ -98,7 +98,7 @@ def complete_limit_range(obj: JsonObject) -> None:
 
 
 def prepare_node(new: JsonObject, old: JsonObject | None) -> None:
-    """A node takes no pods before it has reported to be ready."""
+    """Taint a new node until it reports that it is ready."""
     if old is None:
         taints = new["spec"].setdefault("taints", [])
         if not any(taint.get("key") == _NOT_READY["key"] for taint in taints):

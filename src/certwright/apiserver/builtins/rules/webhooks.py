@@ -18,7 +18,7 @@ _EXCLUSIVE: Final = {
 
 
 def validate_webhooks(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """Each webhook can be called, and says what it is called for."""
+    """Check that each webhook can be called, and has rules."""
     causes: list[Cause] = []
     names: set[str] = set()
     for index, hook in enumerate(new.get("webhooks") or ()):

@@ -42,7 +42,7 @@ def complete_template(obj: JsonObject) -> None:
 
 
 def complete_deployment(obj: JsonObject) -> None:
-    """A rolling update has its parameters, spelled out."""
+    """Set the default parameters of a rolling update."""
     complete_template(obj)
     strategy = obj["spec"]["strategy"]
     if strategy["type"] == "RollingUpdate":
@@ -52,7 +52,7 @@ def complete_deployment(obj: JsonObject) -> None:
 
 
 def complete_daemon_set(obj: JsonObject) -> None:
-    """A rolling update has its parameters, spelled out."""
+    """Set the default parameters of a rolling update."""
     complete_template(obj)
     obj["metadata"].setdefault("annotations", {}).setdefault(_GENERATION, "0")
     strategy = obj["spec"]["updateStrategy"]
@@ -74,7 +74,7 @@ def prepare_daemon_set(new: JsonObject, old: JsonObject | None) -> None:
 
 
 def complete_stateful_set(obj: JsonObject) -> None:
-    """A rolling update has a partition; claims are whole objects."""
+    """Set the default partition of a rolling update, and complete claims."""
     complete_template(obj)
     strategy = obj["spec"]["updateStrategy"]
     if strategy["type"] == "RollingUpdate" and "rollingUpdate" not in strategy:
@@ -97,7 +97,7 @@ def complete_replication_controller(obj: JsonObject) -> None:
 
 
 def validate_deployment(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """The selector fits the template and stays; the strategy can make progress."""
+    """Check that the selector matches the template and does not change, and the strategy."""
     spec = new["spec"]
     causes = non_negative(spec["replicas"], "spec.replicas")
     causes += _selector_and_template(spec, "deployment", "ReplicaSet")
@@ -135,7 +135,7 @@ def _deployment_status_causes(status: JsonObject) -> list[Cause]:
 
 
 def validate_replica_set(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """The selector fits the template and stays."""
+    """Check that the selector matches the template and does not change."""
     spec = new["spec"]
     causes = non_negative(spec["replicas"], "spec.replicas")
     causes += non_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
@@ -144,7 +144,7 @@ def validate_replica_set(new: JsonObject, old: JsonObject | None) -> list[Cause]
 
 
 def validate_daemon_set(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """The selector fits the template and stays."""
+    """Check that the selector matches the template and does not change."""
     spec = new["spec"]
     causes = _selector_and_template(spec, "daemonset", "DaemonSet")
     causes += non_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
@@ -185,7 +185,7 @@ def validate_stateful_set(new: JsonObject, old: JsonObject | None) -> list[Cause
 
 
 def validate_replication_controller(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """The selector, a plain map here, fits the template."""
+    """Check that the selector, a plain map here, matches the template."""
     spec = new["spec"]
     causes = non_negative(spec["replicas"], "spec.replicas")
     if not spec.get("selector"):
