@@ -11,7 +11,7 @@ from certwright.apiserver.verbs.patches import Patches
 from certwright.apiserver.verbs.reviews import Reviews
 from certwright.apiserver.verbs.scale import Scales
 from certwright.apiserver.verbs.verbs import Verbs
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.transport import Response
 
@@ -23,7 +23,7 @@ class Dispatch:
         self,
         backend: Backend,
         writes: ObjectWriter,
-        deletion: Deletion,
+        deletion: ObjectDeleter,
         authorizer: Authorizer,
         tokens: Tokens,
     ) -> None:

@@ -43,7 +43,7 @@ from certwright.apiserver.storage.storage import ChangeType, Storage, StoredChan
 from certwright.apiserver.storage.versions import view
 from certwright.apiserver.verbs.lists import selection
 from certwright.apiserver.verbs.watches import WatchStream
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.escalation import AuthorizedWriter
 from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.request import Selection, WriteOptions, apply
@@ -86,7 +86,7 @@ class ApiServer:
         self._tokens = Tokens(clock)
         self._authorizer = Authorizer(self._backend, enabled=rbac)
         self._paths = Paths(registry)
-        deletion = Deletion(self._backend)
+        deletion = ObjectDeleter(self._backend)
         writes = AuthorizedWriter(self._backend, deletion, self._authorizer)
         self._dispatch = Dispatch(self._backend, writes, deletion, self._authorizer, self._tokens)
         self.background = Background(

@@ -15,7 +15,7 @@ from certwright.apiserver.controllers.garbage import GarbageCollector
 from certwright.apiserver.controllers.namespacedefaults import NamespaceDefaults
 from certwright.apiserver.controllers.namespaces import NamespaceController
 from certwright.apiserver.storage.storage import StoredChange
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.writes import ObjectWriter
 
 Step = Callable[[], None]
@@ -28,7 +28,7 @@ class Background:
         self,
         backend: Backend,
         writes: ObjectWriter,
-        deletion: Deletion,
+        deletion: ObjectDeleter,
         *,
         namespace_defaults: bool,
     ) -> None:

@@ -6,7 +6,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.crds import accept, served_kinds
 from certwright.apiserver.http.options import DeleteParameters, WriteParameters
 from certwright.apiserver.storage.storage import ChangeType, Collection, StoredChange, StoredRecord
-from certwright.apiserver.writes.deletion import CLEANUP, Deletion, set_condition
+from certwright.apiserver.writes.deletion import CLEANUP, ObjectDeleter, set_condition
 from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
 
@@ -17,7 +17,7 @@ DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 class CustomResources:
     """Keeps the served kinds in step with the definitions; part of the server's background."""
 
-    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: ObjectDeleter) -> None:
         self._backend = backend
         self._writes = writes
         self._deletion = deletion

@@ -10,7 +10,7 @@ from typing import Any
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.options import DeleteParameters, WriteParameters
 from certwright.apiserver.storage.storage import ChangeType, Collection, StoredChange, StoredRecord
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import FOREGROUND, ORPHAN
 from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
@@ -24,7 +24,7 @@ Place = tuple[str, str, str]
 class GarbageCollector:
     """Follows ownerReferences; part of the server's background."""
 
-    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: ObjectDeleter) -> None:
         self._backend = backend
         self._writes = writes
         self._deletion = deletion

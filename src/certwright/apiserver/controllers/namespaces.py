@@ -7,7 +7,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.fields.manager import update as record_owner
 from certwright.apiserver.http.options import DeleteParameters
 from certwright.apiserver.storage.storage import ChangeType, StoredChange, StoredRecord
-from certwright.apiserver.writes.deletion import Deletion, set_condition
+from certwright.apiserver.writes.deletion import ObjectDeleter, set_condition
 from certwright.kube.objects import JsonObject
 
 _NAMESPACES: Final = ("", "namespaces")
@@ -18,7 +18,7 @@ _MANAGER: Final = "kube-controller-manager"
 class NamespaceController:
     """Empties terminating namespaces and lets them go; part of the server's background."""
 
-    def __init__(self, backend: Backend, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, deletion: ObjectDeleter) -> None:
         self._backend = backend
         self._deletion = deletion
         self._terminating: set[str] = set()

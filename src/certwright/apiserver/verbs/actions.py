@@ -13,7 +13,7 @@ from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
 from certwright.apiserver.refusals import invalid
 from certwright.apiserver.storage.storage import StoredRecord
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, Conflict, TooManyRequests
 from certwright.kube.objects import JsonObject
@@ -29,7 +29,7 @@ _LONGEST_SECONDS: Final = 1 << 32
 class Actions:
     """Carries out requests that create something under an object without storing it."""
 
-    def __init__(self, backend: Backend, deletion: Deletion, tokens: Tokens) -> None:
+    def __init__(self, backend: Backend, deletion: ObjectDeleter, tokens: Tokens) -> None:
         self._backend = backend
         self._deletion = deletion
         self._tokens = tokens

@@ -19,7 +19,7 @@ from certwright.apiserver.refusals import (
 from certwright.apiserver.storage.storage import ListPage
 from certwright.apiserver.verbs.lists import list_page, parse_version
 from certwright.apiserver.writes.decode import check_type, decode
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import check_name, dedup_owners, settle_namespace
 from certwright.apiserver.writes.signingrequests import is_signing_request, stamp_requestor
 from certwright.apiserver.writes.writes import ObjectWriter, uid_mismatch
@@ -36,7 +36,7 @@ _PODS_STAY = (
 class Verbs:
     """Carries out requests to objects and collections; patches are in `Patches`."""
 
-    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, writes: ObjectWriter, deletion: ObjectDeleter) -> None:
         self._backend = backend
         self._writes = writes
         self._deletion = deletion

@@ -39,7 +39,7 @@ class Deleted:
     is_gone: bool
 
 
-class Deletion:
+class ObjectDeleter:
     """Deletes objects, or begins to."""
 
     def __init__(self, backend: Backend) -> None:

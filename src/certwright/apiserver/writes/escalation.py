@@ -20,7 +20,7 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import forbidden, not_found
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
 
@@ -44,7 +44,7 @@ class AuthorizedWriter(ObjectWriter):
     system:masters and the server itself.
     """
 
-    def __init__(self, backend: Backend, deletion: Deletion, authorizer: Authorizer) -> None:
+    def __init__(self, backend: Backend, deletion: ObjectDeleter, authorizer: Authorizer) -> None:
         super().__init__(backend, deletion)
         self._authorizer = authorizer
 

@@ -26,7 +26,7 @@ from certwright.apiserver.refusals import (
 )
 from certwright.apiserver.storage.storage import StoredRecord, storage_key
 from certwright.apiserver.storage.versions import to_storage, view
-from certwright.apiserver.writes.deletion import Deletion
+from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import (
     carry_over,
     finalizer_warnings,
@@ -48,7 +48,7 @@ _NAME_ATTEMPTS = 8
 class ObjectWriter:
     """Creates and updates objects."""
 
-    def __init__(self, backend: Backend, deletion: Deletion) -> None:
+    def __init__(self, backend: Backend, deletion: ObjectDeleter) -> None:
         self._backend = backend
         self._deletion = deletion
 
