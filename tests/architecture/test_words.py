@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.architecture.conftest import Module
-from tests.architecture.offences import Offences
 
-TWICE = 8
-"""How many names of public classes are defined more than once."""
+TWICE = {
+    # name: why two public classes have it
+    "Cluster": "what the engine needs of a cluster, and the cluster of a test: both public",
+    "Request": "of HTTP in the client, of a certificate for authors of issuers: both public",
+}
 RIDDLE = re.compile(r"\b(nobody|somebody|whoever|anybody)\b(?!@)", re.IGNORECASE)
-RIDDLES = Offences()
 NO_VERB = re.compile(
     r"""
     (a |all |an |and |any |as |at |available |by |called |each |every |everything |he |if
@@ -24,7 +25,6 @@ NO_VERB = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-DOCSTRINGS = Offences()
 
 
 def test_public_classes_have_names_of_their_own(modules: list[Module]) -> None:
@@ -33,17 +33,21 @@ def test_public_classes_have_names_of_their_own(modules: list[Module]) -> None:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module.where)
-    twice = [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
-    assert len(twice) <= TWICE, "\n".join(sorted(twice))
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    new = [f"{name}: {', '.join(where)}" for name, where in twice.items() if name not in TWICE]
+    assert not new, "\n".join(new)
+    assert twice.keys() == TWICE.keys(), "take the others from the list"
+    assert len(TWICE) <= 5
 
 
 def test_messages_name_who_is_meant(modules: list[Module]) -> None:
-    RIDDLES.check(
-        (module, f"{module.where}:{node.lineno}: {node.value!r}")
+    riddles = [
+        f"{module.where}:{node.lineno}: {node.value!r}"
         for module in modules
         for node in texts(module)
         if RIDDLE.search(str(node.value))
-    )
+    ]
+    assert not riddles, "\n".join(riddles)
 
 
 def texts(module: Module) -> Iterator[Any]:
@@ -56,12 +60,13 @@ def texts(module: Module) -> Iterator[Any]:
 
 
 def test_docstrings_of_functions_start_with_a_verb(modules: list[Module]) -> None:
-    DOCSTRINGS.check(
-        (module, f"{module.where}:{function.lineno} {function.name}: {docstring.splitlines()[0]}")
+    wrong = [
+        f"{module.where}:{function.lineno} {function.name}: {docstring.splitlines()[0]}"
         for module in modules
         for function in public_functions(module.tree)
         if (docstring := ast.get_docstring(function)) and NO_VERB.match(docstring)
-    )
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

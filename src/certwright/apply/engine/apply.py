@@ -42,7 +42,7 @@ BeforeWrite = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Pass:
+class ApplyRun:
     """What all objects of one apply share."""
 
     cluster: Cluster
@@ -61,7 +61,7 @@ class Pass:
         return self.cluster
 
 
-async def apply_one(run: Pass, wanted: Declared) -> ObjectOutcome:
+async def apply_one(run: ApplyRun, wanted: Declared) -> ObjectOutcome:
     """Bring one object to the cluster; failures are part of the answer."""
     try:
         if waiting := run.definitions.waits_for(wanted.ref):
@@ -76,7 +76,7 @@ async def apply_one(run: Pass, wanted: Declared) -> ObjectOutcome:
         return failed(wanted, error)
 
 
-async def _resource(run: Pass, wanted: Declared) -> Resource:
+async def _resource(run: ApplyRun, wanted: Declared) -> Resource:
     gvk = wanted.ref.gvk
     try:
         return await run.cluster.resource(gvk)
@@ -86,7 +86,7 @@ async def _resource(run: Pass, wanted: Declared) -> Resource:
         return just_defined
 
 
-async def _patiently(run: Pass, application: "_Application") -> ObjectOutcome:
+async def _patiently(run: ApplyRun, application: "_Application") -> ObjectOutcome:
     """Try again with a fresh look when the object changed meanwhile, or its place is young."""
     conflicts = missing = 0
     while True:
@@ -107,7 +107,7 @@ async def _patiently(run: Pass, application: "_Application") -> ObjectOutcome:
 class _Application:
     """One attempt at one object."""
 
-    def __init__(self, run: Pass, wanted: Declared, resource: Resource) -> None:
+    def __init__(self, run: ApplyRun, wanted: Declared, resource: Resource) -> None:
         self._run = run
         self._wanted = wanted
         self._rules = wanted.rules

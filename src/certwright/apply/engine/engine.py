@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar
 
 from certwright.apply.changeset import Action, Change, ChangeSet
 from certwright.apply.cluster import Cluster, Live
-from certwright.apply.engine.apply import BeforeWrite, Pass, apply_one
+from certwright.apply.engine.apply import ApplyRun, BeforeWrite, apply_one
 from certwright.apply.engine.declared import Declared, Owner
 from certwright.apply.engine.delete import Removal, delete_one, release_one
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
@@ -79,7 +79,7 @@ class Engine:
         """
         once, ambiguous = _by_ref(wanted)
         definitions = Definitions(once.values())
-        run = Pass(
+        run = ApplyRun(
             self._cluster,
             self._memory,
             owner,

@@ -15,7 +15,7 @@ from certwright.apply import (
     Rules,
 )
 from certwright.apply.objectset.prune import plan_pruning
-from certwright.cli.apply.inputs import Input
+from certwright.cli.apply.inputs import ManifestFiles
 from certwright.cli.apply.inventory import consequences, open_inventory
 from certwright.cli.apply.namespaces import placed
 from certwright.cli.apply.results import code_of_diff, differences, print_results
@@ -43,7 +43,7 @@ class ApplyOptions:
 
 
 async def apply_manifests(
-    target: Target, inventory: str, files: Input, options: ApplyOptions
+    target: Target, inventory: str, files: ManifestFiles, options: ApplyOptions
 ) -> int:
     """Apply; with *prune* also delete what was applied before and is no longer in the files.
 
@@ -74,7 +74,7 @@ async def apply_manifests(
 
 
 async def diff_manifests(
-    target: Target, inventory: str, files: Input, options: ApplyOptions
+    target: Target, inventory: str, files: ManifestFiles, options: ApplyOptions
 ) -> int:
     """Compare with the cluster by a dry run; return 0 if nothing differs, 1 if something does."""
     async with open_inventory(target, inventory) as opened:
@@ -96,7 +96,7 @@ async def _wanted(
     return [Declared(obj, rules) for obj in await placed(session, manifests)]
 
 
-def _pruning(files: Input, options: ApplyOptions) -> PruneOptions:
+def _pruning(files: ManifestFiles, options: ApplyOptions) -> PruneOptions:
     """Return what may be pruned: nothing, while an object may be missing by mistake."""
     return PruneOptions(prune=options.prune, doubts=files.doubts, confirmed=True)
 

@@ -5,7 +5,7 @@ import sys
 from certwright.apply import ChangeSet, PruneGuard
 from certwright.apply.engine.engine import OnEntry
 from certwright.cli.apply.apply import ApplyOptions
-from certwright.cli.apply.inputs import Input
+from certwright.cli.apply.inputs import ManifestFiles
 from certwright.cli.apply.inventory import (
     consequences,
     listed_among,
@@ -22,7 +22,7 @@ from certwright.cli.terminal.progress import ProgressLine
 
 
 async def delete_inventory(
-    target: Target, inventory: str, files: Input | None, options: ApplyOptions
+    target: Target, inventory: str, files: ManifestFiles | None, options: ApplyOptions
 ) -> int:
     """Delete the objects of an inventory, or those of them that manifests name.
 

@@ -12,7 +12,7 @@ from certwright.kube import GroupVersionKind, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class ManifestFiles:
     """The manifests of files, and what is wrong with the documents that are none."""
 
     manifests: list[Manifest]
@@ -31,7 +31,7 @@ class Input:
             print(f"error: {problem}", file=sys.stderr)
 
 
-def read_input(paths: Sequence[str | Path], *, recursive: bool = False) -> Input:
+def read_input(paths: Sequence[str | Path], *, recursive: bool = False) -> ManifestFiles:
     """Read files, directories and standard input, as far as they can be read.
 
     Raises:
@@ -51,7 +51,7 @@ def read_input(paths: Sequence[str | Path], *, recursive: bool = False) -> Input
         raise _unusable(problems)
     if not good:
         raise UsageError(f"{', '.join(map(str, paths))}: no manifests found")
-    return Input(good, problems)
+    return ManifestFiles(good, problems)
 
 
 def read_manifests(paths: Sequence[str | Path], *, recursive: bool = False) -> list[Manifest]:

@@ -13,7 +13,7 @@ from certwright.apply import (
     ObjectRef,
     ObjectSet,
 )
-from certwright.cli.apply.inputs import Input
+from certwright.cli.apply.inputs import ManifestFiles
 from certwright.cli.apply.namespaces import placed
 from certwright.cli.connection import Session, connected
 from certwright.cli.errors import UsageError
@@ -61,7 +61,7 @@ async def open_inventory(target: Target, name: str) -> AsyncIterator[OpenInvento
             ) from error
 
 
-async def named_objects(files: Input, session: Session) -> list[ObjectRef]:
+async def named_objects(files: ManifestFiles, session: Session) -> list[ObjectRef]:
     """Return which objects of a cluster the manifests name."""
     return [ObjectRef.of(obj) for obj in await placed(session, files.manifests)]
 

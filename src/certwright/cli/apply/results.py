@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from certwright.apply import Action, Change, ChangeSet
-from certwright.cli.apply.inputs import Input
+from certwright.cli.apply.inputs import ManifestFiles
 from certwright.cli.options import Output
 from certwright.cli.terminal.output import (
     document,
@@ -21,7 +21,9 @@ _QUIET: Final = frozenset({Action.UNCHANGED})
 _LONGEST_REASON: Final = 1000
 
 
-def print_results(changes: ChangeSet, files: Input | None, output: Output, *, dry_run: bool) -> int:
+def print_results(
+    changes: ChangeSet, files: ManifestFiles | None, output: Output, *, dry_run: bool
+) -> int:
     """Print what was done, and which documents could not be used; return the exit code."""
     problems = files.problems if files else []
     print(rendered(changes, output, problems, dry_run=dry_run), flush=True)

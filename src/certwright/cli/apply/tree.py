@@ -7,7 +7,7 @@ from typing import Final
 from certwright.apply import Direct, Live, ObjectRef, UnknownKind
 from certwright.apply.health import Health, Verdict, missing
 from certwright.apply.health.verdicts import check_failed
-from certwright.cli.apply.inputs import Input
+from certwright.cli.apply.inputs import ManifestFiles
 from certwright.cli.apply.inventory import (
     listed_among,
     named_objects,
@@ -59,7 +59,9 @@ class Node:
         return {name: value for name, value in written.items() if value}
 
 
-async def show_tree(target: Target, inventory: str, files: Input | None, output: Output) -> int:
+async def show_tree(
+    target: Target, inventory: str, files: ManifestFiles | None, output: Output
+) -> int:
     """Print the tree of an inventory, of those of its objects that manifests name, or of these.
 
     Returns 1 if an object in it is not healthy, 2 if a document cannot be used.

@@ -25,7 +25,7 @@ from certwright.operators.managedresource.decision import (
     decide,
 )
 from certwright.operators.managedresource.declared import Decoder
-from certwright.operators.managedresource.deletion import PENDING_SECONDS, Deletion
+from certwright.operators.managedresource.deletion import PENDING_SECONDS, ResourceDeletion
 from certwright.operators.managedresource.health import HealthController, ResourceMetrics
 from certwright.operators.managedresource.input import Facts, Secrets, gather
 from certwright.operators.managedresource.messages import PendingDeletion
@@ -75,7 +75,7 @@ class ResourceController:
         self._shards = shards
         self._owners = owners
         self._health = health
-        self._deletion = Deletion(settings, kept, shards, owners, metrics, backoff)
+        self._deletion = ResourceDeletion(settings, kept, shards, owners, metrics, backoff)
         self._decoder = Decoder()
         self._metrics = metrics
         self._backoff = backoff

@@ -40,7 +40,7 @@ PENDING_SECONDS: Final = 5.0
 """How often objects that are being deleted are looked at, should no event come."""
 
 
-class Deletion:
+class ResourceDeletion:
     """Deletes the objects of ManagedResources, and forgets these."""
 
     def __init__(

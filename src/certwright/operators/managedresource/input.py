@@ -52,7 +52,7 @@ from certwright.operators.managedresource.inventory import (
 from certwright.operators.managedresource.ownership import Origin
 from certwright.operators.managedresource.policy import (
     SCALED_KINDS,
-    Plan,
+    ApplyPlan,
     Scaled,
     confirmation,
     delete_rules,
@@ -247,7 +247,7 @@ class Facts:
     """Everything that a pass decides on."""
 
     declared: Input
-    plan: Plan
+    plan: ApplyPlan
     inventory: Sequence[ObjectReference]
     """What belonged to the ManagedResource before this pass."""
     changes: Changes

@@ -127,7 +127,7 @@ _PROPAGATIONS: Final = ("Background", "Foreground", "Orphan")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ApplyPlan:
     """What a pass brings to the cluster."""
 
     declared: tuple[Declared, ...]
@@ -138,7 +138,7 @@ class Plan:
 
 def plan(
     resource: ManagedResource, declared: Input, origin: Origin, managed_by: str, scaled: Scaled
-) -> Plan:
+) -> ApplyPlan:
     """Return the objects to apply, each with its rules, and those that cannot be applied."""
     labels = labels_for_all(resource.spec.inject_labels, managed_by)
     whole = resource.metadata.annotations
@@ -156,7 +156,7 @@ def plan(
         sent.append(Declared(obj, rules))
         named = {**keys.labels_of(item.obj), **labels}
         inventory.append(reference_to(item.ref, named, annotations))
-    return Plan(tuple(sent), tuple(inventory), tuple(refused))
+    return ApplyPlan(tuple(sent), tuple(inventory), tuple(refused))
 
 
 def rules_for(
