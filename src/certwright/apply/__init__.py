@@ -19,45 +19,16 @@ judges objects, and works without one.
 """
 
 from certwright.apply import health
-from certwright.apply.changeset import (
-    Action,
-    Change,
-    ChangeSet,
-)
-from certwright.apply.cluster import (
-    Cluster,
-    Direct,
-    Live,
-    UnknownKind,
-)
-from certwright.apply.diff import (
-    Diff,
-    FieldChange,
-)
-from certwright.apply.engine.declared import (
-    Adopt,
-    Declared,
-    Owner,
-    Rules,
-)
-from certwright.apply.engine.deleterules import (
-    DeleteRules,
-)
-from certwright.apply.engine.engine import (
-    Engine,
-)
-from certwright.apply.engine.memory import (
-    Memory,
-)
-from certwright.apply.follow import (
-    follow,
-)
-from certwright.apply.manifests.compression import (
-    pack_brotli,
-)
-from certwright.apply.manifests.limits import (
-    ReadLimits,
-)
+from certwright.apply.changeset import Action, Change, ChangeSet
+from certwright.apply.cluster import Cluster, Direct, Live, UnknownKind
+from certwright.apply.diff import Diff, FieldChange
+from certwright.apply.engine.declared import Adopt, Declared, Owner, Rules
+from certwright.apply.engine.deleterules import DeleteRules
+from certwright.apply.engine.engine import Engine
+from certwright.apply.engine.memory import Memory
+from certwright.apply.follow import follow
+from certwright.apply.manifests.compression import pack_brotli
+from certwright.apply.manifests.limits import ReadLimits
 from certwright.apply.manifests.read import (
     Manifest,
     ManifestError,
@@ -66,22 +37,10 @@ from certwright.apply.manifests.read import (
     read_secret,
     read_text,
 )
-from certwright.apply.objectset.inventory import (
-    ConfigMapInventory,
-    InventoryError,
-    InventoryPort,
-)
-from certwright.apply.objectset.objectset import (
-    ObjectSet,
-    SetChanges,
-)
-from certwright.apply.objectset.prune import (
-    PruneGuard,
-    PruneOptions,
-)
-from certwright.apply.refs import (
-    ObjectRef,
-)
+from certwright.apply.objectset.inventory import ConfigMapInventory, InventoryError, InventoryPort
+from certwright.apply.objectset.objectset import ObjectSet, SetChanges
+from certwright.apply.objectset.prune import PruneGuard, PruneOptions
+from certwright.apply.refs import ObjectRef
 
 __all__ = [
     "Action",

@@ -227,7 +227,7 @@ class Direct:
     async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
         """Return how a kind is served; unknown kinds are asked for again now and then."""
         try:
-            return await self._client.discovery.resource_for(gvk)
+            return await self._find(gvk)
         except NotFound as error:
             other = await other_version(self._client, gvk) if any_version else None
             if other is None:
@@ -279,19 +279,21 @@ class Direct:
         dry_run: bool = False,
     ) -> Live | None:
         """Delete exactly this state of this object."""
-        key = ObjectRef.of(live.obj).key
+        options = request.DeleteOptions(
+            live.uid, live.resource_version, propagation, dry_run=dry_run
+        )
+        asked = request.delete(resource, ObjectRef.of(live.obj).key, options)
         try:
-            left = await self._client.delete(
-                resource,
-                key,
-                uid=live.uid,
-                resource_version=live.resource_version,
-                propagation=propagation,
-                dry_run=dry_run,
-            )
+            answer = await self._client.send(asked)
         except NotFound:
+            self._note_deletion(resource, live)
             return None
-        return left_of(left, resource)
+        left = left_of(orjson.loads(answer.body), resource)
+        if left is None and not dry_run:
+            self._note_deletion(resource, live)
+        elif not dry_run:
+            self._note_write(resource, answer.body)
+        return left
 
     async def finalize(self, resource: Resource, live: Live) -> Live | None:
         """Clear the finalizers of exactly this state of an object."""
@@ -306,8 +308,12 @@ class Direct:
                 patch = {"metadata": {**version, "finalizers": None}}
                 left = Live.of(await self._client.patch(resource, key, patch))
         except NotFound:
+            self._note_deletion(resource, live)
             return None
-        return left_of(left.obj, resource)
+        remains = left_of(left.obj, resource)
+        if remains is None:
+            self._note_deletion(resource, live)
+        return remains
 
     async def until(
         self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
@@ -339,10 +345,19 @@ class Direct:
         return WriteOptions(self.field_manager, dry_run)
 
     async def _write(self, resource: Resource, asked: Request, *, dry_run: bool) -> Live:
-        """Send a write; who keeps objects of the kind notes the answer here."""
-        del resource, dry_run
         answer = await self._client.send(asked)
+        if not dry_run:
+            self._note_write(resource, answer.body)
         return Live.of(orjson.loads(answer.body))
+
+    async def _find(self, gvk: GroupVersionKind) -> Resource:
+        return await self._client.discovery.resource_for(gvk)
+
+    def _note_write(self, resource: Resource, raw: bytes) -> None:
+        """Take note of an object as the server has it now: for caches of objects."""
+
+    def _note_deletion(self, resource: Resource, live: Live) -> None:
+        """Take note that an object is gone: for caches of objects."""
 
 
 async def other_version(client: Client, gvk: GroupVersionKind) -> Resource | None:

@@ -12,14 +12,8 @@ from typing import Final
 
 import orjson
 
-from certwright.apply import (
-    Direct,
-    Live,
-    ObjectRef,
-    UnknownKind,
-)
-from certwright.apply.cluster import left_of, other_version
-from certwright.client import Propagation, Request, Response, request
+from certwright.apply import Direct, Live, ObjectRef
+from certwright.client import request
 from certwright.keep.stores import TargetStores
 from certwright.kube import (
     GroupVersionKind,
@@ -72,16 +66,6 @@ class WatchedCluster(Direct):
         super().__init__(stores.client, field_manager=field_manager)
         self._stores = stores
 
-    async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
-        """Return how a kind is served, and see to it that its objects are watched."""
-        try:
-            return await self._stores.resource(gvk)
-        except NotFound as error:
-            other = await other_version(self._client, gvk) if any_version else None
-            if other is None:
-                raise UnknownKind(gvk) from error
-            return other
-
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         """Return an object from its store, or as the server has it right now."""
         store = await self._stores.open(resource, key.namespace)
@@ -94,39 +78,8 @@ class WatchedCluster(Direct):
             if entry is not None:
                 self._stores.note_delete(resource, key, entry.uid)
             return None
-        return self._noted(resource, answer)
-
-    async def delete(
-        self,
-        resource: Resource,
-        live: Live,
-        *,
-        propagation: Propagation | None = None,
-        dry_run: bool = False,
-    ) -> Live | None:
-        """Delete exactly this state of this object."""
-        key = ObjectRef.of(live.obj).key
-        options = request.DeleteOptions(
-            live.uid, live.resource_version, propagation, dry_run=dry_run
-        )
-        try:
-            answer = await self._client.send(request.delete(resource, key, options))
-        except NotFound:
-            self._stores.note_delete(resource, key, live.uid)
-            return None
-        left = left_of(orjson.loads(answer.body), resource)
-        if left is not None and not dry_run:
-            self._stores.note_write(resource, answer.body)
-        elif not dry_run:
-            self._stores.note_delete(resource, key, live.uid)
-        return left
-
-    async def finalize(self, resource: Resource, live: Live) -> Live | None:
-        """Clear the finalizers of exactly this state of an object."""
-        left = await super().finalize(resource, live)
-        if left is None:
-            self._stores.note_delete(resource, ObjectRef.of(live.obj).key, live.uid)
-        return left
+        self._note_write(resource, answer.body)
+        return Live.of(orjson.loads(answer.body))
 
     async def until(
         self, resource: Resource, key: Key, ready: Callable[[Live], bool], seconds: float
@@ -168,10 +121,12 @@ class WatchedCluster(Direct):
                     break
                 await asyncio.sleep(SERVED_SECONDS)
 
-    async def _write(self, resource: Resource, asked: Request, *, dry_run: bool) -> Live:
-        answer = await self._client.send(asked)
-        return Live.of(orjson.loads(answer.body)) if dry_run else self._noted(resource, answer)
+    async def _find(self, gvk: GroupVersionKind) -> Resource:
+        """Return how a kind is served, and see to it that its objects are watched."""
+        return await self._stores.resource(gvk)
 
-    def _noted(self, resource: Resource, answer: Response) -> Live:
-        self._stores.note_write(resource, answer.body)
-        return Live.of(orjson.loads(answer.body))
+    def _note_write(self, resource: Resource, raw: bytes) -> None:
+        self._stores.note_write(resource, raw)
+
+    def _note_deletion(self, resource: Resource, live: Live) -> None:
+        self._stores.note_delete(resource, ObjectRef.of(live.obj).key, live.uid)

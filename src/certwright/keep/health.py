@@ -15,13 +15,7 @@ import orjson
 
 from certwright.apply import Live, ObjectRef
 from certwright.apply.engine.blockers import lasting_events_text
-from certwright.apply.health import (
-    Health,
-    Verdict,
-    check_health,
-    check_progress,
-    missing,
-)
+from certwright.apply.health import Health, Verdict, check_health, check_progress, missing
 from certwright.apply.health.verdicts import check_failed
 from certwright.client import Selection, TransportError, request
 from certwright.clock import Clock

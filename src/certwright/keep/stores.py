@@ -13,12 +13,7 @@ from typing import Final, Protocol
 from certwright.apply import ObjectRef
 from certwright.client import Client
 from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound, Resource
-from certwright.kube.kinds import (
-    BUILT_IN,
-    CustomResourceDefinition,
-    HorizontalPodAutoscaler,
-    Pod,
-)
+from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, HorizontalPodAutoscaler, Pod
 from certwright.runtime import Cache, Entry, KeepFields, Store, StoreHandle
 
 _BUILT_IN: Final = frozenset(BUILT_IN)

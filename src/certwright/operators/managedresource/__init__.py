@@ -29,14 +29,8 @@ from certwright.operators.managedresource.configuration import (
     load_with_flags,
     read_file,
 )
-from certwright.operators.managedresource.operator import (
-    cluster_id,
-    resource_operator,
-)
-from certwright.operators.managedresource.preview import (
-    Preview,
-    preview,
-)
+from certwright.operators.managedresource.operator import cluster_id, resource_operator
+from certwright.operators.managedresource.preview import Preview, preview
 
 __all__ = [
     "Configuration",

@@ -28,12 +28,7 @@ from certwright.operators.managedresource.shards import (
     read_inventory,
 )
 from certwright.operators.managedresource.state import Pass, ResourceState
-from certwright.operators.managedresource.status import (
-    APPLIED,
-    ConditionUpdate,
-    Report,
-    Update,
-)
+from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
 from certwright.runtime import DONE, Backoff, Outcome, again
 
 PENDING_SECONDS: Final = 5.0

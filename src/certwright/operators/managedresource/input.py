@@ -16,13 +16,7 @@ from msgspec import Struct
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
-from certwright.apply import (
-    Action,
-    ObjectRef,
-    PruneGuard,
-    PruneOptions,
-    SetChanges,
-)
+from certwright.apply import Action, ObjectRef, PruneGuard, PruneOptions, SetChanges
 from certwright.client import Client, request
 from certwright.kube import (
     Forbidden,
@@ -35,12 +29,7 @@ from certwright.kube import (
 )
 from certwright.kube.kinds import Secret
 from certwright.operators.managedresource.configuration.settings import PruneGuardSettings
-from certwright.operators.managedresource.declared import (
-    Cpu,
-    DecodedSecret,
-    Input,
-    combined_input,
-)
+from certwright.operators.managedresource.declared import Cpu, DecodedSecret, Input, combined_input
 from certwright.operators.managedresource.inventory import (
     Changes,
     Equivalences,
