@@ -5,6 +5,7 @@ import importlib
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -80,7 +81,7 @@ def test_commands_that_are_shown_exist(root: Path, pages: list[Path]) -> None:
     ]
     assert len(shown) > 15
     for page, line in shown:
-        command = typer.main.get_command(app)
+        command: Any = typer.main.get_command(app)
         words = shlex.split(line.partition("|")[0].rstrip(" \\"), comments=True)
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]

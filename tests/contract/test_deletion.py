@@ -1,5 +1,7 @@
 """Deletion: finalizers, preconditions, propagation, grace, collections."""
 
+from typing import cast
+
 import pytest
 from tests.support.contract.samples import (
     CONFIG_MAPS,
@@ -18,6 +20,8 @@ from tests.support.contract.samples import (
     secret,
 )
 from tests.support.contract.transcript import Answer, Conversation, contract
+
+from certwright.kube import JsonObject
 
 NO_UID = "00000000-0000-0000-0000-000000000000"
 
@@ -112,7 +116,7 @@ async def test_options_in_the_body(api: Conversation) -> None:
         )
     ):
         await api.post(CONFIG_MAPS, config_map(f"a{number}"), recorded=False)
-        await api.delete(f"{CONFIG_MAPS}/a{number}", {**options, **extra})
+        await api.delete(f"{CONFIG_MAPS}/a{number}", {**options, **cast("JsonObject", extra)})
         if extra != {"orphanDependents": True}:  # then it takes a moment
             await api.get(f"{CONFIG_MAPS}/a{number}")
 

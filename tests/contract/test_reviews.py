@@ -65,7 +65,7 @@ async def test_may_i(api: Conversation) -> None:
 async def test_reviews_of_the_wrong_shape(api: Conversation) -> None:
     path, kind = f"{ACCESS}/selfsubjectaccessreviews", "SelfSubjectAccessReview"
     wanted = wanting("list", "configmaps")
-    paths = {"nonResourceAttributes": {"verb": "get", "path": "/x"}}
+    paths: dict[str, Any] = {"nonResourceAttributes": {"verb": "get", "path": "/x"}}
     await api.post(path, review(kind))
     await api.post(path, {"apiVersion": f"{ACCESS[6:]}", "kind": kind})
     await api.post(path, review(kind, **wanted, **paths))
@@ -117,7 +117,7 @@ async def test_what_may_i(api: Conversation) -> None:
     jane, path = f"jane-{api.namespace}", f"{ACCESS}/selfsubjectrulesreviews"
     named = rule("get", "secrets", names="a b")
     await grant(api, "r", user(jane), READING, named)
-    paths = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+    paths: dict[str, Any] = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
     await grant_everywhere(api, "all", user(jane), rule("*", "nodes"), paths)
     for namespace in (api.namespace, "default"):
         body = review("SelfSubjectRulesReview", namespace=namespace)

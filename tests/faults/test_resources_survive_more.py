@@ -4,7 +4,7 @@ Each scenario is played under a few faults; a campaign (``--certwright-seeds``) 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -74,7 +74,7 @@ SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "space"}}
 CLOCKS_ARE_RIGHT = timedelta(hours=3)
 """Longer than clocks are ever set back in a storm."""
 
-SCENARIOS = {}
+SCENARIOS: dict[Scenario, tuple[Any, ...]] = {}
 
 
 def scenario(play: Scenario) -> Scenario:
@@ -83,10 +83,10 @@ def scenario(play: Scenario) -> Scenario:
     return play
 
 
-def scenario_with(*operators: Any) -> Any:
+def scenario_with(*operators: Any) -> Callable[[Scenario], Scenario]:
     """Note a scenario that needs others, too."""
 
-    def note(play: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def note(play: Scenario) -> Scenario:
         SCENARIOS[play] = operators
         return play
 

@@ -248,7 +248,7 @@ async def test_a_crash_after_any_write_leaks_nothing(embedded_bench: Bench, afte
 
     async def counting(request: Request) -> Response:
         nonlocal written
-        answer = await send(request)
+        answer: Response = await send(request)
         written += is_write(request)
         if written == after:
             raise Crash

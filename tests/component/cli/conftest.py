@@ -18,7 +18,6 @@ import pytest
 from certwright.apiserver import ApiServer
 from certwright.cli.main import main
 from certwright.client import Client, connect
-from certwright.client.reader import Listing
 from certwright.kube import JsonObject, Key, Resource
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -134,11 +133,10 @@ class Ask:
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig
 
-    def __call__(self, question: Callable[..., Any]) -> JsonObject | Listing[Any] | None:
-        async def ask() -> JsonObject | Listing[Any] | None:
+    def __call__(self, question: Callable[..., Any]) -> Any:
+        async def ask() -> Any:
             async with connect(kubeconfig=self._kubeconfig) as client:
-                value: JsonObject | Listing[Any] | None = await question(client)
-                return value
+                return await question(client)
 
         return asyncio.run(ask())
 
@@ -146,10 +144,10 @@ class Ask:
         found = self(lambda client: client.list(kind, "default", labels=labels))
         return {item["metadata"]["name"] for item in found.items}
 
-    def patch(self, kind: Resource, name: str, patch: JsonObject) -> JsonObject:
+    def patch(self, kind: Resource, name: str, patch: JsonObject) -> Any:
         return self(lambda client: client.patch(kind, Key("default", name), patch))
 
-    def delete(self, kind: Resource, name: str) -> JsonObject:
+    def delete(self, kind: Resource, name: str) -> Any:
         return self(lambda client: client.delete(kind, Key("default", name)))
 
 
@@ -186,7 +184,7 @@ def cli(
 
     def run(*words: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["certwright", *map(str, words)])
-        code = 0
+        code: Any = 0
         try:
             main()
         except SystemExit as ending:

@@ -1,7 +1,7 @@
 """`certwright mr`, `gc` and `unique` against a server that listens."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +186,7 @@ def test_diff_names_what_cannot_be_applied(
 def kept(installed: None, create: Callable[..., Any], ask: Ask) -> Any:
     """Have a ManagedResource that has kept so many ConfigMaps, of which some are there."""
 
-    def kept(number: int, text: str = "", there: list[str] = ()) -> None:
+    def kept(number: int, text: str = "", there: Sequence[str] = ()) -> None:
         create(managed("many", "many"), secret("many", {"a.yaml": text}))
         origin = {"resources.gardener.cloud/origin": "default/many"}
         create(*(config_map(name, annotations=origin) for name in there))
@@ -199,7 +199,7 @@ def kept(installed: None, create: Callable[..., Any], ask: Ask) -> Any:
 
 
 @pytest.fixture
-def configured(tmp_path: Path) -> Path:
+def configured(tmp_path: Path) -> Callable[..., Path]:
     """Write a configuration of the resource manager; return its path."""
 
     def configured(**controllers: Any) -> Path:
@@ -251,7 +251,7 @@ def test_diff_does_not_count_what_is_gone_anyway(
 
 
 def test_diff_says_what_it_assumes_of_the_resource_manager_or_takes_its_file(
-    cli: Callable[..., Any], kept: Callable[..., Any], configured: Path
+    cli: Callable[..., Any], kept: Callable[..., Any], configured: Callable[..., Path]
 ) -> None:
     kept(12, there=ALL)
     assumed = "note: assumed of the resource manager: deleting more than 50 % of 10 or more objects"
@@ -270,7 +270,7 @@ def test_diff_says_what_it_assumes_of_the_resource_manager_or_takes_its_file(
 
 
 def test_diff_leaves_collectable_objects_to_the_garbage_collector_that_runs(
-    cli: Callable[..., Any], kept: Callable[..., Any], configured: Path, ask: Ask
+    cli: Callable[..., Any], kept: Callable[..., Any], configured: Callable[..., Path], ask: Ask
 ) -> None:
     kept(1, there=["m0"])
     labels = {"resources.gardener.cloud/garbage-collectable-reference": "true"}

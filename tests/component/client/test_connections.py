@@ -284,7 +284,7 @@ async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 @pytest.fixture
 def proxy_to(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
-    async def start(port: int, status: int = 200) -> Proxy:
+    async def start(port: int, status: int = 200) -> Any:
         proxy: Any = Proxy(port, status)
         server = await asyncio.start_server(proxy, "127.0.0.1", 0)
         stack.callback(server.close)

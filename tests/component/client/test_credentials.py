@@ -111,7 +111,7 @@ async def test_a_token_rotated_while_the_server_rejected_the_old_is_tried_once(
     file = tmp_path / "token"
     file.write_text("old")
 
-    class Rotating(gate_for):
+    class Rotating(gate_for):  # type: ignore[valid-type, misc]  # a class from a fixture
         async def __call__(self, request: web.Request) -> web.StreamResponse:
             replace(file, "new")
             value: web.StreamResponse = await super().__call__(request)

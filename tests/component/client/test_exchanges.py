@@ -58,9 +58,7 @@ class Connections:
 
 @pytest.fixture
 def serve_talk(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
-    async def start(
-        talk: Callable[..., Awaitable[Any]], tls: SSLContext | None = None
-    ) -> Connections:
+    async def start(talk: Callable[..., Awaitable[Any]], tls: SSLContext | None = None) -> Any:
         connections: Any = Connections(talk)
         server = await asyncio.start_server(connections, "127.0.0.1", 0, ssl=tls)
         stack.callback(server.close)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import kubernetes
 import pytest
@@ -138,7 +138,7 @@ async def test_same_server_same_login_same_trust(
             key: encoded(pem[value[1:]])
             if isinstance(value, str) and value.startswith("@")
             else value
-            for key, value in part.items()
+            for key, value in cast("JsonObject", part).items()
         }
         for part in CASES[name]
     )

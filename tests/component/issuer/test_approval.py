@@ -174,7 +174,7 @@ async def test_ignored_requests_are_not_written_to(world: Callable[..., World]) 
 @pytest.mark.scenario("ISS-14")
 async def test_a_failing_ignore_hook_is_asked_again(embedded_world: Callable[..., World]) -> None:
     w = embedded_world()
-    answers = [ValueError("not now"), ValueError("not yet"), False]
+    answers: list[ValueError | bool] = [ValueError("not now"), ValueError("not yet"), False]
 
     @w.app.ignore_request
     def ignore(_request: Request) -> bool:

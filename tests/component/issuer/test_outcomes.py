@@ -31,7 +31,7 @@ STILL = "Signing still in progress. Reason: "
 
 async def requested(
     world: Callable[..., Any], *signs: Exception, always: Exception | None = None, **options: Any
-) -> World:
+) -> Any:
     w = world(**options)
     w.script.signs[:] = signs
     w.script.always_sign = always

@@ -13,6 +13,7 @@ from tests.support.issuer.issuer_world import GROUP, Spec, World
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client, Request, Response, Transport
 from certwright.issuer import Bundle, Issuer, IssuerApp, IssuerUnavailable, Pending, Permanent
+from certwright.issuer import Request as SigningRequest
 from certwright.issuer.run.manifests import Installation, rbac_manifests
 from certwright.issuer.run.run import NotReadyToRun, examine, refuse_to_start
 from certwright.kube import crd_manifest
@@ -208,7 +209,7 @@ async def test_sync_functions_and_classes_and_hooks(cluster: Cluster) -> None:
         def check(self) -> None:
             done.append(f"check {self.name}")
 
-        def sign(self, request: Request) -> Bundle:
+        def sign(self, request: SigningRequest) -> Bundle:
             done.append(f"sign {request.name}")
             leaf = world.ca.issue_request(request.csr, request.terms, request.now)
             return Bundle(world.ca.write_chain(leaf))

@@ -11,6 +11,7 @@ from tests.support.issuer.issuer_world import World
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Request
 from certwright.issuer import IssuerUnavailable, Permanent, SecretKey
+from certwright.issuer import Request as SigningRequest
 from certwright.kube import ObjectMeta
 from certwright.kube.kinds import Secret
 from certwright.testkit import Cluster, EmbeddedCluster, VirtualLoop
@@ -168,7 +169,7 @@ async def test_a_request_notices_that_it_is_ours_now(
     w = world()
 
     @w.app.ignore_request
-    def foreign(request: Request) -> bool:
+    def foreign(request: SigningRequest) -> bool:
         value: bool = getattr(request, where).get("class") != "ours"
         return value
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cryptography import x509
@@ -94,9 +94,10 @@ async def test_certificates_say_where_to_ask_about_their_authority(ca: World, cs
         issuingCertificates=["http://ca.example/ca.crt"],
     )
     leaf = pki.read_certificate((await ca.request("cr", csr)).certificate)
-    (point,) = extension(leaf, x509.CRLDistributionPoints)
+    (point,) = cast("Any", extension(leaf, x509.CRLDistributionPoints))
     assert point.full_name[0].value == "http://ca.example/crl"
-    places = {one.access_location.value for one in extension(leaf, x509.AuthorityInformationAccess)}
+    access: Any = extension(leaf, x509.AuthorityInformationAccess)
+    places = {one.access_location.value for one in access}
     assert places == {"http://ca.example/ocsp", "http://ca.example/ca.crt"}
 
 
@@ -166,7 +167,7 @@ async def test_an_authority_below_one_that_allows_none_is_refused(
 
 MARKED = "-----BEGIN CERTIFICATE-----\nc2VjcmV0\n-----END CERTIFICATE-----\n"
 MARKED_KEY = MARKED.replace("CERTIFICATE", "PRIVATE KEY")
-SECRETS = {
+SECRETS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "nothing in it": lambda _: {"other": b"x"},
     "no PEM": lambda _: {"tls_crt": b"x", "tls_key": b"y"},
     "half a certificate": lambda now: {**held(root(now)), "tls_crt": MARKED.encode()},

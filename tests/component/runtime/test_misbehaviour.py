@@ -272,7 +272,12 @@ async def test_a_burst_of_failures_of_a_mapper_costs_one_look_at_everybody(world
             await asyncio.sleep(0)
             store = manager.workers[0]._primary
             items = store.items
-            store.items = lambda: looks.append(1) or items()
+
+            def counted() -> Any:
+                looks.append(1)
+                return items()
+
+            cast("Any", store).items = counted
             await world.rest(1)
     assert len(looks) <= 2
 

@@ -1,6 +1,6 @@
 """Issuers work with exactly the roles they print, and cert-manager approves through theirs only."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.support.certmanager.certmanager_world import Service
@@ -96,7 +96,7 @@ async def test_cert_manager_approves_through_the_generated_role_only(
         left_out.append(manifest)
         return True
 
-    cluster, resource = cert_manager_cluster, selfsigned.namespaced_kind.resource
+    cluster, resource = cert_manager_cluster, cast("Any", selfsigned.namespaced_kind).resource
     async with run_service("certwright.issuers.selfsigned", is_approval):
         await cluster.serve(*selfsigned.kinds)
         await cluster.create(

@@ -23,8 +23,7 @@ from aiohttp import web
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.apiserver import ApiServer
-from certwright.apiserver.http.transport import MemoryTransport
-from certwright.client import Client
+from certwright.client import Client, Transport
 from certwright.clock import SYSTEM
 from certwright.issuer import IssuerApp
 from certwright.issuers.acme import Responder
@@ -46,7 +45,7 @@ def needed(*programs: str) -> None:
 def free_ports(count: int) -> list[int]:
     """Ports for TCP and UDP alike; held together so that they differ."""
     with contextlib.ExitStack() as held:
-        ports = []
+        ports: list[Any] = []
         while len(ports) < count:
             tcp = held.enter_context(socket.socket())
             tcp.bind(("127.0.0.1", 0))
@@ -196,7 +195,7 @@ class TxtRecords:
 
     def __init__(self, pebble: Any, settling: Any = timedelta(0)) -> None:
         self.settling = settling
-        self.held = []
+        self.held: list[Any] = []
         self._pebble = pebble
 
     async def present(self, proof: Any) -> None:
@@ -240,7 +239,7 @@ def strict_pebble(tmp_path_factory: pytest.TempPathFactory, localhost: Server) -
 
 class Cfssl(NamedTuple):
     url: str
-    root: object
+    root: Any
     key: str
     """The authentication key of the profile ``guarded``."""
 
@@ -320,7 +319,7 @@ class LiveCluster(Cluster):
         self._server = ApiServer()
         self.client = Client(self._server.transport(), field_manager="test")
 
-    def _transport(self) -> MemoryTransport:
+    def _transport(self) -> Transport:
         return self._server.transport()
 
     async def _rest(self) -> None:
@@ -340,8 +339,8 @@ async def live() -> AsyncIterator[LiveCluster]:
 class Outcome(NamedTuple):
     """What became of a request, and of its issuer."""
 
-    ready: object
-    issuer_ready: object
+    ready: Any
+    issuer_ready: Any
     certificate: bytes
     ca: bytes
     told: str

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from aiohttp import web
@@ -59,8 +59,8 @@ class TestAcme(IssuerConformance):
 
     @pytest.fixture
     def cluster(self, live: LiveCluster, pebble: Any, responder: Any, txt_records: Any) -> Any:
-        self.app = acme_issuer(responder, txt_records())
-        self.spec = spec_for(pebble)
+        cast("Any", self).app = acme_issuer(responder, txt_records())
+        cast("Any", self).spec = spec_for(pebble)
         return live
 
     async def prepare(self, cluster: Any) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from tests.integration.issuers.conftest import Cfssl, LiveCluster
@@ -28,7 +28,7 @@ class TestCfssl(IssuerConformance):
 
     @pytest.fixture
     def cluster(self, live: LiveCluster, cfssl: Cfssl) -> Any:
-        self.spec = {"url": cfssl.url}
+        cast("Any", self).spec = {"url": cfssl.url}
         return live
 
 

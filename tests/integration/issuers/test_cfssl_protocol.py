@@ -1,6 +1,7 @@
 """Our side of CFSSL's API against `cfssl serve`."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from tests.integration.issuers.conftest import Cfssl
@@ -11,7 +12,7 @@ from certwright.issuers.web import Web, WebError
 from certwright.pki.certificates import alternative_names
 
 
-def csr(*hosts: str, algorithm: str = "ECDSA", **options: bool) -> str:
+def csr(*hosts: str, algorithm: str = "ECDSA", **options: Any) -> str:
     key = pki.generate_key(pki.KeySpec(pki.KeyAlgorithm(algorithm)))
     subject = pki.distinguished_name(hosts[0])
     return pki.write_request(

@@ -79,7 +79,7 @@ def until(cert_manager_cluster: RealCluster) -> Any:
     """Wait until an object is as wanted; what it was at last is told when it never is."""
 
     async def wait(kind: type[Object], name: str, wanted: Callable[[Object], bool]) -> Any:
-        seen = None
+        seen: Any = None
         try:
             async with asyncio.timeout(SECONDS):
                 while seen is None or not wanted(seen):
@@ -165,7 +165,15 @@ async def service(
                 await client.apply(manifest, field_manager="test")
         await served(client, printed)
         kubeconfig = await account_kubeconfig(client, plane, account)
-    words = [sys.executable, "-m", module, "run", "--kubeconfig", kubeconfig, *where]
+    words: list[str | Path] = [
+        sys.executable,
+        "-m",
+        module,
+        "run",
+        "--kubeconfig",
+        kubeconfig,
+        *where,
+    ]
     async with running(name, words, plane.folder / f"{name}.log") as process:
         yield Service(name, kubeconfig, process)
 
@@ -258,7 +266,8 @@ def certified(
             await cert_manager_cluster.create({**kind, "metadata": metadata, "spec": spec})
             await make_certificate("web", IssuerRef("tested", resource.kind, resource.group))
             await until(Certificate, "web", ready)
-        return await key_pair("web")
+        pair: tuple[pki.Chain, pki.PrivateKey, bytes] = await key_pair("web")
+        return pair
 
     return obtain
 

@@ -119,17 +119,19 @@ def _patches(subject: Subject) -> st.SearchStrategy[Operation]:
     if subject.strategic:
         documents["strategic"] |= st.sampled_from(subject.strategic)
     return st.one_of(
-        st.builds(
-            Operation,
-            st.just(verb),
-            st.sampled_from(NAMES),
-            content,
-            _queries(),
-            st.sampled_from(("none", "none", "none", "stale"))
-            if verb != "json"
-            else st.just("none"),
-        )
-        for verb, content in documents.items()
+        [
+            st.builds(
+                Operation,
+                st.just(verb),
+                st.sampled_from(NAMES),
+                content,
+                _queries(),
+                st.sampled_from(("none", "none", "none", "stale"))
+                if verb != "json"
+                else st.just("none"),
+            )
+            for verb, content in documents.items()
+        ]
     )
 
 

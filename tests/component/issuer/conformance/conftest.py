@@ -82,7 +82,7 @@ class Bare:
 
     # Issuers
 
-    def look_after(self, resource: Resource) -> Callable[..., Awaitable[Any]]:
+    def look_after(self, resource: Resource) -> Any:
         async def reconcile(ctx: Context, key: Key) -> Outcome:
             issuer = await read(ctx, resource, key)
             if issuer is not None and not is_true(conditions_of(issuer), "Ready"):

@@ -239,7 +239,7 @@ async def test_what_is_used_without_annotations_stays(cluster: Cluster) -> None:
     await cluster.create(pod("p", initContainers=[init]))
     backend = {"service": {"name": "x", "port": {"number": 80}}}
     ingress = {"tls": [{"secretName": "tls"}], "defaultBackend": backend}
-    others = [
+    others: list[tuple[str, str, JsonObject]] = [
         ("networking.k8s.io/v1", "Ingress", {"spec": ingress}),
         ("v1", "ServiceAccount", {"imagePullSecrets": [{"name": "pull"}]}),
         (

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
+from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, ServiceAccount
 from certwright.operators.managedresource.configuration import GarbageCollectorSettings
 from certwright.testkit.builders import config_map
@@ -59,7 +60,7 @@ async def test_what_the_garbage_collector_decides_about_is_left_to_it(
     *,
     collected: bool,
 ) -> None:
-    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    account: JsonObject = {"apiVersion": "v1", "kind": "ServiceAccount"}
     account["metadata"] = {"name": "sa", "labels": COLLECTABLE}
     keeping.running = keeping.operator(garbage_collector=collector)
     await keeping.declare("web", config_map("cm", labels=COLLECTABLE), account)

@@ -79,14 +79,14 @@ class Connection:
     """A connection on which ConfigMaps take three seconds, and the Lease may be out of reach."""
 
     def __init__(self, keeping: Keeping) -> None:
-        self._inner = keeping.cluster.client.transport
+        self._inner: Transport = keeping.cluster.client.transport
         self._clock = keeping.cluster.clock
         self.lease_lost = False
         self.renewed_at = 0.0
         self.written_at: list[Any] = []
 
     async def send(self, request: Request) -> Response:
-        kind = (request.resource and request.resource.kind) if request.resource is not None else ""
+        kind = request.resource.kind if request.resource is not None else ""
         if kind == "Lease":
             return await self._lease(request)
         if kind == "ConfigMap":

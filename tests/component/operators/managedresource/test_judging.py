@@ -42,9 +42,9 @@ def judging(keeping: Keeping) -> Keeping:
 async def left_behind(
     keeping: Keeping,
     *resources: JsonObject,
-    applied: str | None = "True",
-    annotations: dict[str, str] | None = None,
-    **spec: str,
+    applied: Any = "True",
+    annotations: Any = None,
+    **spec: Any,
 ) -> None:
     """Create a ManagedResource as another process left it: applied, or not, or not yet."""
     await keeping.install()

@@ -23,7 +23,7 @@ class Counted:
     def __init__(self, keeping: Keeping, metrics: Metrics) -> None:
         self.keeping = keeping
         self._metrics = metrics
-        self._before = (0, 0, 0)
+        self._before = (0.0, 0.0, 0.0)
 
     async def settle(self) -> tuple[float, float, float]:
         """Return passes, objects compared in them, and judgements about health."""
@@ -33,9 +33,8 @@ class Counted:
             self._sum("certwright_managed_resource_objects_applied_total"),
             self._sum("certwright_managed_resource_judgements_total"),
         )
-        since = tuple(new - old for new, old in zip(now, self._before, strict=True))
-        self._before = now
-        return since
+        before, self._before = self._before, now
+        return now[0] - before[0], now[1] - before[1], now[2] - before[2]
 
     def _sum(self, name: str, **labels: str) -> float:
         return sum(

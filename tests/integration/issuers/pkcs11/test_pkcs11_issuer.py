@@ -19,7 +19,8 @@ class TestPkcs11(IssuerConformance):
 
     @pytest.fixture
     def cluster(self, live: LiveCluster, hsm_app: Any, hsm_spec: Any, pin_secret: Any) -> Any:
-        self.app, self.spec, self.secret = hsm_app, hsm_spec(), pin_secret()
+        suite: Any = self
+        suite.app, suite.spec, self.secret = hsm_app, hsm_spec(), pin_secret()
         return live
 
     async def prepare(self, cluster: Any) -> None:

@@ -48,11 +48,11 @@ class FakeVault:
             timedelta(days=800),
             now,
         )
-        self.namespace = None
+        self.namespace: str | None = None
         self.sealed = False
         self.tokens = {"s.good"}
         self.jwt = "account-token"
-        self.orders = []
+        self.orders: list[Any] = []
 
     async def answer(self, request: web.Request) -> web.Response:
         assert request.path.startswith("/v1/")

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from tests.integration.issuers.conftest import LiveCluster
@@ -26,7 +26,7 @@ class TestVault(IssuerConformance):
 
     @pytest.fixture
     def cluster(self, live: LiveCluster, vault: FakeVault, trusted: str) -> LiveCluster:
-        self.spec = {
+        cast("Any", self).spec = {
             "server": vault.url, "path": "pki/sign/web", "caBundle": trusted,
             "token": {"name": "vault", "key": "token"},
         }  # fmt: skip
