@@ -234,8 +234,7 @@ class RequestKind(ABC):
         """
         known = self._recent.get(raw)
         if known is None:
-            typed = msgspec.json.decode(raw, type=self.object_type)
-            known = StoredRequest(typed, tuple(map(_plain, typed.status.conditions)))
+            known = self._decode(raw)
             self._remember(raw, known)
         return known
 
@@ -260,16 +259,14 @@ class RequestKind(ABC):
         Of those that others sign and those that are final there are a thousand times as many.
         """
         try:
-            request = self.decode(raw)
+            request = self._decode(raw)
         except msgspec.ValidationError:
             return raw
-        if self._is_open(request):
-            return raw
-        self._recent.pop(raw, None)
-        reduced = replace(request, typed=_without_texts(request.typed))
-        encoded = msgspec.json.encode(reduced.typed)
-        self._remember(encoded, reduced)
-        return encoded
+        if not self._is_open(request):
+            _remove_texts(request.typed)
+            raw = msgspec.json.encode(request.typed)
+        self._remember(raw, request)
+        return raw
 
     def is_wanted(self, entry: Entry) -> bool:
         """Return whether a store should hold an object: it may have to be signed by us."""
@@ -280,6 +277,10 @@ class RequestKind(ABC):
 
     def _is_open(self, request: StoredRequest) -> bool:
         return self.is_of_group(request) and not self.is_final(request)
+
+    def _decode(self, raw: bytes) -> StoredRequest:
+        typed = msgspec.json.decode(raw, type=self.object_type)
+        return StoredRequest(typed, tuple(map(_plain, typed.status.conditions)))
 
     def _remember(self, raw: bytes, request: StoredRequest) -> None:
         if len(raw) > LARGE:
@@ -342,11 +343,13 @@ def _plain(condition: Any) -> Condition:
     )
 
 
-def _without_texts(typed: Any) -> Any:
-    """Return an object that has a mark instead of its certificate."""
-    spec = replace_struct(typed.spec, request=b"", groups=[], extra={})
-    present = {name: _PRESENT for name in ("certificate", "ca") if getattr(typed.status, name, b"")}
-    return replace_struct(typed, spec=spec, status=replace_struct(typed.status, **present))
+def _remove_texts(typed: Any) -> None:
+    """Put a mark in the place of the certificates of an object that nothing else refers to."""
+    spec, status = typed.spec, typed.status
+    typed.spec = replace_struct(spec, request=b"", groups=[], extra={})
+    if status.certificate:
+        present = {"ca": _PRESENT} if getattr(status, "ca", b"") else {}
+        typed.status = replace_struct(status, certificate=_PRESENT, **present)
 
 
 def _own_conditions(entry: Entry, field_manager: str) -> frozenset[str]:
