@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import ClassVar
 
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
 
 from certwright import pki
-from certwright.api.certmanager import CertificateRequest, IssuerRef
+from certwright.api.certmanager import CertificateRequest, CertificateRequestSpec, IssuerRef
 from certwright.client import Client
 from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest, TermsError
@@ -36,6 +37,7 @@ from certwright.kube import (
     ConditionStatus,
     JsonObject,
     Key,
+    Object,
     Resource,
     find_condition,
     format_time,
@@ -49,11 +51,25 @@ DEFAULT_LIFETIME = timedelta(hours=2160)
 _KIND = "CertificateRequest"
 
 
+class _Status(Struct, frozen=True, omit_defaults=True):
+    conditions: list[Condition] = field(default_factory=list)
+    certificate: str = ""
+    ca: str = ""
+
+
+class _Decoded(Object):
+    resource: ClassVar[Resource] = CertificateRequest.resource
+
+    spec: CertificateRequestSpec
+    status: _Status = field(default_factory=_Status)
+
+
 class CertificateRequestKind(RequestKind):
     """Reads CertificateRequests, decides their phase and writes their status."""
 
     name = "CertificateRequest"
     object_type = CertificateRequest
+    decoded_type = _Decoded
     condition_type = Condition
     forbidden_conditions = frozenset({READY, APPROVED, DENIED, STATE})
     rewritten = frozenset({READY})

@@ -8,9 +8,9 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
 
 from certwright import pki
 from certwright.api.certificates import (
@@ -19,6 +19,7 @@ from certwright.api.certificates import (
     SHORTEST_SECONDS,
     CertificateSigningRequest,
     SigningCondition,
+    SigningRequestSpec,
 )
 from certwright.api.certmanager import GROUP as CERT_MANAGER
 from certwright.client import Client
@@ -37,7 +38,7 @@ from certwright.issuer.status import (
     StatusUpdate,
     put_condition,
 )
-from certwright.kube import JsonObject, Key, Resource
+from certwright.kube import JsonObject, Key, Object, Resource
 from certwright.kube.durations import parse_duration
 from certwright.kube.kinds import SubjectAccessReview
 from certwright.pki.usages import DEFAULT_USAGES
@@ -45,11 +46,24 @@ from certwright.pki.usages import DEFAULT_USAGES
 _KIND = "CertificateSigningRequest"
 
 
+class _Status(Struct, frozen=True, omit_defaults=True):
+    conditions: list[SigningCondition] = field(default_factory=list)
+    certificate: str = ""
+
+
+class _Decoded(Object):
+    resource: ClassVar[Resource] = CertificateSigningRequest.resource
+
+    spec: SigningRequestSpec
+    status: _Status = field(default_factory=_Status)
+
+
 class SigningRequestKind(RequestKind):
     """Reads CertificateSigningRequests, decides their phase and writes their status."""
 
     name = "CertificateSigningRequest"
     object_type = CertificateSigningRequest
+    decoded_type = _Decoded
     condition_type = SigningCondition
     forbidden_conditions = frozenset({APPROVED, DENIED, FAILED, STATE})
     rewritten = frozenset[str]()
