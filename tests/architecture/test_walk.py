@@ -21,20 +21,37 @@ walked = {}
 for name, (_, journey) in JOURNEYS.items():
     tracer = Tracer()
     asyncio.run(journey(tracer))
-    walked[name] = drawn_rooms(tracer.record)
+    files = [*tracer.record.files]
+    walked[name] = drawn_rooms(tracer.record), files, [*tracer.record.decodes]
 print(json.dumps(walked))
 """
 
 
-@pytest.mark.timeout(300)
-def test_the_pictures_show_every_room_of_their_journey(root: Path) -> None:
+MOST_FILES = {"managed-resource": 78, "certificate-request": 52, "kubectl-apply": 58}
+"""A journey that passes more files than these is hard to follow."""
+
+
+@pytest.fixture(scope="module")
+def walked(root: Path) -> dict[str, tuple[list[str], list[str], list[str]]]:
+    """The rooms, files and decodes of each journey."""
     command = [sys.executable, "-c", WALK]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for name, rooms in json.loads(done.stdout).items():
-        assert len(rooms) > 5
-        missing = set(rooms) - pictured_rooms(name)
-        assert not missing, f"run make walk: the picture of {name} lacks {sorted(missing)}"
+    found: dict[str, tuple[list[str], list[str], list[str]]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", JOURNEYS)
+def test_the_picture_shows_every_room_of_the_journey(
+    walked: dict[str, tuple[list[str], list[str], list[str]]], name: str
+) -> None:
+    rooms, files, decodes = walked[name]
+    assert len(rooms) > 5
+    missing = set(rooms) - pictured_rooms(name)
+    assert not missing, f"run make walk: the picture of {name} lacks {sorted(missing)}"
+    assert len(files) <= MOST_FILES[name], "\n".join(files)
+    assert len(decodes) <= 1, f"decode the request in one place: {decodes}"
 
 
 @pytest.mark.parametrize("name", JOURNEYS)
