@@ -4,12 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from certwright.apiserver.causes import (
-    duplicate_value,
-    forbidden_value,
-    invalid_value,
-    required,
-)
+from certwright.apiserver.causes import duplicate_value, forbidden_value, invalid_value, required
 from certwright.apiserver.cel.expressions import Expression, ExpressionError, result_type
 from certwright.apiserver.cel.values import needs_conversion, to_cel
 from certwright.apiserver.schema.constraints import correlated

@@ -5,12 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from certwright.apiserver.builtins.rules.checks import one_of, subdomain_name
-from certwright.apiserver.causes import (
-    duplicate_value,
-    forbidden_value,
-    invalid_value,
-    required,
-)
+from certwright.apiserver.causes import duplicate_value, forbidden_value, invalid_value, required
 from certwright.apiserver.crds.schemas import schema_causes
 from certwright.kube.errors import Cause
 from certwright.kube.names import dns1035_label_problems

@@ -7,12 +7,7 @@ from typing import Final
 
 import orjson
 
-from certwright.apiserver.causes import (
-    forbidden_value,
-    invalid_value,
-    required,
-    unsupported_value,
-)
+from certwright.apiserver.causes import forbidden_value, invalid_value, required, unsupported_value
 from certwright.apiserver.cel import rule_errors
 from certwright.apiserver.crds.parse import parse
 from certwright.apiserver.schema.constraints import validate

@@ -38,13 +38,7 @@ from certwright.apiserver.fields.managedfields import (
 )
 from certwright.apiserver.fields.merge import Comparison, compare, equal, merge, remove
 from certwright.apiserver.fields.scale import scaled
-from certwright.apiserver.fields.typed import (
-    TypeMismatch,
-    check,
-    owned,
-    reconcile,
-    with_containers,
-)
+from certwright.apiserver.fields.typed import TypeMismatch, check, owned, reconcile, with_containers
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import Schema
 from certwright.kube.errors import BadRequest, InternalError

@@ -20,11 +20,7 @@ from certwright.apiserver.refusals import (
 from certwright.apiserver.storage.storage import ChangeType, ListPage, StoredRecord
 from certwright.apiserver.storage.versions import render, view
 from certwright.client.transport import Response
-from certwright.kube.errors import (
-    ApiError,
-    MethodNotAllowed,
-    NotAcceptable,
-)
+from certwright.kube.errors import ApiError, MethodNotAllowed, NotAcceptable
 from certwright.kube.objects import JsonObject
 
 _META = "meta.k8s.io/v1"

@@ -21,13 +21,7 @@ from certwright.apiserver.kinds.kind import fill_defaults
 from certwright.apiserver.patch.jsonpatch import apply_json_patch_leniently
 from certwright.apiserver.patch.mismatch import type_mismatch
 from certwright.apiserver.patch.strategic import strategic_merge
-from certwright.apiserver.refusals import (
-    Failed,
-    Rejected,
-    UnknownPatch,
-    conflict,
-    not_found,
-)
+from certwright.apiserver.refusals import Failed, Rejected, UnknownPatch, conflict, not_found
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view, view_copy
 from certwright.apiserver.writes.decode import check_type, decode

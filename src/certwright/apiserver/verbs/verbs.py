@@ -4,18 +4,9 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import WriteParameters, delete_options, write_options
 from certwright.apiserver.http.request import Call
-from certwright.apiserver.http.responses import (
-    deleted_response,
-    list_response,
-    object_response,
-)
+from certwright.apiserver.http.responses import deleted_response, list_response, object_response
 from certwright.apiserver.kinds.traits import traits_of
-from certwright.apiserver.refusals import (
-    Failed,
-    conflict,
-    not_found,
-    too_large_resource_version,
-)
+from certwright.apiserver.refusals import Failed, conflict, not_found, too_large_resource_version
 from certwright.apiserver.storage.storage import ListPage
 from certwright.apiserver.verbs.lists import list_page, parse_version
 from certwright.apiserver.writes.decode import check_type, decode

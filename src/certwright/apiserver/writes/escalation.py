@@ -6,13 +6,7 @@ from typing import Final
 
 import orjson
 
-from certwright.apiserver.access.rbac import (
-    EVERYTHING,
-    RBAC,
-    Attributes,
-    Authorizer,
-    joined,
-)
+from certwright.apiserver.access.rbac import EVERYTHING, RBAC, Attributes, Authorizer, joined
 from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.options import WriteParameters

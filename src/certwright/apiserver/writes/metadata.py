@@ -6,11 +6,7 @@ from typing import Any, Final
 from certwright.apiserver.causes import forbidden_value, invalid_value, required, too_long
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.errors import BadRequest, Cause
-from certwright.kube.names import (
-    dns_label_problems,
-    label_value_problems,
-    qualified_name_problems,
-)
+from certwright.kube.names import dns_label_problems, label_value_problems, qualified_name_problems
 from certwright.kube.objects import JsonObject
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024

@@ -17,13 +17,7 @@ from certwright.apiserver.fields.manager import update as record_owner
 from certwright.apiserver.http.options import WriteParameters
 from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.kinds.traits import traits_of
-from certwright.apiserver.refusals import (
-    Failed,
-    already_exists,
-    conflict,
-    invalid,
-    invalid_object,
-)
+from certwright.apiserver.refusals import Failed, already_exists, conflict, invalid, invalid_object
 from certwright.apiserver.storage.storage import StoredRecord, storage_key
 from certwright.apiserver.storage.versions import to_storage, view
 from certwright.apiserver.writes.deletion import ObjectDeleter

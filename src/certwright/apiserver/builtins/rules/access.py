@@ -9,11 +9,7 @@ from certwright.apiserver.builtins.rules.checks import (
     selector_causes,
     subdomain_name,
 )
-from certwright.apiserver.causes import (
-    invalid_value,
-    required,
-    unsupported_value,
-)
+from certwright.apiserver.causes import invalid_value, required, unsupported_value
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
 

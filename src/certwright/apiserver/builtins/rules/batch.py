@@ -10,11 +10,7 @@ from certwright.apiserver.builtins.rules.checks import (
     selector_causes,
 )
 from certwright.apiserver.builtins.rules.pods import complete_spec, template_causes
-from certwright.apiserver.causes import (
-    invalid_value,
-    required,
-    unsupported_value,
-)
+from certwright.apiserver.causes import invalid_value, required, unsupported_value
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
 

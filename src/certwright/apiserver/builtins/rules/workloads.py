@@ -11,11 +11,7 @@ from certwright.apiserver.builtins.rules.checks import (
     non_negative,
     selector_causes,
 )
-from certwright.apiserver.builtins.rules.pods import (
-    complete_spec,
-    only_restarting,
-    template_causes,
-)
+from certwright.apiserver.builtins.rules.pods import complete_spec, only_restarting, template_causes
 from certwright.apiserver.causes import (
     forbidden_value,
     invalid_value,
