@@ -8,12 +8,19 @@ from typing import Any, Final
 
 import orjson
 
-from certwright.apiserver.builtins import definition_name, definitions
-from certwright.apiserver.discovery.descriptions import FIELDS, KINDS
+from certwright.apiserver.builtins import definition_name, definitions, descriptions
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.schema.schema import UNSET, ListType, Schema
 from certwright.kube.objects import JsonObject
 
+_FIELDS: Final = {
+    "apiVersion": "The group and version of the API the object is written for.",
+    "kind": "What the object is.",
+    "metadata": "What every object has: its name, labels, owners.",
+    "spec": "What should be.",
+    "status": "What is, as seen by the controllers.",
+}
+_KINDS: Final = descriptions()
 _REF: Final = "#/components/schemas/"
 _INFO: Final = {"title": "Kubernetes", "version": "v1.36.3"}
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -129,9 +136,9 @@ def _add_schema(schema: Schema, schemas: dict[str, JsonObject], name: str) -> No
     schemas[name] = {}  # in the table before its fields: definitions may refer to themselves
     # What belongs to the field through which the definition was found stays with the field.
     bare = replace(schema, default=UNSET, description="", patch_retain_keys=False)
-    content = _BASIC.get(name) or _inline(bare, schemas, FIELDS)
-    if name in KINDS and "description" not in content:
-        content = {"description": KINDS[name], **content}
+    content = _BASIC.get(name) or _inline(bare, schemas, _FIELDS)
+    if name in _KINDS and "description" not in content:
+        content = {"description": _KINDS[name], **content}
     schemas[name] = dict(content)
 
 
