@@ -10,15 +10,19 @@ subject; what talks to clusters only carries their decisions out.
 
 ==================  =============================================================
 `configuration`     the configuration file and the flags of a command line
-`wiring`            all of it as an operator
-`reconcile`         one pass: `gathering`, `applying`, `pruning`, `deletion`
-`judging`           the health of the objects, from `healthchecks`
-`targets`           the target cluster as a set of stores
-`sources`           the Secrets of the source cluster
+`operator`          all of it as an operator: caches, controllers, channels
+`controller`        one pass: read, decide, act, report
+`decision`          what to do about a ManagedResource, and when again
+`input`             the Secrets, and the facts that follow from them
+`declared`          from the data of Secrets to objects
 `policy`            from annotations and specs to the rules of the engine
-`claims`            what conditions say, word for word
-`preview`           what the next pass would change
-`garbage`           deletes configuration that nothing uses any more
+`ownership`         whose an object is
+`inventory`         which objects belong to it; `shards`, what does not fit
+`deletion`          the end of a ManagedResource
+`health`            how its objects are
+`status`            what is written; `messages`, every word of it
+`state`             what is remembered between two passes
+`preview`           the same pass with dry runs
 ==================  =============================================================
 """
 
