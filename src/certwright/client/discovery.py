@@ -15,13 +15,7 @@ from certwright.client import request as requests
 from certwright.client.errors import BadResponse
 from certwright.client.transport import Request, Response
 from certwright.clock import Clock
-from certwright.kube import (
-    ApiError,
-    GroupVersionKind,
-    NotFound,
-    Resource,
-    ServiceUnavailable,
-)
+from certwright.kube import ApiError, GroupVersionKind, NotFound, Resource, ServiceUnavailable
 from certwright.kube.kinds import BUILT_IN
 
 _AGGREGATED = (

@@ -10,12 +10,7 @@ from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, overload
 from certwright.client import request as requests
 from certwright.client import responses
 from certwright.client.discovery import Discovery
-from certwright.client.request import (
-    DeleteOptions,
-    Propagation,
-    Selection,
-    WriteOptions,
-)
+from certwright.client.request import DeleteOptions, Propagation, Selection, WriteOptions
 from certwright.client.responses import Decoders
 from certwright.client.sender import Sender
 from certwright.client.transport import Request

@@ -11,15 +11,7 @@ from typing import Self, TypeVar
 
 import orjson
 
-from certwright.client import (
-    Client,
-    Request,
-    Response,
-    Stream,
-    Transport,
-    TransportError,
-    connect,
-)
+from certwright.client import Client, Request, Response, Stream, Transport, TransportError, connect
 from certwright.clock import SYSTEM
 from certwright.kube import ApiError, JsonObject, Key, NotFound, Object, Resource
 from certwright.kube.kinds import Namespace
