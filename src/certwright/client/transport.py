@@ -59,8 +59,7 @@ class Stream(Protocol):
 class Transport(Protocol):
     """Carries requests to one API server, as one user.
 
-    Raises `TransportError` when there is no response; a refusal is a `Response` like any
-    other.
+    Raises `TransportError` when there is no response; a refusal is a `Response` like any other.
     """
 
     async def send(self, request: Request) -> Response:

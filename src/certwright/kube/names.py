@@ -124,11 +124,10 @@ def label_value_problems(value: str) -> list[str]:
 def hashed_name(*parts: str, limit: int = LABEL_LIMIT) -> str:
     """Derive a name from *parts*: readable first, then a hash of all of them.
 
-    The result is a DNS-1035 label of at most *limit* (12 to 63) characters, so it fits
-    every kind. Equal parts give equal names; different parts give different names even
-    where their readable halves are cut, cleaned, or joined to the same text
-    (``("a-b", "c")`` and ``("a", "b-c")``). The names are stored in clusters, so this
-    function never changes.
+    The result is a DNS-1035 label of at most *limit* (12 to 63) characters, so it fits every kind.
+    Equal parts give equal names; different parts give different names even where their readable
+    halves are cut, cleaned, or joined to the same text (``("a-b", "c")`` and ``("a", "b-c")``). The
+    names are stored in clusters, so this function never changes.
     """
     shortest = _HASH_LENGTH + 2
     if not parts or not shortest <= limit <= LABEL_LIMIT:

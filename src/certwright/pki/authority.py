@@ -235,11 +235,7 @@ def create_root(
 
 
 def create_intermediate(
-    parent: Authority,
-    subject: x509.Name,
-    key: PrivateKey,
-    lifetime: timedelta,
-    now: datetime,
+    parent: Authority, subject: x509.Name, key: PrivateKey, lifetime: timedelta, now: datetime
 ) -> Authority:
     """Make an authority below another one. Slow where the parent's key is.
 

@@ -14,9 +14,7 @@ NormalName: TypeAlias = tuple[frozenset[tuple[str, str | bytes]], ...]
 
 
 def name_violations(
-    subject: x509.Name,
-    names: x509.SubjectAlternativeName | None,
-    constraints: x509.NameConstraints,
+    subject: x509.Name, names: x509.SubjectAlternativeName | None, constraints: x509.NameConstraints
 ) -> list[Violation]:
     """Return the names that the constraints forbid, each as ``NameForbidden``.
 

@@ -138,10 +138,9 @@ def accepted_public_key(key: object) -> PublicKey:
 def read_key(data: bytes | str) -> PrivateKey:
     """Read the one private key of a PEM text: PKCS#1, PKCS#8 or SEC1, not encrypted.
 
-    The parts of an RSA key are checked against each other, which finds damage and
-    mixed-up keys in well under a millisecond. Whether its factors are prime is not
-    checked here: that takes up to seconds with the interpreter lock held. Call
-    `check_primes` once for keys made by others.
+    The parts of an RSA key are checked against each other, which finds damage and mixed-up keys in
+    well under a millisecond. Whether its factors are prime is not checked here: that takes up to
+    seconds with the interpreter lock held. Call `check_primes` once for keys made by others.
 
     Raises:
         TooLarge: more than 13 kB.

@@ -174,10 +174,7 @@ def _usage_violations(
     given, asked = usages_of(certificate), terms.usages
     fitting = asked.fitting(request.public_key)
     missing = [*sorted(fitting.key - given.key), *_beyond(fitting.extended, given.extended)]
-    extra = [
-        *sorted(given.key - asked.key - _IMPLIED),
-        *_beyond(given.extended, asked.extended),
-    ]
+    extra = [*sorted(given.key - asked.key - _IMPLIED), *_beyond(given.extended, asked.extended)]
     found: list[Violation] = []
     if missing:
         found.append(Violation("MissingUsage", f"usages are missing: {listed(missing)}"))

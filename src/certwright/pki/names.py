@@ -1,8 +1,7 @@
 """Names: distinguished names as text and back, alternative names as plain values.
 
-Text is RFC 4514, which is also what cert-manager's ``literalSubject`` holds: the first
-attribute written is the last of the encoded sequence. ``CN=web,O=shop,C=DE`` is the
-sequence C, O, CN.
+Text is RFC 4514, which is also what cert-manager's ``literalSubject`` holds: the first attribute
+written is the last of the encoded sequence. ``CN=web,O=shop,C=DE`` is the sequence C, O, CN.
 """
 
 import ipaddress

@@ -270,10 +270,7 @@ class Context:
         return await self._environment.pool.run(fn, *args, **kwargs)
 
     async def _set_finalizers(
-        self,
-        obj: JsonObject | Object,
-        finalizer: str,
-        change: FinalizerChange,
+        self, obj: JsonObject | Object, finalizer: str, change: FinalizerChange
     ) -> Effect:
         resource = await self._resource(obj)
         metadata = self._live(resource, obj)["metadata"]

@@ -197,10 +197,9 @@ class Cluster(ABC):
     async def settle(self, *controllers: Declared) -> Calls:
         """Run controllers until they rest; return what they asked since they last rested.
 
-        Controllers that run already go on running, others are started, after the CRDs of the
-        kinds they declare. At rest means:
-        nothing queued, no reconcile running, and every store holds what the server holds.
-        Keys that wait for a time of their own (`again`) do not count.
+        Controllers that run already go on running, others are started, after the CRDs of the kinds
+        they declare. At rest means: nothing queued, no reconcile running, and every store holds
+        what the server holds. Keys that wait for a time of their own (`again`) do not count.
 
         Raises:
             DidNotSettle: they do not come to rest.

@@ -149,10 +149,9 @@ def _basic(user: User) -> str:
 class TlsContexts:
     """Gives the TLS context for credentials, rebuilt when authorities or credentials change.
 
-    The authorities' file is checked like credentials, at most once a second; connections made
-    with an older context live on until they are idle. Material that does not fit together, such
-    as a new certificate whose key is not there yet, is logged once and the last good context
-    stays in use.
+    The authorities' file is checked like credentials, at most once a second; connections made with
+    an older context live on until they are idle. Material that does not fit together, such as a new
+    certificate whose key is not there yet, is logged once and the last good context stays in use.
     """
 
     def __init__(self, config: Config, clock: Clock) -> None:

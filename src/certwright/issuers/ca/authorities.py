@@ -1,9 +1,8 @@
 """Authorities out of Secrets: which of them signs now, and which are trusted meanwhile.
 
-An authority is replaced without an interruption: the new one is listed beside the old, is
-trusted at once, signs once its certificate has had time to spread, and the old one is dropped
-when nothing that it signed can still be valid. All that follows from the certificates; nothing
-is remembered.
+An authority is replaced without an interruption: the new one is listed beside the old, is trusted
+at once, signs once its certificate has had time to spread, and the old one is dropped when nothing
+that it signed can still be valid. All that follows from the certificates; nothing is remembered.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,10 +43,7 @@ class _Held:
 
 
 def choose_authority(
-    secrets: Iterable[SecretData],
-    endpoints: pki.Endpoints,
-    rotation: pki.Rotation,
-    now: datetime,
+    secrets: Iterable[SecretData], endpoints: pki.Endpoints, rotation: pki.Rotation, now: datetime
 ) -> ActiveAuthority:
     """Return the authority that signs now.
 

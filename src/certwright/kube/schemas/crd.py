@@ -54,11 +54,10 @@ def custom_resource(  # noqa: PLR0913 - a declaration: each keyword is one line 
 ) -> Callable[[type[T]], type[T]]:
     """Declare an Object subclass as one version of a kind of our own.
 
-    *kind* is the name of the class unless given, *plural* its English plural. ``status``
-    is a subresource if the class has such a field and *status* does not say otherwise.
-    *labels* are those of the CustomResourceDefinition.
-    *selectable* are paths (``.spec.color``) usable in field selectors. *deprecated* may be
-    the warning that users of the version read.
+    *kind* is the name of the class unless given, *plural* its English plural. ``status`` is a
+    subresource if the class has such a field and *status* does not say otherwise. *labels* are
+    those of the CustomResourceDefinition. *selectable* are paths (``.spec.color``) usable in field
+    selectors. *deprecated* may be the warning that users of the version read.
 
     Raises:
         ValueError: a name is not one the API server accepts.

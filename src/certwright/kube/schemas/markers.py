@@ -65,10 +65,7 @@ def preserve_unknown() -> Meta:
 def embedded_resource() -> Meta:
     """Declare that a map is a whole object with apiVersion, kind and metadata."""
     return _marker(
-        {
-            "x-kubernetes-embedded-resource": True,
-            "x-kubernetes-preserve-unknown-fields": True,
-        }
+        {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
     )
 
 

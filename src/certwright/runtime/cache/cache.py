@@ -148,11 +148,10 @@ class Cache:
     ) -> StoreHandle:
         """Return a share in the store of a kind; equal views share one watch.
 
-        May be called before and while the cache runs. Transforms are the same when they
-        compare equal; an index of a name taken must be the same function. What *keep* does
-        not want never enters the store, see `Store`. A process is not ready before its stores
-        are, except for those without *required*: users must not make it unready by naming a
-        kind it may not watch.
+        May be called before and while the cache runs. Transforms are the same when they compare
+        equal; an index of a name taken must be the same function. What *keep* does not want never
+        enters the store, see `Store`. A process is not ready before its stores are, except for
+        those without *required*: users must not make it unready by naming a kind it may not watch.
 
         Raises:
             ValueError: a selector cannot be read, or the index name is taken.

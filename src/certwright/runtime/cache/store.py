@@ -60,12 +60,11 @@ class _Tombstone(NamedTuple):
 class Store:
     """Entries of one kind (or a selection of it), indexed, kept current by a watch.
 
-    Read-your-own-writes: the response to a write goes to
-    `note_write`; from then on no reader gets an older version, however late the watch is.
-    Versions are compared as integers; where a server uses opaque ones, the event decides.
-    *admits* returns whether an object we wrote belongs into the store's selection. What *keep*
-    does not want is not taken in, as if it did not exist, but see `admit`; what is in stays
-    until it is deleted or discarded.
+    Read-your-own-writes: the response to a write goes to `note_write`; from then on no reader gets
+    an older version, however late the watch is. Versions are compared as integers; where a server
+    uses opaque ones, the event decides. *admits* returns whether an object we wrote belongs into
+    the store's selection. What *keep* does not want is not taken in, as if it did not exist, but
+    see `admit`; what is in stays until it is deleted or discarded.
     """
 
     def __init__(

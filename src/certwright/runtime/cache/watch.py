@@ -82,12 +82,7 @@ class Watch:
     """Feeds one store from one selection of one kind, as long as `run` runs."""
 
     def __init__(
-        self,
-        client: Client,
-        store: Store,
-        selection: Selection,
-        *,
-        backoff: Backoff | None = None,
+        self, client: Client, store: Store, selection: Selection, *, backoff: Backoff | None = None
     ) -> None:
         self.store = store
         self.selection = selection

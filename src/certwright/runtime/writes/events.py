@@ -1,11 +1,10 @@
 """Events people see with ``kubectl describe``: recorded at once, written in the background.
 
-`EventRecorder.record` never waits and never fails; `run` writes. Repetitions become one Event
-with a series, updated at most every `SERIES_SECONDS`. The note of an Event cannot be
-changed, so another note is another Event; after a few of them, those that differ in
-their note only are combined. An object gets a burst of new Events and then one every few
-minutes. So a hot loop in a controller cannot flood the API server; what is held back is
-counted, not queued.
+`EventRecorder.record` never waits and never fails; `run` writes. Repetitions become one Event with
+a series, updated at most every `SERIES_SECONDS`. The note of an Event cannot be changed, so another
+note is another Event; after a few of them, those that differ in their note only are combined. An
+object gets a burst of new Events and then one every few minutes. So a hot loop in a controller
+cannot flood the API server; what is held back is counted, not queued.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
 """Where the binaries of the real cert-manager come from: the user's cache, or a build.
 
-The mains are ours (``modules/controller``, ``modules/webhook``); everything else is the
-published module of cert-manager. It has a module of its own, apart from the control
-plane's: together they would raise each other's dependencies, and neither would be what
-was released.
+The mains are ours (``modules/controller``, ``modules/webhook``); everything else is the published
+module of cert-manager. It has a module of its own, apart from the control plane's: together they
+would raise each other's dependencies, and neither would be what was released.
 """
 
 import os

@@ -61,9 +61,8 @@ async def cert_manager(
 ) -> AsyncIterator[CertManager]:
     """Install cert-manager on a control plane and run it for the duration of the context.
 
-    *workers* is the number of each controller; a Certificate that failed is requested again
-    after *retry_after* at the earliest. Missing binaries are built first, which takes minutes
-    once.
+    *workers* is the number of each controller; a Certificate that failed is requested again after
+    *retry_after* at the earliest. Missing binaries are built first, which takes minutes once.
     """
     if assets is None:
         assets = await asyncio.to_thread(obtain_cert_manager)

@@ -33,10 +33,7 @@ def access_manifests() -> list[JsonObject]:
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
         *_granted(CONTROLLER, _controller_rules()),
-        *_granted(
-            WEBHOOK,
-            [_rule(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"])],
-        ),
+        *_granted(WEBHOOK, [_rule(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"])]),
     ]
 
 
@@ -57,10 +54,7 @@ def _controller_rules() -> list[JsonObject]:
     return [
         _rule(["cert-manager.io"], [*resources, *parts], _ALL),
         _rule(["acme.cert-manager.io"], ["orders", "challenges"], ["get", "list", "watch"]),
-        {
-            **_rule(["cert-manager.io"], ["signers"], ["approve"]),
-            "resourceNames": approved,
-        },
+        {**_rule(["cert-manager.io"], ["signers"], ["approve"]), "resourceNames": approved},
         _rule([""], ["secrets"], _ALL),
         _rule([""], ["events"], ["create", "patch"]),
     ]
