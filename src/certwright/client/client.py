@@ -1,7 +1,6 @@
 """The client: the verbs of the Kubernetes API, for typed and for plain objects.
 
-Name a kind by its class and get values of that class; name it by its `Resource` and get
-dicts. `certwright.client.retry` decides what is repeated after a failure.
+Name a kind by its class and get values of that class; name it by its `Resource` and get dicts.
 """
 
 import asyncio

@@ -106,7 +106,12 @@ class Discovery:
         """Return what is served below a path; add groups without an answer to *silent*."""
         document = await self._get(root, _Document, accept=_AGGREGATED)
         if document.kind == "APIGroupDiscoveryList":
-            silent.update(_stale(document))
+            silent.update(
+                f"{group.metadata.name}/{version.version}"
+                for group in document.items
+                for version in group.versions
+                if version.freshness == "Stale"  # its own server did not answer the API server
+            )
             return list(_aggregated(document))
         resources: list[Resource] = []
         for group_version in _group_versions(document):
@@ -192,14 +197,6 @@ def _aggregated(document: _Document) -> Iterator[Resource]:
                         entry.resource,
                         namespaced=entry.scope == "Namespaced",
                     )
-
-
-def _stale(document: _Document) -> Iterator[str]:
-    """Yield the versions whose own server did not answer the API server."""
-    for group in document.items:
-        for version in group.versions:
-            if version.freshness == "Stale":
-                yield f"{group.metadata.name}/{version.version}"
 
 
 def _group_versions(document: _Document) -> Iterator[str]:

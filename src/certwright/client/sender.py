@@ -1,8 +1,4 @@
-"""The way of every request: bounded concurrency, retries, observers, warnings.
-
-`Sender` stands between the verbs of the client and the transport. It knows neither objects nor
-kinds; it returns successful responses and raises everything else.
-"""
+"""The way of every request: bounded concurrency, retries, observers, warnings."""
 
 import asyncio
 import logging

@@ -3,11 +3,6 @@
 JSON values and texts enter; typed values, comparisons, patches and generated schemas leave.
 Everything is a value or a pure function: no ``await``, no input or output, no clock. This
 package exports what controllers and issuers need; the rest is imported from its module.
-
-`objects` and `kinds` name things, `schemas` generates CRDs, `selectors` selects, `conditions` are
-merged, `patches` computed; `ownership` and `comparison` find out whether a live object is as
-desired; `quantities`, `durations`, `timestamps` and `names` read and write single values, and
-`errors` are the refusals of an API server.
 """
 
 from certwright.kube.conditions import (

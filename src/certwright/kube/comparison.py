@@ -86,7 +86,8 @@ def is_applied(live: JsonObject, owned: FieldSet, desired: JsonObject) -> bool:
     That *live* holds the values is not enough: a client that changes an atomic list takes it
     over, and a list it only added to still holds what we want.
     """
-    place = _Place("", "", _is_built_in(str(live.get("apiVersion") or "")))
+    group = str(live.get("apiVersion") or "").rpartition("/")[0]
+    place = _Place("", "", group in _BUILT_IN_GROUPS)
     mine = project(live, owned)
     with_zeros = project(live, owned, gone=_OMITTED)
     identity = {name: live["metadata"].get(name) for name in ("namespace", "name")}
@@ -177,28 +178,12 @@ def _same(have: Any, want: Any, place: _Place) -> bool:
         return True
     if not place.built_in:
         return False  # only built-in kinds have their values normalised
-    if place.parent in _AMOUNTS or (place.parent, place.name) in _AMOUNT_FIELDS:
-        return _same_amount(have, want)
-    return place.name.endswith(("Time", "Timestamp")) and _same_instant(have, want)
-
-
-def _same_amount(have: Any, want: Any) -> bool:
     try:
-        return Quantity.parse(have) == Quantity.parse(want)
+        if place.parent in _AMOUNTS or (place.parent, place.name) in _AMOUNT_FIELDS:
+            return Quantity.parse(have) == Quantity.parse(want)
+        return place.name.endswith(("Time", "Timestamp")) and parse_time(have) == parse_time(want)
     except (ValueError, TypeError):
         return False
-
-
-def _same_instant(have: Any, want: Any) -> bool:
-    try:
-        return parse_time(have) == parse_time(want)
-    except (ValueError, TypeError):
-        return False
-
-
-def _is_built_in(api_version: str) -> bool:
-    """Return whether a kind is built in, so that its values are normalised when stored."""
-    return api_version.rpartition("/")[0] in _BUILT_IN_GROUPS
 
 
 def _merge_key(items: list[Any]) -> str | None:

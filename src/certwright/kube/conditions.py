@@ -1,8 +1,4 @@
-"""Conditions in the status of an object, kept comparable over time.
-
-A controller computes its conditions, `merge_conditions` combines them with those in
-the object's status, and the result is written once. Nothing here reads a clock.
-"""
+"""Conditions in the status of an object, kept comparable over time; nothing here reads a clock."""
 
 from collections.abc import Iterable
 from datetime import datetime

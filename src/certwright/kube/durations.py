@@ -1,9 +1,7 @@
 """Durations as Go writes them: ``1h30m0s``, ``1.5h``, ``100ms``.
 
-Kubernetes stores durations in this form. Go counts them in whole nanoseconds, which
-`parse_nanoseconds` and `format_nanoseconds` keep exactly. `parse_duration` and
-`format_duration` speak `timedelta`, which counts microseconds: what is smaller is cut off
-towards zero. Values outside Go's range (about 292 years) are refused in both directions.
+Go counts whole nanoseconds, `timedelta` microseconds: what is smaller is cut off towards zero.
+Values outside Go's range (about 292 years) are refused in both directions.
 """
 
 import re

@@ -1,9 +1,7 @@
 """What names may look like, and how to make them.
 
 The ``*_problems`` functions return what is wrong with a name, in the words the API server
-uses, and an empty list when nothing is. `hashed_name` derives names for child objects:
-the same parts give the same name on every machine, so a restarted controller finds what
-it made before. `generate_name` is what a server does with ``metadata.generateName``.
+uses, and an empty list when nothing is.
 """
 
 import re

@@ -5,10 +5,9 @@ called FieldsV1: nested objects whose keys are path elements. ``f:name`` is a fi
 ``k:{"name":"x"}`` the item of a keyed list, ``v:"x"`` an item of a set, ``i:0`` an item by
 its position, and ``.`` says that the element itself, beside what is in it, is owned.
 
-`FieldSet` is such a set of fields. `project` cuts an object down to it, `projection_hash`
-makes the result comparable. A controller that remembers the hash of what the server
-*returned* after an apply notices drift later without a request, and without knowledge of
-defaults and normal forms: only changes to its own fields change the hash.
+A controller that remembers the `projection_hash` of what the server *returned* after an apply
+notices drift later without a request, and without knowledge of defaults and normal forms: only
+changes to its own fields change the hash.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,7 @@
 """Instants as Kubernetes writes them: RFC 3339 in UTC.
 
-The API has two forms. ``Time`` (most timestamps) counts seconds, ``MicroTime`` (leases,
-events) has exactly six decimals. Both are read by `parse_time`. Python has no finer
-resolution than the microsecond, so further decimals are cut off.
+``Time`` (most timestamps) counts seconds, ``MicroTime`` (leases, events) has six decimals.
+Python has no finer resolution than the microsecond, so further decimals are cut off.
 """
 
 import re

@@ -133,8 +133,7 @@ def _kind_violations(certificate: x509.Certificate, terms: RequestTerms) -> list
     found: list[Violation] = []
     if is_authority(certificate) != terms.is_ca:
         asked = "" if terms.is_ca else "no "
-        message = f"{asked}certificate authority was asked for"
-        found.append(Violation("CaMismatch", message))
+        found.append(Violation("CaMismatch", f"{asked}certificate authority was asked for"))
     if not has_strong_signature(certificate):
         found.append(Violation("WeakSignature", "its signature rests on a weak hash"))
     return found

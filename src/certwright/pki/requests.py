@@ -140,7 +140,8 @@ def request_violations(request: SigningRequest, terms: RequestTerms) -> list[Vio
         found.append(
             Violation("ControlCharacter", f"names hold control characters: {listed(forged)}")
         )
-    if malformed := [name for name in request.names.dns if not _is_dns_name(name)]:
+    names = request.names.dns
+    if malformed := [name for name in names if len(name) > 253 or not _is_dns_text(name)]:
         found.append(Violation("DnsNameMalformed", f"no DNS names: {listed(malformed)}"))
     if request.is_ca is not None and request.is_ca != terms.is_ca:
         found.append(
@@ -215,11 +216,6 @@ def _usage_violations(carried: Usages, expected: Usages) -> list[Violation]:
             )
         )
     return found
-
-
-def _is_dns_name(name: str) -> bool:
-    """Return whether this is a DNS name for certificates; the first label may be ``*``."""
-    return len(name) <= 253 and _is_dns_text(name) is not None
 
 
 def _words(words: list[str]) -> str:

@@ -1,7 +1,6 @@
 """What a reconcile is given: stores to read, a few ways to write, a clock and a log.
 
-Reads come from the stores the controller declared and never from the API. Writes make no
-call when nothing differs, and are visible to the next read.
+Reads never reach the API. Writes make no call when nothing differs, and the next read sees them.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

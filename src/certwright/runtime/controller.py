@@ -33,6 +33,7 @@ Reconcile: TypeAlias = Callable[[Context, Key], Coroutine[Any, Any, Outcome]]
 
 _READ = ("get", "list", "watch")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_BETWEEN_WORDS = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 
 
 class PolicyRule(Struct, frozen=True, order=True):
@@ -86,7 +87,8 @@ class Controller:
 
     def __post_init__(self) -> None:
         if not self.name:
-            object.__setattr__(self, "name", _kebab(self.resource.kind))
+            words = re.sub(_BETWEEN_WORDS, "-", self.resource.kind)
+            object.__setattr__(self, "name", words.lower())
         if not self.field_manager:
             object.__setattr__(self, "field_manager", self.name)
         if not _NAME.fullmatch(self.name):
@@ -121,10 +123,6 @@ class Controller:
     def watched(self) -> tuple[Watched, ...]:
         """Everything that is kept in stores."""
         return (*(t.watched for t in self.triggers), *map(watched_of, self.reads))
-
-
-def _kebab(kind: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", kind).lower()
 
 
 def allow(kind: type[Object] | Resource, *verbs: str, subresource: str = "") -> PolicyRule:

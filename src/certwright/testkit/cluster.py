@@ -1,15 +1,5 @@
 """A cluster as a test sees it: the same words for the embedded server and the real one.
 
-::
-
-    async def test_repairs_drift(cluster: Cluster) -> None:
-        await cluster.create(greeting("hi", count=2))
-        await cluster.settle(controller)
-        await cluster.delete(ConfigMap, "hi-1")
-        calls = await cluster.settle(controller)
-        assert await cluster.names(ConfigMap) == {"hi-0", "hi-1"}
-        assert calls.writes == 1
-
 What the test does goes through `Cluster.client`; what the controllers do is counted apart.
 """
 

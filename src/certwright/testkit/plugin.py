@@ -1,14 +1,4 @@
-"""The pytest plugin: fixtures that give a test its cluster.
-
-``cluster``
-    A cluster to run controllers on. The test runs on the embedded server under virtual
-    time and, with ``--certwright-real``, a second time on the real control plane.
-``embedded_cluster``, ``real_cluster``
-    The same interface on one of the two. Tests that use the real one, or that are marked
-    ``real``, are deselected unless ``--certwright-real`` is given.
-``cert_manager``, ``cert_manager_cluster``
-    A control plane of its own with the real cert-manager on it, once per session, and a
-    namespace there. Its tests count as tests that need the real control plane.
+"""The pytest plugin: fixtures that give a test its cluster, embedded or real.
 
 An async test that uses an embedded cluster runs on a `VirtualLoop` whose seed is derived
 from the test's name; every other test keeps the loop it would have without this plugin.

@@ -19,7 +19,7 @@ from certwright.client import connect
 from certwright.runtime import Manager
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.controlplane import AssetsMissing, find_assets
-from certwright.testkit.controlplane.build import kubernetes_version
+from certwright.testkit.controlplane.assets import kubernetes_version
 
 SECONDS = 30
 MANIFESTS = Path(__file__).parent / "manifests"

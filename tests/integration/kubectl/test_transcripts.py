@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.controlplane.build import kubernetes_version
+from certwright.testkit.controlplane.assets import kubernetes_version
 
 HERE = Path(__file__).parent
 TRANSCRIPTS = sorted((HERE / "transcripts").glob("*.txt"))

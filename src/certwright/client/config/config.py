@@ -1,8 +1,6 @@
 """How to reach one API server as one user, as plain values.
 
-They come from kubeconfig files (`certwright.client.config.context`) or from the pod we run in
-(`in_cluster`). Files that hold credentials are named here and read, again and again, by
-`certwright.client.config.credentials`.
+Files that hold credentials are named here and read, again and again, by `credentials`.
 """
 
 import os

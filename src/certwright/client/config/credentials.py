@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from certwright.client.config.config import Config, Material, User
+from certwright.client.config.config import Config, Material
 from certwright.client.errors import CredentialError
 from certwright.client.http.errors import InvalidMaterial
 from certwright.client.http.tls import client_context, identify
@@ -138,12 +138,8 @@ class StoredCredentials:
             return bearer(token_file.decode(errors="replace") or user.token, user.token_file)
         if user.token:
             return bearer(user.token, self._source)
-        return _basic(user) if user.username else ""
-
-
-def _basic(user: User) -> str:
-    pair = f"{user.username}:{user.password}".encode()
-    return f"Basic {base64.b64encode(pair).decode()}"
+        pair = f"{user.username}:{user.password}".encode()
+        return f"Basic {base64.b64encode(pair).decode()}" if user.username else ""
 
 
 class TlsContexts:

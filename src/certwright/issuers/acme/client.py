@@ -140,7 +140,8 @@ class AcmeClient:
                 headers={"content-type": "application/jose+json"},
                 body=self._key.sign(url, nonce, body, account=self._account),
             )
-            self._keep_nonce(answer)
+            if fresh := answer.headers.get("replay-nonce"):
+                self._nonces = [fresh]  # older ones expire; one at a time is all that we need
             if answer.is_success:
                 return answer
             refusal = self._refusal(what, answer)
@@ -154,10 +155,6 @@ class AcmeClient:
         if not answer.is_success or not nonce:
             raise AcmeError(f"the ACME server gives no nonce (it answered {answer.status})")
         return nonce
-
-    def _keep_nonce(self, answer: WebResponse) -> None:
-        if nonce := answer.headers.get("replay-nonce"):
-            self._nonces = [nonce]  # older ones expire; one at a time is all that we need
 
     def _state(self, url: str, answer: WebResponse) -> OrderState:
         return OrderState(url, answer.json(Order), self._wait(answer))

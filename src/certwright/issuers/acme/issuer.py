@@ -1,7 +1,6 @@
-"""Certificates from an ACME server, such as Let's Encrypt.
+"""The issuer: ACME decides on lifetime and usages itself.
 
-ACME decides on lifetime and usages itself. An order takes several attempts; in between, its
-ticket is kept on the request.
+An order takes several attempts; in between, its ticket is kept on the request.
 """
 
 from collections.abc import AsyncIterator, Mapping

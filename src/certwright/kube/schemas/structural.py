@@ -2,15 +2,12 @@
 
 `structural_schema` turns a Struct into an OpenAPI v3 schema of the kind Kubernetes calls
 structural: everything inline, ``nullable`` instead of a null type, no titles.
-
 ``docs/reference/crd.md`` lists which type becomes which schema.
 
 A field without a default is required. A default becomes the schema's default, so that the
 server and this process read the same from an absent field; None and empty containers are
 not defaults, they are what absence already means. Nothing below ``status`` has defaults:
 status is what a controller has said, not what the server assumes.
-
-What cannot be said in a structural schema raises `SchemaError`, which names the field.
 """
 
 import inspect

@@ -1,8 +1,7 @@
 """Keeping one store current: list, watch, and every way both can fail.
 
 A `Watch` never gives up and never raises for anything a server or network does; what it
-does instead is its `state`, which probes and metrics show. `certwright.runtime.cache.state`
-draws the states and decides what follows from a failure.
+does instead is its `state`, which probes and metrics show.
 
 Versions: a list asks for the most recent state, never for "any"; a watch goes on from the
 last version seen; a list that comes back older than what was seen means that the server's
@@ -38,7 +37,7 @@ from certwright.runtime.cache.state import (
     obstacle,
     remedy_for,
 )
-from certwright.runtime.cache.store import Store, StoreChange
+from certwright.runtime.cache.store import Store
 from certwright.runtime.queue.backoff import Backoff, spread
 
 STALL_SECONDS = 75.0
@@ -187,7 +186,9 @@ class Watch:
             wait = 0.0 if failure is None else self._settle(failure)
             self._staged = None
             backoff = self._unreached if isinstance(failure, ConnectFailed) else self._backoff
-            await self._pause(max(wait, backoff.delay(max(1, self._failures))))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(wait, backoff.delay(max(1, self._failures)))):
+                    await self._poked.wait()
 
     def _was_healthy(self, now: float, failure: WatchFailure | None) -> bool:
         """Return whether the connection that just ended watched for a while.
@@ -218,11 +219,6 @@ class Watch:
         self.state, self.last_error = remedy.state, remedy.message
         self._resolve()
         return remedy.wait_seconds
-
-    async def _pause(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._poked.wait()
 
     async def _connect(self) -> None:
         """List if need be, then watch until the server ends the connection."""
@@ -288,12 +284,18 @@ class Watch:
 
     async def _take_batch(self, lines: list[bytes]) -> None:
         for line in lines:
-            event = self._read_event(line)
+            event: ObjectEvent | Bookmark | None = None
+            try:
+                event = read_event(line, self.store.decoder, self.store.get)
+            except UnnamedObject as error:
+                self._skip(error)
             if isinstance(event, ObjectEvent):
                 if self._staged is None:
                     self._apply(event.entry, deleted=event.deleted)
+                elif event.deleted:
+                    self._staged.remove(event.entry.key)
                 else:
-                    self._stage(self._staged, event.entry, deleted=event.deleted)
+                    self.store.put_into(self._staged, event.entry)
             elif event is not None:
                 if self._staged is None:
                     self._advance(event.resource_version)
@@ -307,19 +309,6 @@ class Watch:
                 await asyncio.sleep(0)
         if self._staged is None and self._version.isdecimal():
             self.store.reached(self._highest)
-
-    def _read_event(self, line: bytes) -> ObjectEvent | Bookmark | None:
-        try:
-            return read_event(line, self.store.decoder, self.store.get)
-        except UnnamedObject as error:
-            self._skip(error)
-            return None
-
-    def _stage(self, staged: Table, entry: Entry, *, deleted: bool) -> None:
-        if deleted:
-            staged.remove(entry.key)
-        else:
-            self.store.put_into(staged, entry)
 
     def _apply(self, entry: Entry, *, deleted: bool) -> None:
         if deleted:
@@ -357,15 +346,12 @@ class Watch:
         self._highest = number or 0
         self._lists += 1
         self.store.reached(self._highest)
-        await self._tell(changes)
-        self.store.synced = True
-        self._synced.set()
-        self._resolve()
-
-    async def _tell(self, changes: list[StoreChange]) -> None:
         for first in range(0, len(changes), CHANGES_PER_TURN):
             self.store.notify(changes[first : first + CHANGES_PER_TURN])
             await asyncio.sleep(0)
+        self.store.synced = True
+        self._synced.set()
+        self._resolve()
 
     def _ends_turn(self, taken: bytes) -> bool:
         """Return whether enough was taken in for the rest of the loop to have its turn."""

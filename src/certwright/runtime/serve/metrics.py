@@ -93,35 +93,29 @@ class Metrics:
         ) -> Histogram:
             return Histogram(name, text, labels, registry=registry, buckets=buckets)
 
+        def reconciles(name: str, text: str) -> Counter:
+            return self.counter(f"controller_runtime_{name}", text, by_controller)
+
         counter, gauge = self.counter, self.gauge
-        runtime = "controller_runtime_"
         self.reconciles = counter(
-            runtime + "reconcile_total", "Reconciles by result", ["controller", "result"]
+            "controller_runtime_reconcile_total", "Reconciles by result", ["controller", "result"]
         )
-        self.errors = counter(
-            runtime + "reconcile_errors_total", "Reconciles that failed", by_controller
+        self.errors = reconciles("reconcile_errors_total", "Reconciles that failed")
+        self.terminal = reconciles(
+            "terminal_reconcile_errors_total", "Reconciles that failed and are not retried"
         )
-        self.terminal = counter(
-            runtime + "terminal_reconcile_errors_total",
-            "Reconciles that failed and are not retried",
-            by_controller,
+        self.panics = reconciles(
+            "reconcile_panics_total", "Reconciles that raised something unforeseen"
         )
-        self.panics = counter(
-            runtime + "reconcile_panics_total",
-            "Reconciles that raised something unforeseen",
-            by_controller,
-        )
-        self.timeouts = counter(
-            runtime + "reconcile_timeouts_total", "Reconciles over their deadline", by_controller
-        )
+        self.timeouts = reconciles("reconcile_timeouts_total", "Reconciles over their deadline")
         self.seconds = histogram(
-            runtime + "reconcile_time_seconds",
+            "controller_runtime_reconcile_time_seconds",
             "Duration of reconciles",
             by_controller,
             _RECONCILE_BUCKETS,
         )
         self.workers = gauge(
-            runtime + "max_concurrent_reconciles", "Workers of a controller", by_controller
+            "controller_runtime_max_concurrent_reconciles", "Workers of a controller", by_controller
         )
         self.stuck = gauge(
             "certwright_reconciles_stuck",

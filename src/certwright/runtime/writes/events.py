@@ -149,7 +149,8 @@ class EventRecorder:
             else:
                 note = shorten(f"(combined from similar events) {note}", NOTE_BYTES)
             self._series[topic] = _Series(self._name(subject, now), note, now, now)
-            self._forget_old_series()
+            if len(self._series) > MAX_OBJECTS:
+                self._forget(next(iter(self._series)))
         self._dirty[topic] = None
         self._wake.set()
 
@@ -256,10 +257,6 @@ class EventRecorder:
         if len(self._buckets) > MAX_OBJECTS:
             del self._buckets[next(iter(self._buckets))]
         return spent is not None
-
-    def _forget_old_series(self) -> None:
-        if len(self._series) > MAX_OBJECTS:
-            self._forget(next(iter(self._series)))
 
     def _event(self, subject: _Subject, series: _Series) -> JsonObject:
         regarding = {

@@ -1,10 +1,5 @@
 """The real cert-manager: its controllers and its admission webhook as local processes.
 
-::
-
-    async with control_plane() as plane, cert_manager(plane) as installed:
-        client = connect(kubeconfig=plane.kubeconfig)
-
 The controllers run as the ServiceAccount ``cert-manager/cert-manager`` under RBAC, so that
 what they may approve is decided as in a cluster. Installed once per control plane: its
 definitions and its webhook are for the whole cluster.
@@ -68,7 +63,12 @@ async def cert_manager(
         assets = await asyncio.to_thread(obtain_cert_manager)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(kubeconfig=plane.kubeconfig))
-        await _install(client, await asyncio.to_thread(official_definitions))
+        definitions = await asyncio.to_thread(official_definitions)
+        for manifest in (*definitions, *access_manifests()):
+            await client.apply(manifest, field_manager="certwright-testkit")
+        async with asyncio.timeout(_READY_SECONDS):
+            while not await _is_served(client):
+                await asyncio.sleep(0.05)
         webhook = await _start_webhook(stack, plane, client, assets)
         controller = await stack.enter_async_context(
             running(
@@ -84,14 +84,6 @@ async def cert_manager(
             )
         )
         yield CertManager(plane, controller, webhook)
-
-
-async def _install(client: Client, definitions: list[JsonObject]) -> None:
-    for manifest in (*definitions, *access_manifests()):
-        await client.apply(manifest, field_manager="certwright-testkit")
-    async with asyncio.timeout(_READY_SECONDS):
-        while not await _is_served(client):
-            await asyncio.sleep(0.05)
 
 
 async def _is_served(client: Client) -> bool:

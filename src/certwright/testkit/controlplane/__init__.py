@@ -1,6 +1,6 @@
 """The real control plane, for tests, benchmarks and ``certwright up --real``.
 
-Binaries are found or built once from Go modules (`assets`, `build`, `gobuild`); `control_plane`
+Binaries are found or built once from Go modules (`assets`, `gobuild`); `control_plane`
 starts etcd, kube-apiserver and kube-controller-manager in a folder of their own and gives a
 kubeconfig to reach them. They end with the context, or with the process that started them
 (`guard`).

@@ -6,13 +6,15 @@ inputs of the build, so another pinned version never runs stale binaries.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from certwright.testkit.controlplane.build import control_plane_build
 from certwright.testkit.controlplane.errors import AssetsMissing
-from certwright.testkit.controlplane.gobuild import Progress
+from certwright.testkit.controlplane.gobuild import GoBuild, Progress
+
+_MODULES = Path(__file__).parent / "modules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,42 @@ class Assets:
     def kubectl(self) -> Path:
         """The command-line client."""
         return self.folder / "kubectl"
+
+
+def kubernetes_version() -> str:
+    """Return the pinned version of Kubernetes, such as ``1.36.3``."""
+    pinned = re.search(r"k8s\.io/kubernetes v(\S+)", (_MODULES / "go.mod").read_text("utf-8"))
+    assert pinned, "modules/go.mod pins no k8s.io/kubernetes"
+    return pinned[1]
+
+
+def control_plane_build() -> GoBuild:
+    """Describe the build of the pinned control plane."""
+    version = kubernetes_version()
+    major, minor, _ = version.split(".")
+    package = "k8s.io/component-base/version"
+    return GoBuild(
+        title=f"the Kubernetes {version} control plane",
+        name="controlplane",
+        version=version,
+        source=_MODULES,
+        files=("go.mod", "go.sum"),
+        packages={
+            "etcd": "go.etcd.io/etcd/server/v3",
+            "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+            "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+            "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+        },
+        linker_flags=(
+            f"-s -w -X {package}.gitVersion=v{version} -X {package}.gitMajor={major}"
+            f" -X {package}.gitMinor={minor}"
+        ),
+        effort="five to ten minutes on two cores",
+        alternative=(
+            ", or point KUBEBUILDER_ASSETS at a folder with etcd, kube-apiserver,"
+            " kube-controller-manager and kubectl"
+        ),
+    )
 
 
 def find_assets(environ: Mapping[str, str] = os.environ) -> Assets | None:

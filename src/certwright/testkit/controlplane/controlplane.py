@@ -1,10 +1,5 @@
 """The real thing: etcd, kube-apiserver and kube-controller-manager as local processes.
 
-::
-
-    async with control_plane() as plane:
-        client = connect(kubeconfig=plane.kubeconfig)
-
 Starts in seconds, needs no root, uses free ports of 127.0.0.1, and leaves nothing behind:
 every process ends with its context, and with this process should it be killed.
 """

@@ -1,9 +1,8 @@
 """What can go wrong between a controller and its API server, as values.
 
 A `Plan` is asked before every request and before every watch event whether this is where
-something goes wrong, and answers with a fault or None. `At` is a plan that names its
-points; `Storm` is one that rolls seeded dice for a while and then lets the weather clear.
-Faults only describe: `certwright.testkit.faults.interference` carries them out.
+something goes wrong. Faults only describe: `certwright.testkit.faults.interference` carries
+them out.
 """
 
 import random

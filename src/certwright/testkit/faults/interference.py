@@ -179,10 +179,12 @@ class FaultyTransport:
         if self._view is not None and self._view.is_current() and response.status < 300:
             self._run.check_guarded(request)
         await self._run.travel()
-        if _lists_all(request) and response.status == 200:
+        asks_how_far = ("limit", "1") in request.query  # and lists nothing
+        if request.verb == "list" and not asks_how_far and response.status == 200:
             self._run.found(self._place(request), DROPPED, HELD)
             if not self._run.revisions:
-                self._run.revisions.append(_list_revision(response.body))
+                metadata = orjson.loads(response.body)["metadata"]
+                self._run.revisions.append(str(metadata.get("resourceVersion", "")))
         self._after(fault)
         return response
 
@@ -258,15 +260,6 @@ def is_guarded(request: Request) -> bool:
         preconditions = orjson.loads(request.body or b"{}").get("preconditions") or {}
         return preconditions.keys() >= {"uid", "resourceVersion"}
     return True
-
-
-def _lists_all(request: Request) -> bool:
-    """Return whether a request is part of a list, and does not just ask how far the server is."""
-    return request.verb == "list" and ("limit", "1") not in request.query
-
-
-def _list_revision(body: bytes) -> str:
-    return str(orjson.loads(body)["metadata"].get("resourceVersion", ""))
 
 
 def _brief(request: Request) -> str:

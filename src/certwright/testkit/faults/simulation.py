@@ -1,11 +1,9 @@
-"""Whole runs of a scenario in virtual time: one, or a campaign of seeds.
+"""Whole runs of a scenario in virtual time: one (`run`), or a campaign of seeds (`simulate`).
 
 A scenario is what users do: an async function that creates, changes and deletes objects and
-lets the controllers settle in between. `run` plays it once on a fresh server in a fresh
-virtual-time loop, under a plan of faults; nothing outside the run can influence it, so the
-same arguments give the same trace. These functions make their own loops: call them from
-ordinary functions, not from coroutines. `simulate` plays it under many random plans and
-interleavings and compares every end with that of a calm run.
+lets the controllers settle in between. Nothing outside a run can influence it, so the same
+arguments give the same trace. These functions make their own loops: call them from ordinary
+functions, not from coroutines.
 """
 
 import asyncio

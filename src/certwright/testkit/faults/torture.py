@@ -1,11 +1,7 @@
 """Every fault at every point: the exhaustive half of the simulation.
 
-::
-
-    survives(scenario, controller, crash_after_every_write, stale_restart, drop_each_event)
-
-plays the scenario once in calm weather, asks each kind of torture where it could strike in
-what happened, and plays it again for every such point. All of them must end alike.
+`survives` plays the scenario once in calm weather, asks each kind of torture where it could strike
+in what happened, and plays it again for every such point. All of them must end alike.
 """
 
 from collections.abc import Callable, Iterator, Sequence

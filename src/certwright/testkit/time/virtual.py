@@ -9,9 +9,6 @@ When told to shuffle, the loop picks the next ready callback at random instead o
 the same seed gives the same interleaving, other seeds explore others. Callbacks of one future
 keep their order, as do plain `call_soon` callbacks among each other: asyncio promises that
 much and code may rely on it.
-
-Time does not move while anything is ready. Nothing here sleeps, and nothing reads the
-clock of the machine.
 """
 
 import asyncio
@@ -116,7 +113,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if self._timer_cancelled_count > 100 and (
             self._timer_cancelled_count * 2 > len(self._timers)
         ):
-            self._forget_cancelled_timers()
+            # Most timeouts are cancelled long before they are due.
+            self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
+            heapq.heapify(self._timers)
+            self._timer_cancelled_count = 0
         while self._timers and self._timers[0][2].cancelled():
             self._drop_timer()
         return self._timers[0][0] if self._timers else None
@@ -226,12 +226,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 + "; ".join(tasks)
             )
         self._now = max(self._now, when)
-
-    def _forget_cancelled_timers(self) -> None:
-        """Free what timeouts leave behind: most of them are cancelled long before they are due."""
-        self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
-        heapq.heapify(self._timers)
-        self._timer_cancelled_count = 0
 
     def _drop_timer(self) -> asyncio.TimerHandle:
         handle = heapq.heappop(self._timers)[2]

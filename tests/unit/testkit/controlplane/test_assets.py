@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from certwright.testkit.controlplane import AssetsMissing, find_assets, obtain_assets
-from certwright.testkit.controlplane.build import cache_folder, kubernetes_version
+from certwright.testkit.controlplane.assets import control_plane_build, kubernetes_version
 
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 
@@ -24,7 +24,7 @@ def test_kubebuilder_assets_win_over_the_cache(tmp_path: Path) -> None:
         "KUBEBUILDER_ASSETS": str(put_binaries(tmp_path / "named")),
         "CERTWRIGHT_CACHE": str(tmp_path / "cache"),
     }
-    put_binaries(cache_folder(environ) / "bin")
+    put_binaries(control_plane_build().cache_folder(environ) / "bin")
     found = find_assets(environ)
     assert found is not None
     assert (found.folder, found.source) == (tmp_path / "named", "KUBEBUILDER_ASSETS")
@@ -43,14 +43,14 @@ def test_incomplete_kubebuilder_assets_are_an_error_that_names_what_is_missing(
 def test_the_cache_is_used_when_it_is_complete(tmp_path: Path) -> None:
     environ = {"CERTWRIGHT_CACHE": str(tmp_path)}
     assert find_assets(environ) is None
-    folder = put_binaries(cache_folder(environ) / "bin")
+    folder = put_binaries(control_plane_build().cache_folder(environ) / "bin")
     found = find_assets(environ)
     assert found is not None
     assert (found.kubectl, found.source) == (folder / "kubectl", "cache")
 
 
 def test_the_cache_folder_names_the_version_and_follows_the_xdg_convention(tmp_path: Path) -> None:
-    folder = cache_folder({"XDG_CACHE_HOME": str(tmp_path)})
+    folder = control_plane_build().cache_folder({"XDG_CACHE_HOME": str(tmp_path)})
     assert folder.parent == tmp_path / "certwright" / "controlplane"
     assert folder.name.startswith(f"{kubernetes_version()}-")
 
@@ -84,7 +84,7 @@ def fake_go(folder: Path, script: str) -> None:
 
 def test_an_interrupted_build_continues_with_what_is_missing(tmp_path: Path) -> None:
     environ = {"CERTWRIGHT_CACHE": str(tmp_path / "cache"), "PATH": f"{tmp_path}:{os.defpath}"}
-    put_binaries(cache_folder(environ) / "bin", ("etcd", "kube-apiserver"))
+    put_binaries(control_plane_build().cache_folder(environ) / "bin", ("etcd", "kube-apiserver"))
     fake_go(tmp_path, 'mkdir -p "$(dirname "$2")"; echo made > "$2"; chmod +x "$2"')
     lines: list[str] = []
     assets = obtain_assets(environ, progress=lines.append)
@@ -103,5 +103,5 @@ def test_a_failed_build_names_its_log_and_leaves_no_binary(tmp_path: Path) -> No
     with pytest.raises(Exception, match="building etcd failed with exit code 1") as failure:
         obtain_assets(environ, progress=lambda _line: None)
     assert "no space left" in str(failure.value)
-    assert str(cache_folder(environ) / "etcd.build.log") in str(failure.value)
+    assert str(control_plane_build().cache_folder(environ) / "etcd.build.log") in str(failure.value)
     assert find_assets(environ) is None
