@@ -83,7 +83,7 @@ def test_list(cli: Callable[..., Any], web: None) -> None:
 def test_explain(cli: Callable[..., Any], web: None, create: Callable[..., Any]) -> None:
     done = cli("mr", "explain", "web")
     assert done.code == 0
-    assert "none yet: a resource manager of its class is running" in done.out
+    assert "none yet; check that a resource manager of its class is running" in done.out
     assert "✓ web: 2 objects under objects.yaml" in done.out
     create(managed("odd", "nowhere", "broken"), secret("broken", {"x.yaml": "a: ["}))
     odd = cli("mr", "explain", "odd")
@@ -103,7 +103,7 @@ def test_who_may_not_read_secrets_gets_the_rest_explained(
 ) -> None:
     done = cli("mr", "explain", "web", *as_reader_of("managedresources"))
     assert done.code == 0
-    assert "none yet: a resource manager of its class is running" in done.out
+    assert "none yet; check that a resource manager of its class is running" in done.out
     assert '? web: secrets "web" is forbidden' in done.out
 
 
