@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 import orjson
 import pytest
+from tests.component.runtime.conftest import Toys
 
 from certwright.client import Client, ConnectionLost, Request, Response
 from certwright.client.transport import Stream, Transport
@@ -183,10 +184,10 @@ async def test_what_happened_while_the_server_was_away_is_caught_up(
 
 
 async def test_a_kind_is_watched_as_soon_as_its_definition_is_installed(
-    cluster: Cluster, toy: Callable[..., JsonObject]
+    cluster: Cluster, toy: Toys
 ) -> None:
-    toys: Resource = toy.resource  # type: ignore[attr-defined]
-    crd: JsonObject = toy.crd  # type: ignore[attr-defined]
+    toys: Resource = toy.resource
+    crd: JsonObject = toy.crd
     async with running(Cache(cluster.client)) as cache:
         handle = cache.store(toys, namespace=cluster.namespace)
         with pytest.raises(TimeoutError, match=r"Toy.* \(missing: .*install its CustomResource"):

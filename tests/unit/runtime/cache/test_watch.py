@@ -111,7 +111,9 @@ async def test_events_follow_the_list(
     async with running(watch) as store:
         await asyncio.sleep(1)
         assert versions(store) == {"a": "5"}
-        assert store.get(Key("shop", "a")).obj()["data"] == {"n": "5"}  # type: ignore[union-attr]
+        found = store.get(Key("shop", "a"))
+        assert found is not None
+        assert found.obj()["data"] == {"n": "5"}
         assert watch.status().resource_version == "6"
 
 
