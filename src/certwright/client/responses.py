@@ -79,10 +79,7 @@ def to_dict(request: Request, body: bytes | memoryview) -> JsonObject:
 
 
 class Decoders:
-    """Decodes bodies into values of a class, or into dicts.
-
-    Decoders are compiled once per class and kept.
-    """
+    """Decodes bodies into values of a class or into dicts; compiles a decoder once per class."""
 
     def __init__(self) -> None:
         self._compiled: dict[type[Object], msgspec.json.Decoder[Any]] = {}

@@ -52,11 +52,7 @@ class WebResponse:
         return 200 <= self.status < 300
 
     def json(self, kind: type[StructT]) -> StructT:
-        """Return the body as a *kind*; fields that it does not know are ignored.
-
-        Raises:
-            WebError: the body is something else.
-        """
+        """Return the body as a *kind*, unknown fields ignored; `WebError` if it is not one."""
         try:
             return msgspec.json.decode(self.body, type=kind, strict=False)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -42,11 +42,7 @@ def format_duration(duration: timedelta) -> str:
 
 
 def parse_nanoseconds(text: str) -> int:
-    """Read a Go duration as a number of nanoseconds.
-
-    Raises:
-        ValueError: *text* is not a duration, or beyond Go's range.
-    """
+    """Read a Go duration as nanoseconds; `ValueError` if it is none, or beyond Go's range."""
     unsigned = text[1:] if text[:1] in {"+", "-"} else text
     if unsigned == "0":
         return 0
@@ -66,11 +62,7 @@ def parse_nanoseconds(text: str) -> int:
 
 
 def format_nanoseconds(nanoseconds: int) -> str:
-    """Write a number of nanoseconds exactly as Go prints a duration.
-
-    Raises:
-        ValueError: the duration is beyond Go's range.
-    """
+    """Write nanoseconds exactly as Go prints a duration; `ValueError` beyond Go's range."""
     if not -_LIMIT <= nanoseconds < _LIMIT:
         raise ValueError(f"{nanoseconds} ns is longer than the 292 years a duration can hold")
     if nanoseconds == 0:

@@ -69,11 +69,7 @@ class GroupVersionResource(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Resource:
-    """A kind together with how the API server serves it.
-
-    Hashable and comparable by all of its fields, so it serves as the key of caches,
-    metrics and call counts.
-    """
+    """A kind together with how the API server serves it; hashable, and compared by all fields."""
 
     group: str
     version: str

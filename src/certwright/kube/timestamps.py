@@ -31,20 +31,12 @@ def parse_time(text: str) -> datetime:
 
 
 def format_time(instant: datetime) -> str:
-    """Write a ``Time``: whole seconds, the rest cut off.
-
-    Raises:
-        ValueError: *instant* has no time zone.
-    """
+    """Write a ``Time``: whole seconds, the rest cut off; `ValueError` without a time zone."""
     return _utc(instant).isoformat(timespec="seconds") + "Z"
 
 
 def format_micro_time(instant: datetime) -> str:
-    """Write a ``MicroTime``: always six decimals.
-
-    Raises:
-        ValueError: *instant* has no time zone.
-    """
+    """Write a ``MicroTime``: always six decimals; `ValueError` without a time zone."""
     return _utc(instant).isoformat(timespec="microseconds") + "Z"
 
 

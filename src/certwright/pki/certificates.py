@@ -153,11 +153,7 @@ def usages_of(certificate: x509.Certificate) -> Usages:
 
 
 def public_key_of(certificate: x509.Certificate) -> PublicKey:
-    """Return the public key of a certificate.
-
-    Raises:
-        UnsupportedKey: it is of a kind that is not accepted, or does not parse.
-    """
+    """Return the public key of a certificate; `UnsupportedKey` if it is of no kind accepted."""
     try:
         return accepted_public_key(certificate.public_key())
     except PARSE_ERRORS as error:

@@ -100,11 +100,7 @@ def generate_key(spec: KeySpec) -> PrivateKey:
 
 
 def key_spec(key: object) -> KeySpec:
-    """Return what kind of key this private or public key is.
-
-    Raises:
-        UnsupportedKey: it is of a kind that is not accepted.
-    """
+    """Return the kind of a private or public key; `UnsupportedKey` if it is not accepted."""
     match key:
         case ec.EllipticCurvePublicKey() | ec.EllipticCurvePrivateKey():
             size = _CURVE_SIZES.get(key.curve.name)
@@ -126,11 +122,7 @@ def key_spec(key: object) -> KeySpec:
 
 
 def accepted_public_key(key: object) -> PublicKey:
-    """Return *key* as one of the accepted types.
-
-    Raises:
-        UnsupportedKey: it is of a kind that is not accepted.
-    """
+    """Return *key* as one of the accepted types; `UnsupportedKey` if it is of none."""
     key_spec(key)
     return cast("PublicKey", key)
 
@@ -187,11 +179,7 @@ def check_primes(key: PrivateKey) -> None:
 
 
 def write_key(key: PrivateKey, encoding: KeyEncoding = KeyEncoding.PKCS8) -> bytes:
-    """Write a private key as PEM, not encrypted.
-
-    Raises:
-        ValueError: the encoding cannot hold such a key.
-    """
+    """Write a private key as PEM, not encrypted; `ValueError` if the encoding cannot hold it."""
     fitting = {
         KeyEncoding.PKCS1: isinstance(key, rsa.RSAPrivateKey),
         KeyEncoding.SEC1: isinstance(key, ec.EllipticCurvePrivateKey),

@@ -61,21 +61,13 @@ def certificate_violations(
 def check_certificate(
     certificate: x509.Certificate, request: SigningRequest, terms: RequestTerms, now: datetime
 ) -> None:
-    """Refuse a certificate that does not answer its request.
-
-    Raises:
-        CertificateRefused: `certificate_violations` found something.
-    """
+    """Raise `CertificateRefused` if `certificate_violations` finds something."""
     if found := certificate_violations(certificate, request, terms, now):
         raise CertificateRefused(found)
 
 
 def check_key_pair(certificate: x509.Certificate, key: PrivateKey) -> None:
-    """Refuse a certificate that was made for another key.
-
-    Raises:
-        CertificateRefused: ``KeyMismatch``.
-    """
+    """Raise `CertificateRefused` (``KeyMismatch``) if a certificate was made for another key."""
     if found := _key_violations(certificate, accepted_public_key(key.public_key())):
         raise CertificateRefused(found)
 

@@ -157,11 +157,7 @@ def request_violations(request: SigningRequest, terms: RequestTerms) -> list[Vio
 
 
 def check_request(request: SigningRequest, terms: RequestTerms) -> None:
-    """Refuse a request that must not be signed on these terms.
-
-    Raises:
-        RequestRefused: `request_violations` found something.
-    """
+    """Raise `RequestRefused` if `request_violations` finds something."""
     if found := request_violations(request, terms):
         raise RequestRefused(found)
 

@@ -133,10 +133,7 @@ _SUCCESS = Settlement("success", RequeueMode.NONE)
 
 
 def settle(ended: Outcome | BaseException, failures: int) -> Settlement:
-    """Decide what happens to a key whose reconcile *ended* like this.
-
-    *failures* is how many attempts failed in a row before this one.
-    """
+    """Decide what happens to a key whose reconcile *ended* so, after *failures* others in a row."""
     if isinstance(ended, Outcome):
         if ended.after is None:
             return _SUCCESS

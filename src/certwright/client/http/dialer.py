@@ -142,11 +142,7 @@ def _host(url: SplitResult) -> str:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a host, in the order of preference of this machine.
-
-    Raises:
-        OSError: there are none.
-    """
+    """Return the addresses of a host, in the order of preference; `OSError` if there are none."""
     try:
         return [str(ip_address(host))]
     except ValueError:

@@ -92,10 +92,7 @@ def _header_lines(headers: Pairs) -> str:
 
 
 class ResponseParser:
-    """Parses one response; *tunnel* if it is a proxy's response to CONNECT.
-
-    Feed it what arrives; it returns the bytes of the body.
-    """
+    """Parses one response; *tunnel* if it is a proxy's response to CONNECT."""
 
     __slots__ = (
         "_budget", "_chunks", "_held", "_left", "_searched", "_tunnel",
@@ -121,11 +118,7 @@ class ResponseParser:
         self._chunks: ChunkParser | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """Return the part of *data* that belongs to the body.
-
-        Raises:
-            ProtocolError: this is not an HTTP response.
-        """
+        """Return the part of *data* that belongs to the body; `ProtocolError` if it is no HTTP."""
         if not self.status:
             data = self._feed_head(data)
             if not self.status:
@@ -143,11 +136,7 @@ class ResponseParser:
         return body
 
     def finish(self) -> None:
-        """Note the end of the connection.
-
-        Raises:
-            Truncated: the response is not complete.
-        """
+        """Note the end of the connection; `Truncated` if the response is not complete."""
         if self.status and self.length is None and self._chunks is None:
             self.is_complete = True
         if not self.is_complete:

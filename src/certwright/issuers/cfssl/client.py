@@ -45,11 +45,7 @@ class Profile:
 
     @staticmethod
     def read_key(text: str) -> bytes:
-        """Read a key as CFSSL's configuration has it: hexadecimal.
-
-        Raises:
-            ValueError: it is something else.
-        """
+        """Read a key as CFSSL's configuration has it: in hexadecimal, else `ValueError`."""
         try:
             return binascii.unhexlify(text.strip())
         except (binascii.Error, ValueError):

@@ -50,11 +50,7 @@ class Module:
             raise HsmError(f"the PKCS#11 module {library} cannot be loaded: {error}") from None
 
     def check(self, place: KeyPlace) -> None:
-        """Make sure that the key is there.
-
-        Raises:
-            HsmError: there is no such token or key, or the PIN is wrong.
-        """
+        """Make sure that the key is there; `HsmError` without token or key, or with a wrong PIN."""
         with self._lock:
             try:
                 self._forget(place.token)  # a PIN may have been changed since

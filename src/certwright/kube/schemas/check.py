@@ -22,11 +22,7 @@ class SchemaError(TypeError):
 
 
 def check(schema: JsonObject, path: str) -> None:
-    """Check a schema and all that is in it.
-
-    Raises:
-        SchemaError: the API server would refuse it.
-    """
+    """Check a schema and all that is in it; `SchemaError` if the API server would refuse it."""
     for word in _FORBIDDEN:
         if word in schema:
             raise SchemaError(path, f"{word} is not allowed in a structural schema")

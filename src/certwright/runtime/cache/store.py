@@ -133,11 +133,7 @@ class Store:
         return self._find(("user", name), functions[("user", name)], value)
 
     def add_index(self, name: str, values: IndexFunction) -> None:
-        """Add a user's index, over what is there and what comes.
-
-        Raises:
-            ValueError: the name is taken by another function.
-        """
+        """Add a user's index; `ValueError` if the name is taken by another function."""
         if self._table.index(("user", name), values).values is not values:
             raise ValueError(
                 f"{self.resource.kind} store has another index {name!r} already; "

@@ -37,10 +37,7 @@ _MAX_DEPTH = 6
 def configure(
     *, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None
 ) -> None:
-    """Set up logging for the whole process.
-
-    *as_json* None means: text when the stream is a terminal, JSON otherwise.
-    """
+    """Set up logging for the process; *as_json* None means JSON unless the stream is a terminal."""
     out = stream or sys.stderr
     as_json = not out.isatty() if as_json is None else as_json
     threshold = logging.getLevelNamesMapping()[level.upper()]

@@ -78,10 +78,7 @@ async def control_plane(
     controllers: Sequence[str] = CONTROLLERS,
     apiserver_flags: Sequence[str] = (),
 ) -> AsyncIterator[ControlPlane]:
-    """Run a control plane for the duration of the context.
-
-    Missing binaries are built first, which takes minutes once.
-    """
+    """Run a control plane in a context; missing binaries are built first, in minutes, once."""
     if assets is None:
         assets = await asyncio.to_thread(obtain_assets)
     async with AsyncExitStack() as stack:

