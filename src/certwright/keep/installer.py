@@ -4,8 +4,10 @@
 
     installer = Installer(host, "packages", domain="demo.certwright.dev")
     …
-    changes = await installer.install(ctx, package, objects)
+    changes = await installer.install(ctx, package, package.status.inventory, objects)
     return installer.outcome(key, changes)
+
+`examples/kept.py` is a whole operator.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -84,7 +84,7 @@ class Context:
         log = structlog.get_logger()
         return log.bind(controller=self._environment.controller, key=str(self._key or ""))
 
-    # GaugeSample, from the stores
+    # Reading, from the stores
 
     @overload
     def get(self, kind: type[T], key: Key) -> T | None: ...

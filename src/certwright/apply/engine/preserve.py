@@ -1,8 +1,4 @@
-"""A manifest on its way to the server, next to the live object it meets.
-
-What a Service keeps of itself: what the cluster allocated for it.
-
-What of a live object stays as it is, although the manifest says otherwise or nothing.
+"""What of a live object stays as it is, although the manifest says otherwise or nothing.
 
 Server-side apply leaves fields of others alone and removes those of ours that are not sent any
 more. Some fields must survive both a manifest that mentions them and our having owned them:

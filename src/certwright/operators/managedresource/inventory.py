@@ -1,14 +1,12 @@
-"""Kinds that are the same objects under another API group.
-
-``extensions/Deployment`` and ``apps/Deployment`` are one object that two groups show. Who moves
-a manifest from one to the other does not want the object deleted.
-
-The inventory: which objects belong to a ManagedResource, written before they are.
+"""The inventory: which objects belong to a ManagedResource, written before they are.
 
 It stands in ``status.resources``. Before anything new is created, the inventory is extended by
 it, so that a crash at any point leaks nothing. A ManagedResource that has no status yet carries
 its first inventory in an annotation, set together with the finalizer; it counts only until there
 is a status.
+
+``extensions/Deployment`` and ``apps/Deployment`` are one object that two groups show: a manifest
+that moves from one to the other must not delete it, so references are compared by `Equivalences`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,9 +1,8 @@
 """Whose an object is: ``[<cluster id>:]<namespace>/<name>`` of its ManagedResource.
 
 The cluster id tells source clusters apart that share a target. It is configured literally, or
-taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster.
-
-Whether a ManagedResource exists: the server's word, since views of it may be old.
+taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster. Whether the
+ManagedResource that owns an object still exists is asked of the server, since caches may be old.
 """
 
 from collections.abc import Awaitable, Callable

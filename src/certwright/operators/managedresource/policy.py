@@ -1,8 +1,7 @@
-"""Labels that every object gets, and the places in it where they go.
+"""From annotations and specs to the rules of the apply engine, which knows neither.
 
-Which workloads an autoscaler scales: their number of replicas is not ours to say.
-
-From annotations and specs to the rules of the apply engine, which knows neither.
+The rules say which labels every object gets and where in it, which workloads an autoscaler scales
+(their number of replicas is not ours), and what may be adopted, recreated, kept and deleted.
 """
 
 import sys

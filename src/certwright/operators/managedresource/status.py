@@ -1,12 +1,9 @@
-"""Conditions of a ManagedResource: how they are kept over time.
-
-Unlike those of other kinds they know a fourth status, ``Progressing``, and two times.
-``lastTransitionTime`` moves with the status; ``lastUpdateTime`` with reason, message and codes,
-and not with the status alone. What each condition says is written in `messages`.
-
-The status of a ManagedResource: what is written after a pass, or before one.
+"""The status of a ManagedResource: how it is written, and how its conditions change over time.
 
 A status is handled as the API has it, not as a type: fields of other versions stay as they are.
+Unlike conditions of other kinds these have a fourth status, ``Progressing``, and two times:
+``lastTransitionTime`` changes with the status, ``lastUpdateTime`` with reason, message and codes,
+and not with the status alone. The texts of conditions are in `messages`.
 """
 
 from collections.abc import Iterable, Sequence

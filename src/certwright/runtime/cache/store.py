@@ -87,7 +87,7 @@ class Store:
         self._gone: dict[Key, _Tombstone] = {}  # objects we deleted and may still hear of
         self._purged = 0  # every deletion up to this version has been heard of
 
-    # GaugeSample
+    # Reading
 
     @property
     def resource(self) -> Resource:

@@ -4,8 +4,8 @@ A key is in the queue at most once and with a worker at most once. A key added w
 worker has it comes back after that worker is done, so no change is ever missed and no
 object is worked on twice at the same time.
 
-Order: fresh changes before the rest (initial list, resync), except that the rest gets every
-`FRESH_IN_A_ROW`-th turn, so that endless changes do not starve it; within a priority the
+Order: fresh changes before the rest (initial list, resync), except that one of the rest follows
+after `FRESH_IN_A_ROW` fresh ones, so that endless changes do not starve it; within a priority the
 namespaces take turns, so ten thousand keys of one tenant do not delay the one of another;
 within a namespace first in, first out.
 """
