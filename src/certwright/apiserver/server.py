@@ -116,7 +116,9 @@ class ApiServer:
             user = effective_user(request, user, self._authorizer)
             call = self._understand(request, user)
             if call is None:
-                return self._answer_path(request, user)
+                asked = Attributes(request.method.lower(), path=request.path)
+                self._authorizer.check(user, asked)
+                return self._paths.answer(request)
             warnings = call.warnings
             response = self._dispatch(call)
         except ApiError as error:
@@ -214,10 +216,6 @@ class ApiServer:
         if not self._authorizer.trusts(user):
             self._authorizer.check(user, attributes_of(request, address))
         return parse_call(request, user, self._backend.registry, address, self._backend.clock)
-
-    def _answer_path(self, request: Request, user: UserInfo) -> Response:
-        self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
-        return self._paths.answer(request)
 
 
 class _Instant:

@@ -137,31 +137,31 @@ def joined(problems: Sequence[str]) -> str:
 
 
 def _covers(rule: JsonObject, asked: Attributes) -> bool:
-    if not _has(rule.get("verbs"), asked.verb):
+    if not has(rule.get("verbs"), asked.verb):
         return False
     if asked.path:
-        return any(_covers_path(url, asked.path) for url in rule.get("nonResourceURLs") or ())
+        return any(covers_path(url, asked.path) for url in rule.get("nonResourceURLs") or ())
     names = rule.get("resourceNames") or ()
     return (
-        _has(rule.get("apiGroups"), asked.group)
-        and _covers_resource(rule.get("resources") or (), asked)
+        has(rule.get("apiGroups"), asked.group)
+        and covers_resource(rule.get("resources") or (), asked.full_resource)
         and (not names or asked.name in names)
     )
 
 
-def _covers_resource(resources: Sequence[str], asked: Attributes) -> bool:
-    if "*" in resources or asked.full_resource in resources:
-        return True
-    return bool(asked.subresource) and f"*/{asked.subresource}" in resources
+def covers_resource(resources: Sequence[str], wanted: str) -> bool:
+    """Return whether a rule names a resource, or subresource such as ``pods/log``."""
+    part = wanted.partition("/")[2]
+    return has(resources, wanted) or (bool(part) and f"*/{part}" in resources)
 
 
-def _covers_path(url: str, path: str) -> bool:
-    if url in {"*", path}:
-        return True
-    return url.endswith("*") and path.startswith(url.rstrip("*"))
+def covers_path(url: str, path: str) -> bool:
+    """Return whether a URL of a rule, which may end in a star, stands for a path."""
+    return url == path or (url.endswith("*") and path.startswith(url.rstrip("*")))
 
 
-def _has(values: list[str] | None, wanted: str) -> bool:
+def has(values: Sequence[str] | None, wanted: str) -> bool:
+    """Return whether a part of a rule names something, or everything."""
     return values is not None and ("*" in values or wanted in values)
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from importlib.resources import files
 from typing import Any, Final
 
@@ -47,14 +46,11 @@ def _cell(text: str) -> Cell:
             return lambda obj: dig(obj, path["path"]) or path["else"]
         if path["if"] == "~":
             return lambda obj: str(dig(obj, path["path"], path["else"]))
-        return partial(_under, path=path["path"], default=_value(path["else"] or ""))
+        default = _value(path["else"] or "")
+        return lambda obj: dig(obj, path["path"], default)
     function, _, argument = text.partition(" ")
     computed: Callable[..., Any] = getattr(cells, function)
     return (lambda obj: computed(obj, argument)) if argument else computed
-
-
-def _under(obj: JsonObject, path: str, default: Any) -> Any:
-    return dig(obj, path, default)
 
 
 def _value(text: str) -> Any:

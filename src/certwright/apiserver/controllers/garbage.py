@@ -9,7 +9,7 @@ from typing import Any
 
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.options import DeleteParameters, WriteParameters
-from certwright.apiserver.storage.storage import ChangeType, Collection, StoredChange, StoredRecord
+from certwright.apiserver.storage.storage import ChangeType, StoredChange, StoredRecord
 from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import FOREGROUND, ORPHAN
 from certwright.apiserver.writes.writes import ObjectWriter
@@ -42,7 +42,9 @@ class GarbageCollector:
             if owners:
                 touched[place] = None
             for owner in before:  # one less to wait for, in foreground deletion
-                touched.update(self._place_of_owner(owner, record))
+                found = self._owner(owner, record)
+                if isinstance(found, StoredRecord):
+                    touched[self._place(found)] = None
         if change.type is ChangeType.DELETED:
             touched.update(self._dependents.get(record.uid, {}))
         elif record.metadata.get("deletionTimestamp"):
@@ -127,10 +129,8 @@ class GarbageCollector:
         if self._deletion.is_finished(obj, record.obj):
             self._deletion.finish(record, obj, record.kind, dry_run=False)
         else:
-            self._put(record, obj)
-
-    def _put(self, record: StoredRecord, obj: JsonObject) -> None:
-        self._backend.storage.put(self._collection(record), record.key, record.kind, obj)
+            collection = self._backend.registry.collection_of(record)
+            self._backend.storage.put(collection, record.key, record.kind, obj)
 
     def _index(self, place: Place, owners: list[JsonObject], before: list[JsonObject]) -> None:
         for owner in before:
@@ -157,15 +157,8 @@ class GarbageCollector:
         record = self._backend.find(kind, namespace, owner.get("name", ""))
         return record if record is not None and record.uid == owner.get("uid") else None
 
-    def _place_of_owner(self, owner: JsonObject, dependent: StoredRecord) -> dict[Place, None]:
-        found = self._owner(owner, dependent)
-        return {self._place(found): None} if isinstance(found, StoredRecord) else {}
-
-    def _collection(self, record: StoredRecord) -> Collection:
-        return self._backend.registry.collection_of(record)
-
     def _place(self, record: StoredRecord) -> Place:
-        collection = self._collection(record)
+        collection = self._backend.registry.collection_of(record)
         return (collection.group, collection.plural, record.key)
 
     def _record(self, place: Place) -> StoredRecord | None:

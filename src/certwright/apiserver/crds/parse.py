@@ -1,30 +1,15 @@
 """Reads the schema of a CustomResourceDefinition into a `Schema` tree."""
 
-from typing import Any
-
-from certwright.apiserver.schema.schema import UNSET, ListType, Schema, ValidationRule
+from certwright.apiserver.schema.schema import KEYWORDS, UNSET, ListType, Schema, ValidationRule
 from certwright.kube.objects import JsonObject
 
 _NAMES = {
     # JSONSchemaProps → Schema, where the value is taken as it is
+    **KEYWORDS,
     "type": "type",
     "description": "description",
-    "format": "format",
     "default": "default",
-    "nullable": "nullable",
-    "minimum": "minimum",
-    "maximum": "maximum",
-    "exclusiveMinimum": "exclusive_minimum",
-    "exclusiveMaximum": "exclusive_maximum",
-    "multipleOf": "multiple_of",
-    "minLength": "min_length",
-    "maxLength": "max_length",
-    "pattern": "pattern",
-    "minItems": "min_items",
-    "maxItems": "max_items",
     "uniqueItems": "unique_items",
-    "minProperties": "min_properties",
-    "maxProperties": "max_properties",
     "x-kubernetes-int-or-string": "int_or_string",
     "x-kubernetes-preserve-unknown-fields": "preserve_unknown",
     "x-kubernetes-embedded-resource": "embedded_resource",
@@ -42,7 +27,10 @@ def parse(props: JsonObject) -> Schema:
     }
     schema.required = tuple(props.get("required") or ())
     schema.enum = tuple(props.get("enum") or ())
-    schema.additional = _additional(props.get("additionalProperties"))
+    if isinstance(additional := props.get("additionalProperties"), dict):
+        schema.additional = parse(additional)
+    elif additional:
+        schema.additional = Schema(preserve_unknown=True)
     if isinstance(props.get("items"), dict):
         schema.items = parse(props["items"])
     for key, attribute in _COMBINED.items():
@@ -54,12 +42,6 @@ def parse(props: JsonObject) -> Schema:
     schema.atomic_map = props.get("x-kubernetes-map-type") == "atomic"
     schema.rules = tuple(_rule(rule) for rule in props.get("x-kubernetes-validations") or ())
     return schema
-
-
-def _additional(value: Any) -> Schema | None:
-    if isinstance(value, dict):
-        return parse(value)
-    return Schema(preserve_unknown=True) if value else None
 
 
 def _rule(rule: JsonObject) -> ValidationRule:

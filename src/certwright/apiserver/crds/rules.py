@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from certwright.apiserver.builtins.rules.checks import one_of, subdomain_name
+from certwright.apiserver.builtins.rules.checks import immutable, one_of, subdomain_name
 from certwright.apiserver.causes import duplicate_value, forbidden_value, invalid_value, required
 from certwright.apiserver.crds.schemas import schema_causes
 from certwright.kube.errors import Cause
@@ -28,7 +28,9 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         why = 'must be spec.names.plural+"."+spec.group'
         causes.append(invalid_value("metadata.name", name, why))
     causes += _group_causes(spec.get("group") or "")
-    causes += _scope_causes(spec.get("scope") or "")
+    scope = spec.get("scope")
+    choices, path = ("Cluster", "Namespaced"), "spec.scope"
+    causes += one_of(scope, choices, path) if scope else [required(path)]
     causes += _names_causes(spec["names"])
     causes += _versions_causes(spec)
     causes += _conversion_causes(spec["conversion"])
@@ -50,15 +52,11 @@ def _is_established(crd: JsonObject) -> bool:
 
 
 def _renamed_causes(new: JsonObject, old: JsonObject) -> Iterator[Cause]:
-    immutable = (
-        ("spec.group", new.get("group"), old.get("group")),
-        ("spec.scope", new.get("scope"), old.get("scope")),
-        ("spec.names.kind", new["names"].get("kind"), old["names"].get("kind")),
-        ("spec.names.plural", new["names"].get("plural"), old["names"].get("plural")),
-    )
-    for path, value, before in immutable:
-        if value != before:
-            yield invalid_value(path, value, "field is immutable")
+    for field in ("group", "scope"):
+        yield from immutable(new.get(field), old.get(field), f"spec.{field}")
+    for field in ("kind", "plural"):
+        value, before = new["names"].get(field), old["names"].get(field)
+        yield from immutable(value, before, f"spec.names.{field}")
 
 
 def _group_causes(group: str) -> list[Cause]:
@@ -69,12 +67,6 @@ def _group_causes(group: str) -> list[Cause]:
         why = "should be a domain with at least one dot"
         causes.append(invalid_value("spec.group", group, why))
     return causes
-
-
-def _scope_causes(scope: str) -> list[Cause]:
-    if not scope:
-        return [required("spec.scope")]
-    return one_of(scope, ("Cluster", "Namespaced"), "spec.scope")
 
 
 def _names_causes(names: JsonObject) -> Iterator[Cause]:

@@ -7,7 +7,7 @@ import orjson
 
 from certwright.apiserver.http.media import media_ranges
 from certwright.apiserver.http.request import lower_headers
-from certwright.apiserver.http.responses import json_response
+from certwright.apiserver.http.responses import json_response, text_response
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.subresources import SubresourceKind, subresource_kinds
 from certwright.apiserver.refusals import KindNotServed, PathNotServed
@@ -63,11 +63,7 @@ class GroupDiscovery:
         """
         path = request.path.rstrip("/") or "/"
         if path in _HEALTH:
-            headers = {
-                "content-type": "text/plain; charset=utf-8",
-                "cache-control": "no-cache, private",
-            }
-            return Response(200, headers, b"ok")
+            return text_response(200, b"ok")
         if path in {"/api", "/apis"} and _wants_aggregated(request):
             document = self._aggregated(core=path == "/api")
             return json_response(200, document, headers={"content-type": _AGGREGATED})

@@ -10,7 +10,7 @@ import orjson
 
 from certwright.apiserver.builtins import definition_name, definitions, descriptions
 from certwright.apiserver.kinds.kind import ServedKind
-from certwright.apiserver.schema.schema import UNSET, ListType, Schema
+from certwright.apiserver.schema.schema import KEYWORDS, UNSET, ListType, Schema
 from certwright.kube.objects import JsonObject
 
 _FIELDS: Final = {
@@ -35,23 +35,6 @@ _ACTIONS: Final = {
     "update": ("put", "put", True),
     "patch": ("patch", "patch", True),
     "delete": ("delete", "delete", True),
-}
-_KEYWORDS: Final = {
-    # Schema attribute → keyword, where the value is written as it is
-    "format": "format",
-    "nullable": "nullable",
-    "minimum": "minimum",
-    "maximum": "maximum",
-    "exclusive_minimum": "exclusiveMinimum",
-    "exclusive_maximum": "exclusiveMaximum",
-    "multiple_of": "multipleOf",
-    "min_length": "minLength",
-    "max_length": "maxLength",
-    "pattern": "pattern",
-    "min_items": "minItems",
-    "max_items": "maxItems",
-    "min_properties": "minProperties",
-    "max_properties": "maxProperties",
 }
 
 
@@ -164,7 +147,7 @@ def _inline(
         content["description"] = schema.description
     if schema.type and not schema.int_or_string:
         content["type"] = schema.type
-    for attribute, keyword in _KEYWORDS.items():
+    for keyword, attribute in KEYWORDS.items():
         value = getattr(schema, attribute)
         if value not in (None, "", False):
             content[keyword] = value

@@ -21,15 +21,11 @@ def field_set(*paths: str) -> FieldSet:
     """Build a set from dotted paths of field names."""
     root: FieldSet = {}
     for path in paths:
-        root = union(root, _chain(path.split(".")))
+        node: FieldSet = {}
+        for name in reversed(path.split(".")):
+            node = {f"f:{name}": node}
+        root = union(root, node)
     return root
-
-
-def _chain(names: list[str]) -> FieldSet:
-    node: FieldSet = {}
-    for name in reversed(names):
-        node = {f"f:{name}": node}
-    return node
 
 
 def is_member(node: FieldSet) -> bool:

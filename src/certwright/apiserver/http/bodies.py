@@ -41,7 +41,12 @@ def parse_object(body: bytes | None, content_type: str, kind: str = "") -> JsonO
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise unrecognized(kind, f"{failure}: {_not_an_object(value)}", body)
+        why = (
+            f"json: cannot unmarshal {json_type(value)} into Go value of type struct "
+            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
+            '"json:\\"kind,omitempty\\"" }'
+        )
+        raise unrecognized(kind, f"{failure}: {why}", body)
     for part in ("apiVersion", "kind"):
         if not isinstance(value.get(part, ""), str | None):
             found = f"{json_type(value[part])} into Go struct field .{part} of type string"
@@ -55,14 +60,6 @@ def unrecognized(kind: str, why: str, body: bytes) -> BadRequest:
         return BadRequest(why)
     return BadRequest(
         f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(body)})"
-    )
-
-
-def _not_an_object(value: Any) -> str:
-    return (
-        f"json: cannot unmarshal {json_type(value)} into Go value of type struct "
-        '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
-        '"json:\\"kind,omitempty\\"" }'
     )
 
 

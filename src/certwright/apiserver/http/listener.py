@@ -10,7 +10,7 @@ from pathlib import Path
 from aiohttp import web
 
 from certwright.apiserver.access.tokens import Tokens
-from certwright.apiserver.access.users import ADMIN, UserInfo
+from certwright.apiserver.access.users import ADMIN
 from certwright.apiserver.http.bodies import SIZE_LIMIT
 from certwright.apiserver.http.certs import KeyPair, TestAuthority
 from certwright.apiserver.http.kubeconfig import kubeconfig_with_token
@@ -77,7 +77,8 @@ class TlsListener:
             await runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        user = self._authenticated(request)
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        user = self._tokens.user(token.strip()) if scheme.lower() == "bearer" else None
         if user is None:
             return _whole(refusal_response(Unauthorized("Unauthorized")))
         try:
@@ -96,10 +97,6 @@ class TlsListener:
         if request.query.get("watch", "") not in {"", "0", "false"}:
             return await self._stream(request, self._server.watch(call, user))
         return _whole(self._server.handle(call, user))
-
-    def _authenticated(self, request: web.Request) -> UserInfo | None:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return self._tokens.user(token.strip()) if scheme.lower() == "bearer" else None
 
     async def _stream(self, request: web.Request, stream: Stream) -> web.StreamResponse:
         response = web.StreamResponse(status=stream.status, headers=dict(stream.headers))

@@ -175,17 +175,10 @@ def parse_call(
     is_everywhere = kind.resource.namespaced and not address.namespace
     if is_everywhere and verb in {"create", "deletecollection"}:
         raise method_not_allowed()
-    if verb not in _verbs_at(kind, address.subresource):
+    parts = subresource_kinds(kind) if address.subresource else ()
+    if verb not in next((p.verbs for p in parts if p.name == address.subresource), kind.verbs):
         raise method_not_allowed()
     return Call(request, user, kind, address, verb, query, headers, clock)
-
-
-def _verbs_at(kind: ServedKind, subresource: str) -> tuple[str, ...]:
-    """Return what can be done with objects of a kind, or with a part of them."""
-    for part in subresource_kinds(kind) if subresource else ():
-        if part.name == subresource:
-            return part.verbs
-    return kind.verbs
 
 
 def _is_at(kind: ServedKind, address: ResourcePath) -> bool:

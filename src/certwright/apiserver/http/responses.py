@@ -45,6 +45,11 @@ def json_response(
     return Response(status, found, body)
 
 
+def text_response(status: int, body: bytes) -> Response:
+    """Return a complete answer in plain text."""
+    return json_response(status, body, headers={"content-type": "text/plain; charset=utf-8"})
+
+
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
@@ -53,11 +58,7 @@ def _quoted(text: str) -> str:
 def refusal_response(error: ApiError, warnings: Sequence[str] = ()) -> Response:
     """Return a refusal as a client sees it."""
     if isinstance(error, PathNotServed):
-        headers = {
-            "content-type": "text/plain; charset=utf-8",
-            "cache-control": "no-cache, private",
-        }
-        return Response(404, headers, b"404 page not found\n")
+        return text_response(404, b"404 page not found\n")
     headers = {}
     if error.retry_after is not None:
         headers["retry-after"] = str(int(error.retry_after))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from certwright.apiserver.kinds.kind import ServedKind
@@ -19,14 +20,6 @@ def _of_server(new: JsonObject, old: JsonObject) -> JsonObject:
         if field in new:
             merged[field] = new[field]
     return merged
-
-
-def _labels_of_server(new: JsonObject, old: JsonObject) -> JsonObject:
-    return _restored(new, old, "labels")
-
-
-def _owners_of_server(new: JsonObject, old: JsonObject) -> JsonObject:
-    return _restored(new, old, "ownerReferences")
 
 
 def _restored(new: JsonObject, old: JsonObject, field: str) -> JsonObject:
@@ -76,8 +69,8 @@ _NEEDS_VERSION: Final = frozenset({
 })  # fmt: skip
 _CHECKS_TWICE: Final = frozenset({"configmaps", "secrets", "serviceaccounts"})
 _STATUS_METADATA: Final = {
-    "deployments.apps": _labels_of_server,
-    "pods": _owners_of_server,
+    "deployments.apps": partial(_restored, field="labels"),
+    "pods": partial(_restored, field="ownerReferences"),
 }
 
 _CUSTOM: Final = Traits(unconditional_update=False, status_metadata=_of_server)

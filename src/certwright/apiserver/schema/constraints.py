@@ -28,7 +28,11 @@ _ANYWHERE = "<nil>"
 """The API server reports combinations of schemas without saying where."""
 
 _INT_RANGES = {"int32": 1 << 31, "int64": 1 << 63}
-
+_JSON_TYPES: Final = {
+    bool: ("boolean", ""), int: ("integer", "int64"), float: ("number", "float64"),
+    str: ("string", ""), list: ("array", ""), dict: ("object", ""),
+}  # fmt: skip
+"""The type of a value and its format."""
 
 _NEW: Final = object()
 """Stands for the old value where there is none to compare with."""
@@ -68,7 +72,7 @@ def _value(value: Any, schema: Schema, path: str, old: Any = _NEW) -> Iterator[C
 
 def _type_mismatch(value: Any, schema: Schema) -> tuple[str, str] | None:
     """Return what was expected and what was found, when they differ."""
-    actual, actual_format = _json_type(value)
+    actual, actual_format = _JSON_TYPES.get(type(value), ("null", ""))
     expected = {"integer", "string"} if schema.int_or_string else {schema.type} - {""}
     if not expected:
         return None
@@ -85,23 +89,6 @@ def _type_mismatch(value: Any, schema: Schema) -> tuple[str, str] | None:
     if schema.format and not isinstance(value, str | list):
         return schema.format, actual_format
     return names, actual
-
-
-def _json_type(value: Any) -> tuple[str, str]:
-    match value:
-        case bool():
-            return "boolean", ""
-        case int():
-            return "integer", "int64"
-        case float():
-            return "number", "float64"
-        case str():
-            return "string", ""
-        case list():
-            return "array", ""
-        case dict():
-            return "object", ""
-    return "null", ""
 
 
 def _string(value: str, schema: Schema, path: str, _old: Any) -> Iterator[Cause]:
@@ -175,12 +162,7 @@ def _object(value: dict[str, Any], schema: Schema, path: str, old: Any) -> Itera
     for name in schema.required:
         if name not in value:
             yield required(f"{path}.{name}" if path else name)
-    if schema.embedded_resource:
-        yield from _embedded(value, path)
-
-
-def _embedded(value: dict[str, Any], path: str) -> Iterator[Cause]:
-    for name in ("apiVersion", "kind"):
+    for name in ("apiVersion", "kind") if schema.embedded_resource else ():
         if not value.get(name):
             yield required(f"{path}.{name}")
 

@@ -26,6 +26,24 @@ class _Unset:
 UNSET: Final = _Unset()
 """No default; distinct from a default of null."""
 
+KEYWORDS: Final = {
+    "format": "format",
+    "nullable": "nullable",
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "exclusiveMinimum": "exclusive_minimum",
+    "exclusiveMaximum": "exclusive_maximum",
+    "multipleOf": "multiple_of",
+    "minLength": "min_length",
+    "maxLength": "max_length",
+    "pattern": "pattern",
+    "minItems": "min_items",
+    "maxItems": "max_items",
+    "minProperties": "min_properties",
+    "maxProperties": "max_properties",
+}
+"""Keywords of OpenAPI whose values a `Schema` holds as they are, and its attributes."""
+
 CONTAINERS: Final = (dict, list)
 """The types of values that have values inside. A tuple is checked faster than a union."""
 

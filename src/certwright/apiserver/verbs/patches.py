@@ -89,7 +89,12 @@ class Patches:
         _check_identity(call, merged)
         if record is None:
             return object_response(call, self._create_applied(call, merged, options), 201)
-        return object_response(call, self._replace_applied(call, record, merged, options))
+        self._writes.check_current(call.kind, record, merged)
+        restrict(call.kind, merged, view(record, call.kind), call.subresource)
+        fill_defaults(merged, call.kind)
+        dedup_owners(merged["metadata"], call.warnings)
+        stored = self._writes.replace(call.kind, record, merged, options, call.subresource)
+        return object_response(call, stored)
 
     def _create_applied(
         self, call: Call, obj: JsonObject, options: WriteParameters
@@ -109,15 +114,6 @@ class Patches:
         fill_defaults(obj, call.kind)
         dedup_owners(obj["metadata"], call.warnings)
         return self._writes.insert(call.kind, obj, options)
-
-    def _replace_applied(
-        self, call: Call, record: StoredRecord, obj: JsonObject, options: WriteParameters
-    ) -> StoredRecord:
-        self._writes.check_current(call.kind, record, obj)
-        restrict(call.kind, obj, view(record, call.kind), call.subresource)
-        fill_defaults(obj, call.kind)
-        dedup_owners(obj["metadata"], call.warnings)
-        return self._writes.replace(call.kind, record, obj, options, call.subresource)
 
 
 def _decode_merged(call: Call, obj: JsonObject) -> None:

@@ -52,8 +52,9 @@ class Reviews:
             obj["metadata"] = {"creationTimestamp": now}
         else:
             obj = record_owner(None, obj, kind=call.kind, manager=options.field_manager, time=now)
-        if kind.endswith("AccessReview"):
-            _check_metadata(call, obj["metadata"])
+        if kind.endswith("AccessReview") and obj["metadata"].keys() - {"managedFields"}:
+            cause = invalid_value("metadata", obj["metadata"], "must be empty")
+            raise invalid("", call.kind.resource.group, "", [cause])
         status = self._answers[kind](call, obj.get("spec") or {})
         if kind == "SelfSubjectRulesReview":
             obj["spec"], obj["metadata"] = {}, {}  # the server does not repeat the question
@@ -101,12 +102,6 @@ class Reviews:
         return {"authenticated": True, "user": issued.user.info(), "audiences": audiences}
 
 
-def _check_metadata(call: Call, metadata: JsonObject) -> None:
-    if metadata.keys() - {"managedFields"}:
-        cause = invalid_value("metadata", metadata, "must be empty")
-        raise invalid("", call.kind.resource.group, "", [cause])
-
-
 def _asked(call: Call, spec: JsonObject) -> Attributes:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) is (path is None):
@@ -121,11 +116,5 @@ def _asked(call: Call, spec: JsonObject) -> Attributes:
     if path is not None:
         return Attributes(path.get("verb", ""), path=path.get("path", ""))
     assert resource is not None
-    return Attributes(
-        resource.get("verb", ""),
-        resource.get("group", ""),
-        resource.get("resource", ""),
-        resource.get("subresource", ""),
-        resource.get("namespace", ""),
-        resource.get("name", ""),
-    )
+    parts = ("verb", "group", "resource", "subresource", "namespace", "name")
+    return Attributes(**{part: resource.get(part, "") for part in parts})

@@ -9,7 +9,6 @@ from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
-from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.scalepaths import assign_at, value_at
 from certwright.apiserver.refusals import conflict, invalid
 from certwright.apiserver.storage.storage import StoredRecord
@@ -35,7 +34,10 @@ class Scales:
         record = self._backend.get(call.kind, call.namespace, call.name)
         scale = scale_of(record, call)
         if call.verb == "get":
-            _check_replicas(view(record, call.kind), call.kind)
+            path = call.kind.scale_paths[0]
+            if call.kind.custom and value_at(view(record, call.kind), path) is None:
+                why = f'the spec replicas field ".{path}" does not exist'
+                raise InternalError(f"Internal error occurred: {why}", causes=[Cause(message=why)])
             return document_response(call, scale)
         if call.verb == "update":
             body = call.request.body
@@ -82,13 +84,6 @@ def _check_identity(call: Call, wanted: JsonObject) -> None:
             f"({version}.{kind}) to (autoscaling.Scale): unknown conversion"
         )
     check_name(wanted.get("metadata") or {}, call.name)
-
-
-def _check_replicas(obj: JsonObject, kind: ServedKind) -> None:
-    path = kind.scale_paths[0]
-    if kind.custom and value_at(obj, path) is None:
-        why = f'the spec replicas field ".{path}" does not exist'
-        raise InternalError(f"Internal error occurred: {why}", causes=[Cause(message=why)])
 
 
 def scale_of(record: StoredRecord, call: Call) -> JsonObject:

@@ -76,7 +76,7 @@ class WatchStream:
         """Yield events, one JSON document per line; ends when the server ends the watch."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._seconds
-        bookmark_at = self._first_bookmark(loop.time(), deadline)
+        bookmark_at = self._next_bookmark(loop.time(), deadline)
         if self._refusal is not None:
             yield _error_line(self._refusal)
             return
@@ -102,14 +102,10 @@ class WatchStream:
                 continue
             await self._wait(min(deadline, bookmark_at))
 
-    def _first_bookmark(self, now: float, deadline: float) -> float:
-        if not self._bookmarks:
-            return float("inf")
-        return self._next_bookmark(now, deadline)
-
     def _next_bookmark(self, now: float, deadline: float) -> float:
         last = deadline - _LAST_BOOKMARK_SECONDS
-        return min(now + BOOKMARK_SECONDS, last) if now < last else float("inf")
+        wanted = self._bookmarks and now < last
+        return min(now + BOOKMARK_SECONDS, last) if wanted else float("inf")
 
     async def _wait(self, until: float) -> None:
         """Sleep until something changes, or until a time."""

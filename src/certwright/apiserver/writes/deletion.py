@@ -134,7 +134,10 @@ class ObjectDeleter:
             seconds = asked
         if not spec.get("nodeName") or phase in {"Succeeded", "Failed"}:
             seconds = 0
-        self._set_deadline(metadata, max(seconds, 0))
+        seconds = max(seconds, 0)
+        deadline = self._backend.clock.now() + timedelta(seconds=seconds)
+        metadata["deletionTimestamp"] = format_time(deadline)
+        metadata["deletionGracePeriodSeconds"] = seconds
         if metadata.get("generation"):
             metadata["generation"] += 1
         return _Grace.RUNNING if seconds > 0 else _Grace.OVER
@@ -152,11 +155,6 @@ class ObjectDeleter:
         metadata["deletionTimestamp"] = format_time(deadline)
         metadata["deletionGracePeriodSeconds"] = asked
         return _Grace.RUNNING if asked > 0 else _Grace.OVER
-
-    def _set_deadline(self, metadata: JsonObject, seconds: int) -> None:
-        deadline = self._backend.clock.now() + timedelta(seconds=seconds)
-        metadata["deletionTimestamp"] = format_time(deadline)
-        metadata["deletionGracePeriodSeconds"] = seconds
 
     def _mark_as_deleting(self, metadata: JsonObject) -> None:
         now = self._backend.now()

@@ -6,7 +6,16 @@ from typing import Final
 
 import orjson
 
-from certwright.apiserver.access.rbac import EVERYTHING, RBAC, Attributes, Authorizer, joined
+from certwright.apiserver.access.rbac import (
+    EVERYTHING,
+    RBAC,
+    Attributes,
+    Authorizer,
+    covers_path,
+    covers_resource,
+    has,
+    joined,
+)
 from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.options import WriteParameters
@@ -142,28 +151,17 @@ def _atoms(rule: JsonObject) -> Iterator[JsonObject]:
 
 def _includes(mine: JsonObject, atom: JsonObject) -> bool:
     """Return whether a rule grants all that a rule of one verb on one thing does."""
-    if not _has(mine, "verbs", atom["verbs"][0]):
+    if not has(mine.get("verbs"), atom["verbs"][0]):
         return False
     if "nonResourceURLs" in atom:
         wanted = atom["nonResourceURLs"][0]
-        return any(_includes_url(url, wanted) for url in mine.get("nonResourceURLs") or ())
-    resource = atom["resources"][0]
-    part = resource.partition("/")[2]
+        return any(covers_path(url, wanted) for url in mine.get("nonResourceURLs") or ())
     named, wanted_names = mine.get("resourceNames") or (), atom.get("resourceNames") or ("",)
     return (
-        _has(mine, "apiGroups", atom["apiGroups"][0])
-        and (_has(mine, "resources", resource) or (bool(part) and f"*/{part}" in mine["resources"]))
+        has(mine.get("apiGroups"), atom["apiGroups"][0])
+        and covers_resource(mine.get("resources") or (), atom["resources"][0])
         and (not named or wanted_names[0] in named)
     )
-
-
-def _has(rule: JsonObject, part: str, wanted: str) -> bool:
-    values = rule.get(part) or ()
-    return "*" in values or wanted in values
-
-
-def _includes_url(mine: str, wanted: str) -> bool:
-    return mine == wanted or (mine.endswith("*") and wanted.startswith(mine.rstrip("*")))
 
 
 def _compacted(atoms: Sequence[JsonObject]) -> Iterator[JsonObject]:

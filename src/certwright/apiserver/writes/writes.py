@@ -83,17 +83,13 @@ class ObjectWriter:
         prefix = obj["metadata"].get("generateName") or ""
         if obj["metadata"].get("name") or not prefix:
             return self._insert_named(kind, obj, options)
-        record = None
-        for attempt in range(_NAME_ATTEMPTS):
+        for _ in range(_NAME_ATTEMPTS):
             name = generate_name(prefix, self._backend.rng.randrange)
-            taken = self._backend.find(kind, obj["metadata"].get("namespace", ""), name)
-            if taken is None or attempt == _NAME_ATTEMPTS - 1:
-                obj["metadata"]["name"] = name
-                kind.complete(obj)  # what depends on the name
-                record = self._insert_named(kind, obj, options)
+            if self._backend.find(kind, obj["metadata"].get("namespace", ""), name) is None:
                 break
-        assert record is not None
-        return record
+        obj["metadata"]["name"] = name
+        kind.complete(obj)  # what depends on the name
+        return self._insert_named(kind, obj, options)
 
     def _insert_named(
         self, kind: ServedKind, obj: JsonObject, options: WriteParameters
@@ -187,8 +183,8 @@ class ObjectWriter:
         if kind.custom:
             options.warnings.extend(finalizer_warnings(metadata, before))
         options.warnings.extend(kind.warnings(new))
-        if _is_same(new, old):
-            return record
+        if new == old or keep_times(old, new) is old:
+            return record  # times of ownership do not count as a change
         if self._deletion.is_finished(new, old):
             return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
         return self._put(kind, record.key, new, dry_run=options.dry_run)
@@ -211,7 +207,9 @@ class ObjectWriter:
     def _put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> StoredRecord:
         registry = self._backend.registry
         stored = registry.storage_kind(kind)
-        obj = _ordered(to_storage(obj, kind, stored))
+        obj = to_storage(obj, kind, stored)
+        # Kind and apiVersion first: lists of built-ins cut them off the encoded object.
+        obj = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj}
         if dry_run:
             return StoredRecord(key, stored, obj, 0)
         return self._backend.storage.put(registry.collection(kind), key, stored, obj)
@@ -241,17 +239,17 @@ def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: st
 
 def uid_mismatch(kind: ServedKind, key: str, uid: str, found: str, *, dry_run: bool) -> str:
     """Return the error for a uid that belongs to an earlier object of the same name."""
-    folder = f"{kind.resource.group}/{kind.resource.plural}" if kind.custom else _folder(kind)
+    folder = (
+        f"{kind.resource.group}/{kind.resource.plural}" if kind.custom else kind.resource.plural
+    )
+    if kind.resource.qualified == "services":
+        folder = "services/specs"
     return (
         "StorageError: invalid object, Code: 4, "
         f"Key: {'' if dry_run else '/registry'}/{folder}/{key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
         f"UID in object meta: {found}"
     )
-
-
-def _folder(kind: ServedKind) -> str:
-    return {"services": "services/specs"}.get(kind.resource.qualified, kind.resource.plural)
 
 
 def _in_order(metadata: list[Cause], rules: list[Cause]) -> list[Cause]:
@@ -289,11 +287,6 @@ def _counted(kind: ServedKind, obj: JsonObject) -> JsonObject:
     return counted
 
 
-def _is_same(new: JsonObject, old: JsonObject) -> bool:
-    """Return whether an update changes nothing; times of ownership do not count."""
-    return new == old or keep_times(old, new) is old
-
-
 def _restore(new: JsonObject, old: JsonObject, field: str) -> None:
     new.pop(field, None)
     if field in old:
@@ -304,8 +297,3 @@ def _copy_without(obj: JsonObject, fields: Set[str]) -> JsonObject:
     kept = {field: value for field, value in obj.items() if field not in fields}
     copied: JsonObject = orjson.loads(orjson.dumps(kept))
     return copied
-
-
-def _ordered(obj: JsonObject) -> JsonObject:
-    """Put kind and apiVersion first: lists of built-ins cut them off the encoded object."""
-    return {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj}

@@ -29,21 +29,18 @@ def prepare_role(new: JsonObject, _old: JsonObject | None) -> None:
 
 
 def validate_role(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """Check that each rule names verbs and resources."""
+    """Check that each rule names verbs and resources, or paths in a ClusterRole."""
+    namespaced = bool(new["metadata"].get("namespace"))
     return [
         cause
         for index, rule in enumerate(new.get("rules") or ())
-        for cause in _rule_causes(rule, f"rules[{index}]", namespaced=True)
+        for cause in _rule_causes(rule, f"rules[{index}]", namespaced=namespaced)
     ]
 
 
-def validate_cluster_role(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
-    """Check that each rule names verbs, and resources or paths."""
-    causes = [
-        cause
-        for index, rule in enumerate(new.get("rules") or ())
-        for cause in _rule_causes(rule, f"rules[{index}]", namespaced=False)
-    ]
+def validate_cluster_role(new: JsonObject, old: JsonObject | None) -> list[Cause]:
+    """Check the rules, and the selectors of the roles whose rules are collected."""
+    causes = validate_role(new, old)
     aggregation = new.get("aggregationRule")
     if aggregation is not None:
         path = "aggregationRule.clusterRoleSelectors"
@@ -78,22 +75,15 @@ def _rule_causes(rule: JsonObject, path: str, *, namespaced: bool) -> list[Cause
     return causes
 
 
-def validate_role_binding(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """Check that a binding names one role, which never changes."""
-    return _binding_causes(new, old, ("Role", "ClusterRole"))
-
-
-def validate_cluster_role_binding(new: JsonObject, old: JsonObject | None) -> list[Cause]:
-    """Check that a binding names one cluster role, which never changes."""
-    return _binding_causes(new, old, ("ClusterRole",))
-
-
-def _binding_causes(new: JsonObject, old: JsonObject | None, kinds: tuple[str, ...]) -> list[Cause]:
+def validate_binding(new: JsonObject, old: JsonObject | None) -> list[Cause]:
+    """Check that a binding names one role it may name, which never changes."""
+    namespaced = bool(new["metadata"].get("namespace"))
+    kinds = ["Role", "ClusterRole"] if namespaced else ["ClusterRole"]
     ref, causes = new["roleRef"], list[Cause]()
     if ref.get("apiGroup") != RBAC:
         causes.append(unsupported_value("roleRef.apiGroup", ref.get("apiGroup"), [RBAC]))
     if ref.get("kind") not in kinds:
-        causes.append(unsupported_value("roleRef.kind", ref.get("kind") or "", list(kinds)))
+        causes.append(unsupported_value("roleRef.kind", ref.get("kind") or "", kinds))
     name = ref.get("name") or ""
     if not name:
         causes.append(required("roleRef.name"))
@@ -101,9 +91,7 @@ def _binding_causes(new: JsonObject, old: JsonObject | None, kinds: tuple[str, .
         problems = path_segment_problems(name)
         causes += [invalid_value("roleRef.name", name, problem) for problem in problems]
     for index, subject in enumerate(new.get("subjects") or ()):
-        causes += _subject_causes(
-            subject, f"subjects[{index}]", namespaced=bool(new["metadata"].get("namespace"))
-        )
+        causes += _subject_causes(subject, f"subjects[{index}]", namespaced=namespaced)
     if old is not None and ref != old["roleRef"]:
         # Printed in the form the API server keeps it in.
         shown = {"APIGroup": ref["apiGroup"], "Kind": ref.get("kind"), "Name": name}

@@ -93,10 +93,10 @@ _RULES: Final = {
         prepare=access.prepare_role, validate=access.validate_cluster_role
     ),
     "rolebindings.rbac.authorization.k8s.io": KindRules(
-        access.complete_binding, validate=access.validate_role_binding
+        access.complete_binding, validate=access.validate_binding
     ),
     "clusterrolebindings.rbac.authorization.k8s.io": KindRules(
-        access.complete_binding, validate=access.validate_cluster_role_binding
+        access.complete_binding, validate=access.validate_binding
     ),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": KindRules(
         validate=webhooks.validate_webhooks

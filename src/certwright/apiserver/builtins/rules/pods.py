@@ -1,7 +1,6 @@
 """Pods and pod templates: defaults that depend, what admission adds, and what is checked."""
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from certwright.apiserver.builtins.rules.checks import (
@@ -37,6 +36,13 @@ _SOURCE_NAMES: Final = {
     "configMap": "name",
 }
 """What a volume of a kind must name; in the order in which kinds are looked at."""
+_CHOICES: Final = {
+    "restartPolicy": ("Always", "OnFailure", "Never"),
+    "dnsPolicy": ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+}
+_NAMES: Final = {
+    "serviceAccountName": subdomain_name, "hostname": label_name, "nodeName": subdomain_name,
+}  # fmt: skip
 _SYSTEM_PRIORITIES: Final = {
     "system-cluster-critical": 2_000_000_000,
     "system-node-critical": 2_000_001_000,
@@ -45,8 +51,9 @@ _SYSTEM_PRIORITIES: Final = {
 
 def complete_spec(spec: JsonObject) -> None:
     """Fill in what depends on other fields, in pods and templates alike."""
-    for container in _containers(spec):
-        container.setdefault("imagePullPolicy", _pull_policy(container.get("image") or ""))
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(field) or ():
+            container.setdefault("imagePullPolicy", _pull_policy(container.get("image") or ""))
     for volume in spec.get("volumes") or ():
         if len(volume) == 1:
             volume["emptyDir"] = {}
@@ -63,11 +70,6 @@ def _pull_policy(image: str) -> str:
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2] or ("" if digest else "latest")
     return "Always" if tag == "latest" else "IfNotPresent"
-
-
-def _containers(spec: JsonObject) -> Iterator[JsonObject]:
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        yield from spec.get(field) or ()
 
 
 def complete_pod(obj: JsonObject) -> None:
@@ -121,14 +123,8 @@ def _tolerate(spec: JsonObject) -> None:
             for t in tolerations
         )
         if not covered:
-            tolerations.append(
-                {
-                    "key": key,
-                    "operator": "Exists",
-                    "effect": "NoExecute",
-                    "tolerationSeconds": _TOLERATED_SECONDS,
-                }
-            )
+            taint = {"key": key, "operator": "Exists", "effect": "NoExecute"}
+            tolerations.append({**taint, "tolerationSeconds": _TOLERATED_SECONDS})
     if tolerations:
         spec["tolerations"] = tolerations
 
@@ -204,20 +200,11 @@ def spec_causes(spec: JsonObject, path: str) -> list[Cause]:
             if container.get("name") in used:
                 causes.append(duplicate_value(f"{where}.name", container["name"]))
             used.add(container.get("name") or "")
-    causes += one_of(
-        spec["restartPolicy"], ("Always", "OnFailure", "Never"), f"{path}.restartPolicy"
-    )
-    causes += one_of(
-        spec["dnsPolicy"],
-        ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
-        f"{path}.dnsPolicy",
-    )
-    if spec.get("serviceAccountName"):
-        causes += subdomain_name(spec["serviceAccountName"], f"{path}.serviceAccountName")
-    if spec.get("hostname"):
-        causes += label_name(spec["hostname"], f"{path}.hostname")
-    if spec.get("nodeName"):
-        causes += subdomain_name(spec["nodeName"], f"{path}.nodeName")
+    for field, choices in _CHOICES.items():
+        causes += one_of(spec[field], choices, f"{path}.{field}")
+    for field, check in _NAMES.items():
+        if spec.get(field):
+            causes += check(spec[field], f"{path}.{field}")
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 0 < deadline < 1 << 31:
         why = "must be between 1 and 2147483647, inclusive"
@@ -257,11 +244,9 @@ def _container_causes(container: JsonObject, volumes: set[str], path: str) -> li
     elif image != image.strip():
         why = "must not have leading or trailing whitespace"
         causes.append(invalid_value(f"{path}.image", image, why))
-    causes += one_of(
-        container["terminationMessagePolicy"],
-        ("File", "FallbackToLogsOnError"),
-        f"{path}.terminationMessagePolicy",
-    )
+    policies = ("File", "FallbackToLogsOnError")
+    where = f"{path}.terminationMessagePolicy"
+    causes += one_of(container["terminationMessagePolicy"], policies, where)
     causes += _port_causes(container.get("ports") or [], f"{path}.ports")
     causes += _env_causes(container.get("env") or [], f"{path}.env")
     causes += _mount_causes(container.get("volumeMounts") or [], volumes, f"{path}.volumeMounts")

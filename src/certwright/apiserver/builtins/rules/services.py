@@ -26,6 +26,7 @@ from certwright.kube.objects import JsonObject
 
 TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _EXTERNAL: Final = ("NodePort", "LoadBalancer")
+_ADDRESSES: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _CLUSTER_IP_LIMIT: Final = 10800
 
 _NODE_PORTS = range(30000, 32768)
@@ -77,7 +78,7 @@ class ServiceAllocator:
     def _health_check_port(self, spec: JsonObject, before: JsonObject) -> None:
         """A load balancer that must not cross nodes asks each whether it has pods."""
         known = before.get("healthCheckNodePort")
-        if _is_local_balancer(spec):
+        if spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
             if not spec.get("healthCheckNodePort"):
                 spec["healthCheckNodePort"] = known or self.node_port()
         elif known and spec.get("healthCheckNodePort") == known:
@@ -98,18 +99,16 @@ def _keep_addresses(spec: JsonObject, before: JsonObject) -> None:
     if ip and before.get("clusterIP") not in {None, ip} and ips == before.get("clusterIPs"):
         # Older clients know the first of the two fields only.
         spec["clusterIPs"] = [ip]
-    for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+    for field in _ADDRESSES:
         if not spec.get(field) and before.get(field):
             spec[field] = before[field]
 
 
 def _forget_addresses(spec: JsonObject, before: JsonObject) -> None:
     """A Service that becomes an alias loses the addresses it had, unless they were changed."""
-    for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+    for field in (*_ADDRESSES, "internalTrafficPolicy"):
         if spec.get(field) == before.get(field):
             spec.pop(field, None)
-    if spec.get("internalTrafficPolicy") == before.get("internalTrafficPolicy"):
-        spec.pop("internalTrafficPolicy", None)
 
 
 def _forget_node_ports(spec: JsonObject, before: JsonObject) -> None:
@@ -122,10 +121,6 @@ def _forget_node_ports(spec: JsonObject, before: JsonObject) -> None:
         spec.pop("externalTrafficPolicy", None)
     if before.get("type") == "LoadBalancer":
         spec.pop("allocateLoadBalancerNodePorts", None)
-
-
-def _is_local_balancer(spec: JsonObject) -> bool:
-    return spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
 def _port_key(port: JsonObject) -> tuple[Any, Any]:
@@ -162,17 +157,15 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     spec = new["spec"]
     headless = spec.get("clusterIP") == "None"
     before = (old or {}).get("spec") or {}
-    if refused := _refused_addresses(spec):
+    refused = _unreadable_addresses(spec) or _family_causes(spec)
+    if refused and spec["type"] != "ExternalName":
         return refused  # the allocator has the first word
     causes = _status_causes(new, old)
     causes += _address_update_causes(spec, before)
     if not spec.get("ports") and not headless and spec["type"] != "ExternalName":
         causes.append(required("spec.ports"))
-    if spec["type"] == "LoadBalancer" and headless:
-        why = "may not be set to 'None' for LoadBalancer services"
-        causes.append(invalid_value("spec.clusterIPs[0]", "None", why))
-    if spec["type"] == "NodePort" and headless:
-        why = "may not be set to 'None' for NodePort services"
+    if spec["type"] in _EXTERNAL and headless:
+        why = f"may not be set to 'None' for {spec['type']} services"
         causes.append(invalid_value("spec.clusterIPs[0]", "None", why))
     if spec["type"] == "ExternalName":
         causes += _external_name_causes(spec, before)
@@ -192,11 +185,9 @@ def _address_update_causes(spec: JsonObject, before: JsonObject) -> list[Cause]:
     if not before or before.get("type") == "ExternalName" or spec["type"] == "ExternalName":
         return []
     old, new = before.get("clusterIPs") or [], spec.get("clusterIPs") or []
-    causes: list[Cause] = []
-    if old and new[:1] != old[:1]:
-        why = "may not change once set"
-        causes.append(invalid_value("spec.clusterIPs[0]", new, why))
-    return causes
+    if not old or new[:1] == old[:1]:
+        return []
+    return [invalid_value("spec.clusterIPs[0]", new, "may not change once set")]
 
 
 def _cluster_ip_causes(spec: JsonObject) -> list[Cause]:
@@ -208,12 +199,6 @@ def _cluster_ip_causes(spec: JsonObject) -> list[Cause]:
         why = "first value must match `clusterIP`"
         causes.append(invalid_value("spec.clusterIPs[0]", ips, why))
     return causes + _unreadable_addresses(spec)
-
-
-def _refused_addresses(spec: JsonObject) -> list[Cause]:
-    if spec["type"] == "ExternalName":
-        return []
-    return _unreadable_addresses(spec) or _family_causes(spec)
 
 
 def _family_causes(spec: JsonObject) -> list[Cause]:
@@ -273,11 +258,8 @@ def _external_name_causes(spec: JsonObject, before: JsonObject) -> list[Cause]:
     if spec.get("clusterIPs") and before.get("type") in {None, "ExternalName"}:
         why = "may not be set for ExternalName services"
         causes.append(forbidden_value("spec.clusterIPs", why))
-    if not name:
-        causes.append(required("spec.externalName"))
-    else:
-        causes += subdomain_name(name, "spec.externalName")
-    return causes
+    path = "spec.externalName"
+    return causes + (subdomain_name(name, path) if name else [required(path)])
 
 
 def _port_causes(ports: list[JsonObject]) -> list[Cause]:

@@ -23,19 +23,15 @@ def validate_webhooks(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
     names: set[str] = set()
     for index, hook in enumerate(new.get("webhooks") or ()):
         path, name = f"webhooks[{index}]", hook.get("name") or ""
-        causes += _webhook_name_causes(name, f"{path}.name")
+        where = f"{path}.name"
+        causes += subdomain_name(name, where) if name else [required(where)]
+        if name and len(name.split(".")) < 3:
+            why = "should be a domain with at least three segments separated by dots"
+            causes.append(invalid_value(where, name, why))
         if name in names:
-            causes.append(duplicate_value(f"{path}.name", name))
+            causes.append(duplicate_value(where, name))
         names.add(name)
         causes += _webhook_causes(hook, path)
-    return causes
-
-
-def _webhook_name_causes(name: str, path: str) -> list[Cause]:
-    causes = subdomain_name(name, path) if name else [required(path)]
-    if name and len(name.split(".")) < 3:
-        why = "should be a domain with at least three segments separated by dots"
-        causes.append(invalid_value(path, name, why))
     return causes
 
 
@@ -83,7 +79,7 @@ def _client_causes(config: JsonObject, path: str) -> list[Cause]:
 
 
 def _rule_causes(rule: JsonObject, path: str) -> Iterator[Cause]:
-    for field in ("operations", "apiGroups", "apiVersions", "resources"):
+    for field in _EXCLUSIVE:
         if not rule.get(field):
             yield required(f"{path}.{field}")
     for index, operation in enumerate(rule.get("operations") or ()):

@@ -40,22 +40,21 @@ def complete_template(obj: JsonObject) -> None:
 def complete_deployment(obj: JsonObject) -> None:
     """Set the default parameters of a rolling update."""
     complete_template(obj)
-    strategy = obj["spec"]["strategy"]
-    if strategy["type"] == "RollingUpdate":
-        rolling = strategy.setdefault("rollingUpdate", {})
-        rolling.setdefault("maxUnavailable", "25%")
-        rolling.setdefault("maxSurge", "25%")
+    _complete_strategy(obj["spec"]["strategy"], "25%", "25%")
 
 
 def complete_daemon_set(obj: JsonObject) -> None:
     """Set the default parameters of a rolling update."""
     complete_template(obj)
     obj["metadata"].setdefault("annotations", {}).setdefault(_GENERATION, "0")
-    strategy = obj["spec"]["updateStrategy"]
+    _complete_strategy(obj["spec"]["updateStrategy"], 1, 0)
+
+
+def _complete_strategy(strategy: JsonObject, down: int | str, up: int | str) -> None:
     if strategy["type"] == "RollingUpdate":
         rolling = strategy.setdefault("rollingUpdate", {})
-        rolling.setdefault("maxUnavailable", 1)
-        rolling.setdefault("maxSurge", 0)
+        rolling.setdefault("maxUnavailable", down)
+        rolling.setdefault("maxSurge", up)
 
 
 def prepare_daemon_set(new: JsonObject, old: JsonObject | None) -> None:
