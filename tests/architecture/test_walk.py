@@ -27,8 +27,8 @@ print(json.dumps(walked))
 """
 
 
-MOST_FILES = {"managed-resource": 78, "certificate-request": 52, "kubectl-apply": 58}
-"""A journey that passes more files than these is hard to follow."""
+MOST_FILES = {"managed-resource": 78, "certificate-request": 55, "kubectl-apply": 58}
+"""More are hard to follow. A connection that happens to be dialled meanwhile is three of them."""
 
 
 @pytest.fixture(scope="module")
