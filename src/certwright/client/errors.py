@@ -1,5 +1,22 @@
 """Failures on the way to an API server, as exceptions.
 
+::
+
+    TransportError               there is no usable response
+    ├── ConnectFailed            the server was not reached: nothing was sent
+    │   ├── NoConnectionFree     …because all connections were busy with other requests
+    │   └── TlsFailed            …because one side does not trust the other's certificate
+    ├── CredentialError          there are no credentials: nothing was sent
+    ├── ConnectionLost           closed after sending: whether the request took effect is unknown
+    ├── Timeout                  no response in time: whether it took effect is unknown
+    ├── NotAnApiServer           something responded, but not a Kubernetes API server
+    └── BadResponse              the response cannot be used
+        ├── BodyTooLarge         …because it exceeds the limit on bodies
+        ├── LineTooLong          …because a watch event exceeds the limit on lines
+        └── WrongShape           …because the object does not fit the type it was read as
+
+    ConfigError (ValueError)     the configuration cannot work; nothing was tried
+
 Refusals of the server are not among them: those are `certwright.kube.ApiError`. Every message
 names the server, file or object concerned and what to do. None holds a token, a password, a
 key or a body.

@@ -1,11 +1,20 @@
 """Which failed requests may be sent again, and when: one pure decision.
 
 Repeating is safe when the server says it did nothing, when nothing reached it, or when a
-second execution changes nothing (the table is in ``docs/reference/client.md``). A second create
-would raise `AlreadyExists` about our own object, a second update `Conflict` about our own write;
-patches other than apply may act twice on lists. For an eviction 429 means that a disruption
-budget forbids it: raised. Never repeated are watches, whose reader knows best where to go on, and
-`NoConnectionFree`, because a request that comes again queues behind all others.
+second execution changes nothing. Everything else is the caller's business: a controller
+reconciles again from what is true by then.
+
+A request that was refused with 429, or with 503 and Retry-After, was not executed and is repeated,
+as is one that did not reach the server. After a lost connection, a timeout, 502, 503 or 504 only
+those are repeated whose second execution changes nothing: reads, dry runs, applies, and deletes
+with a uid precondition (where `NotFound` then means success). A second create would raise
+`AlreadyExists` about our own object, a second update `Conflict` about our own write; other patches
+may act twice on lists. For an eviction 429 means that a disruption budget forbids it: raised.
+The table is in ``docs/reference/client.md``.
+
+Never repeated: watches, whose reader knows best where to go on; every other refusal (409
+included); TLS and credential failures; unusable responses; `NoConnectionFree`, because a
+request that comes again queues behind all others.
 
 Waiting: as long as the server asks for, otherwise exponentially; both with jitter on top, so
 that a thousand clients do not return in the same instant. A server that asks for more than
@@ -81,9 +90,7 @@ def is_repeatable(request: Request) -> bool:
         return True
     if request.verb == "patch":
         return ("content-type", APPLY_PATCH) in request.headers
-    if request.verb != "delete" or request.body is None:
-        return False
-    return "uid" in (orjson.loads(request.body).get("preconditions") or {})
+    return request.verb == "delete" and _has_uid(request.body)
 
 
 def retry_after(response: Response) -> timedelta | None:
@@ -140,3 +147,9 @@ def _may_repeat_after_failure(request: Request, failure: TransportError) -> bool
             return is_repeatable(request)
         case _:
             return False
+
+
+def _has_uid(body: bytes | None) -> bool:
+    if body is None:
+        return False
+    return "uid" in (orjson.loads(body).get("preconditions") or {})

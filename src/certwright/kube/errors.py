@@ -1,4 +1,16 @@
-"""Refusals of an API server, as exceptions: one class for each code and reason.
+"""Refusals of an API server, as exceptions.
+
+::
+
+    ApiError                     any refusal: code, reason, message, causes
+    ├── BadRequest        400    ├── Gone                  410   (reason Gone or Expired)
+    ├── Unauthorized      401    ├── RequestTooLarge       413
+    ├── Forbidden         403    ├── UnsupportedMediaType  415
+    ├── NotFound          404    ├── Invalid               422   (causes name the fields)
+    ├── MethodNotAllowed  405    ├── TooManyRequests       429   (retry_after)
+    ├── NotAcceptable     406    ├── InternalError         500
+    ├── AlreadyExists     409    ├── ServiceUnavailable    503
+    └── Conflict          409    └── ServerTimeout         504
 
 The client raises them from the server's ``Status``; the embedded server raises the same
 classes and renders them as ``Status``, so both sides share one vocabulary. Failures to

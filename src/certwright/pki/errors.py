@@ -1,5 +1,25 @@
 """What the PKI refuses, as exceptions.
 
+::
+
+    PkiError                   anything below; the message fits one line of a condition
+    ├── MalformedInput         bytes or text that are not what they should be
+    │   ├── TooLarge           refused by its size, before anything was parsed
+    │   ├── MalformedPem       markers or base64 are broken, or a block is missing
+    │   ├── MalformedKey       a private key that does not parse or contradicts itself
+    │   ├── MalformedRequest   a certificate signing request that does not parse
+    │   ├── MalformedCertificate
+    │   └── MalformedName      a distinguished or alternative name
+    ├── UnsupportedKey         a key of an algorithm, size or exponent that is not accepted
+    ├── UnknownUsage           a usage string that names nothing
+    ├── BrokenChain            certificates that do not form exactly one chain
+    ├── AuthorityUnfit         a certificate or key that cannot sign what it is asked to
+    ├── RenewalPolicyError     a renewal rule that the validity cannot satisfy
+    └── Refused                checks found violations; ``violations`` lists them by name
+        ├── RequestRefused     a signing request against what was asked for
+        ├── CertificateRefused a certificate against the request it should answer
+        └── PathRefused        a chain against the roots that are trusted
+
 The class name is the reason: it is stable and may be shown, counted and matched. Messages
 never hold key material, and foreign text in them is quoted and cut.
 """

@@ -1,4 +1,12 @@
-"""What can go wrong before the real control plane answers."""
+"""What can go wrong before the real control plane answers.
+
+::
+
+    ControlPlaneError            the base; the message says what to do
+    ├── AssetsMissing            no binaries, and none can be built
+    ├── BuildFailed              the Go build ended with an error; its log is named
+    └── ComponentFailed          a process ended or never became ready; its log is named
+"""
 
 
 class ControlPlaneError(RuntimeError):
