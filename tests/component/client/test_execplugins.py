@@ -116,6 +116,46 @@ async def test_an_expired_login_whose_plugin_fails_is_no_login(
         await client.get(ConfigMap, KEY)
 
 
+async def test_a_plugin_that_fails_is_no_fork_loop(
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Any,
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
+    gate = gate_for("t2")
+    user = User(exec=plugin("show(token='t2') if run == 2 else sys.exit('down')"))
+    client = client_of(Config(await serve(gate), user=user), clock=clock)
+    for _ in range(5):
+        with pytest.raises(CredentialError, match="down"):
+            await client.get(ConfigMap, KEY)
+        clock.time += timedelta(seconds=1)
+    assert plugin.runs() == 1
+    clock.time += timedelta(seconds=5)  # ten after the failure
+    await client.get(ConfigMap, KEY)
+    assert plugin.runs() == 2
+    assert gate.seen == ["t2"]
+
+
+async def test_a_plugin_that_fails_after_a_rejection_is_no_fork_loop(
+    serve: Callable[..., Awaitable[Any]],
+    client_of: Callable[..., Any],
+    plugin: Any,
+    clock: SteppedClock,
+    gate_for: type[Gate],
+) -> None:
+    user = User(exec=plugin("show(token='old') if run == 1 else sys.exit('down')"))
+    client = client_of(Config(await serve(gate_for()), user=user), clock=clock)
+    with pytest.raises(Unauthorized):
+        await client.get(ConfigMap, KEY)
+    clock.time += timedelta(seconds=11)
+    for _ in range(5):
+        with pytest.raises(CredentialError, match="down"):
+            await client.get(ConfigMap, KEY)
+        clock.time += timedelta(seconds=1)
+    assert plugin.runs() == 2
+
+
 async def test_a_plugin_that_prints_expired_logins_is_no_fork_loop(
     serve: Callable[..., Awaitable[Any]],
     client_of: Callable[..., Any],

@@ -142,7 +142,8 @@ class ExecCredentials:
     """Credentials from a plugin; run again shortly before they expire, and after a 401.
 
     However many requests wait, the plugin runs once. Neither a server that rejects everything
-    nor a plugin that prints expired credentials becomes a fork loop: it rests for ten seconds.
+    nor a plugin that fails or prints expired credentials becomes a fork loop: it rests for ten
+    seconds, and meanwhile requests fail as the last run did.
     """
 
     def __init__(
@@ -155,6 +156,7 @@ class ExecCredentials:
         self._held: ExecCredential | None = None
         self._due: datetime | None = None
         self._ran_at = float("-inf")
+        self._failure = ""  # of the last run; empty if it succeeded
         self._running = asyncio.Lock()
 
     async def current(self) -> Credentials:
@@ -186,7 +188,7 @@ class ExecCredentials:
         async with self._running:
             if self._held is not None and self._held.credentials is not rejected:
                 return True
-            if self._clock.monotonic() - self._ran_at < _RENEWAL_PAUSE.total_seconds():
+            if self._rests() and not self._failure:
                 return False
             await self._run()
             return True
@@ -194,11 +196,20 @@ class ExecCredentials:
     def _is_due(self) -> bool:
         return self._due is not None and self._clock.now() >= self._due
 
+    def _rests(self) -> bool:
+        return self._clock.monotonic() - self._ran_at < _RENEWAL_PAUSE.total_seconds()
+
     async def _run(self) -> None:
-        found = await run(self._plugin, self._where, self._environ)
+        if self._failure and self._rests():
+            raise CredentialError(self._failure)
+        try:
+            found = await run(self._plugin, self._where, self._environ)
+        except CredentialError as error:
+            self._failure, self._ran_at = str(error), self._clock.monotonic()
+            raise
         now = self._clock.now()
         self._held = found
-        self._ran_at = self._clock.monotonic()
+        self._failure, self._ran_at = "", self._clock.monotonic()
         if found.expires is None:
             self._due = None
         else:  # credentials that arrive expired, by our clock, do not run it for every request
