@@ -27,7 +27,7 @@ from certwright.apply import (
 from certwright.apply.changeset import LastWriter, last_foreign_writer
 from certwright.apply.engine.apply import BeforeWrite
 from certwright.apply.engine.engine import OnEntry
-from certwright.apply.objectset.prune import KEEP_ALL
+from certwright.apply.objectset.prune import NO_PRUNE
 from certwright.clock import Clock
 from certwright.keep.cluster import WatchedCluster
 from certwright.keep.health import HealthChecks
@@ -65,8 +65,8 @@ class Confirmation:
         self._inputs = inputs
         self._asking = asyncio.Lock()
 
-    def resting_on(self, inputs: Sequence[Check]) -> "Confirmation":
-        """Return the same for a pass that rests on these inputs as well."""
+    def with_inputs(self, inputs: Sequence[Check]) -> "Confirmation":
+        """Return the same for a pass whose result depends on these inputs as well."""
         return Confirmation(self._state, self._owner, inputs)
 
     async def __call__(self) -> None:
@@ -97,7 +97,7 @@ class DeclaredSet:
 
     objects: Sequence[Declared]
     owner: Owner
-    options: PruneOptions = KEEP_ALL
+    options: PruneOptions = NO_PRUNE
     known: Sequence[Change] = ()
     """Declared objects that cannot be applied, with the reason for each."""
     unchanged: bool = False

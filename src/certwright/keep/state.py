@@ -37,18 +37,19 @@ class SetState:
     """What is remembered about one set."""
 
     settled: Fingerprint | None = None
+    """What was looked at when all was well: unless it changes, a pass ends at once."""
     disturbed: bool = False
     """Whether something that no store shows changed since the last pass began."""
     reporting: bool = False
-    """Whether a pass has judged the objects and is about to report it."""
+    """Whether a pass has judged the objects and is about to report it; nothing else judges them."""
     confirmed: bool = False
     """Whether this process has found what it sees of the set's owner to be current."""
     input_confirmed: bool = False
     """Whether it has found the same of its input; time does not go backwards after that."""
     awaits_kinds: bool = False
-    """Whether it needs a kind that the target does not serve."""
+    """Whether it needs a kind that the target does not serve; a new kind then causes a pass."""
     unwatched: Unwatched | None = None
-    """What was read of the objects that no store holds."""
+    """What was read of the objects that no store holds; None if stores hold all of them."""
     opponents: dict[ObjectRef, LastWriter | None] = field(default_factory=dict)
     """Who else keeps changing an object."""
 

@@ -15,7 +15,7 @@ from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.engine.engine import Engine, OnEntry
 from certwright.apply.objectset.inventory import InventoryPort
 from certwright.apply.objectset.prune import (
-    KEEP_ALL,
+    NO_PRUNE,
     Held,
     PruneOptions,
     Pruning,
@@ -73,7 +73,7 @@ class ObjectSet:
         self,
         declared: Iterable[Declared],
         *,
-        options: PruneOptions = KEEP_ALL,
+        options: PruneOptions = NO_PRUNE,
         known: Sequence[Change] = (),
         always: bool = False,
         dry_run: bool = False,

@@ -59,7 +59,8 @@ class PruneOptions:
     rules: DeleteRules = KEEP_NOTHING
 
 
-KEEP_ALL: Final = PruneOptions()
+NO_PRUNE: Final = PruneOptions()
+"""Nothing is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Pruning:
 def plan_pruning(
     recorded: Sequence[ObjectRef],
     wanted: Collection[ObjectRef],
-    options: PruneOptions = KEEP_ALL,
+    options: PruneOptions = NO_PRUNE,
     *,
     terminating: Collection[ObjectRef] = (),
 ) -> Pruning:

@@ -2,7 +2,8 @@
 
 The order protects what exists. The inventory is written before the first object, the objects
 are applied before others are deleted, nothing is deleted while anything about the input is in
-doubt, and one status write at the end says what became of it all.
+doubt, and one status write at the end says what became of it all. Only what that status does not
+need any more goes after it: parts of the inventory, and the annotation that confirmed a deletion.
 """
 
 import asyncio
@@ -96,6 +97,7 @@ class ResourceController:
             match decision.step:
                 case Step.NOTHING:
                     self._deletion.forget(key)
+                    # All that is remembered from now on: until it changes it is not read again.
                     self._states.of(key).settled = Fingerprint(((pass_.store, entry),))
                     return DONE
                 case Step.WAIT_FOR_HANDOVER:
@@ -110,6 +112,7 @@ class ResourceController:
                 case Step.RECONCILE:
                     return await self._keep(pass_, decision)
         except OutOfDate as error:
+            # A state that was read from a cache is old; the runtime repeats a Conflict at once.
             raise Conflict(str(error)) from error
 
     # Keeping: read, decide, act, report
@@ -118,12 +121,12 @@ class ResourceController:
         pass_.state.deleted.clear()  # a class that was given up and asked for again
         pass_.state.disturbed = False
         if (blocked := self._blocked(pass_)) is not None:
-            await self._say(pass_, hindrance=blocked)
+            await self._write_conditions(pass_, hindrance=blocked)
             return WAIT
         try:
             secrets = await self._secrets.read(pass_.store, pass_.resource)
         except NotFound as error:
-            await self._say(pass_, messages.cannot_read_secret(str(error)))
+            await self._write_conditions(pass_, messages.cannot_read_secret(str(error)))
             return WAIT  # its creation wakes us
         except (ApiError, TransportError) as error:
             return await self._fail(pass_, messages.cannot_read_secret(str(error)))
@@ -131,8 +134,10 @@ class ResourceController:
             facts = await self._gather(pass_, secrets)
         except (InventoryError, ApiError, TransportError) as error:
             return await self._fail(pass_, messages.apply_failed([str(error)]))
+        # Without inventory (it is written ahead) and checksum nothing was ever applied, so no
+        # earlier process can have acted upon later Secrets: these need no confirmation.
         first = not facts.inventory and not pass_.resource.status.secrets_data_checksum
-        pass_ = pass_.resting_on(() if first else self._secrets.checks(secrets))
+        pass_ = pass_.with_inputs(() if first else self._secrets.checks(secrets))
         try:
             changes = await self._apply(pass_, facts, decision)
             self._announce(pass_, facts, changes)
@@ -219,8 +224,8 @@ class ResourceController:
         failures = messages.failures(facts, done)
         condition = self._condition(pass_, changes, failures, pending)
         applied = condition.status == "True"
-        # What could be read is applied; what could not is in the condition.
-        complete = applied or (len(failures) == 1 and bool(facts.declared.undecodable))
+        # Whether what could not be decoded is all that failed; the condition names it.
+        readable_applied = applied or (len(failures) == 1 and bool(facts.declared.undecodable))
         total = objects_before(pass_.status.status, len(facts.inventory))
         left = facts.left(done)
         report = Report.of(done.applied, total if left else len(facts.plan.inventory))
@@ -238,8 +243,10 @@ class ResourceController:
                 conditions=messages.with_summary(pass_.status, [condition, *health]),
                 resources=placed.inline,
                 shards=placed.references,
-                checksum=facts.declared.checksum if complete else None,
-                observed_generation=pass_.resource.metadata.generation if complete else None,
+                checksum=facts.declared.checksum if readable_applied else None,
+                observed_generation=(
+                    pass_.resource.metadata.generation if readable_applied else None
+                ),
                 report=report,
             )
         )
@@ -263,7 +270,7 @@ class ResourceController:
         failures: Sequence[ConditionUpdate],
         pending: Sequence[PendingDeletion],
     ) -> ConditionUpdate:
-        """Return what the status says about applying."""
+        """Return what the status says about applying; note which pending deletions it reports."""
         before = pass_.status.condition(APPLIED)
         if failures:
             return messages.together(failures)
@@ -340,7 +347,7 @@ class ResourceController:
             waits.append(changes.postponed_seconds)
         return again(min(waits)) if waits else DONE
 
-    # Otherwise
+    # Other steps, and failures
 
     async def _judge_suspended(self, pass_: Pass) -> Outcome:
         try:
@@ -365,10 +372,10 @@ class ResourceController:
 
     async def _fail(self, pass_: Pass, condition: ConditionUpdate) -> Outcome:
         """Report what went wrong; try again later."""
-        await self._say(pass_, condition)
+        await self._write_conditions(pass_, condition)
         return pass_.later(self._backoff)
 
-    async def _say(
+    async def _write_conditions(
         self, pass_: Pass, *updates: ConditionUpdate, hindrance: ConditionUpdate | None = None
     ) -> None:
         conditions = messages.with_summary(pass_.status, updates, hindrance)

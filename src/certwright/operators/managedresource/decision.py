@@ -115,7 +115,7 @@ class Decision:
 
     step: Step
     clear_operation: bool = False
-    """Also says that the pass is forced: nothing may be skipped as unchanged."""
+    """Whether that is the annotation ``reconcile``."""
 
     def metadata(self, resource: ManagedResource, our_class: ResourceClass) -> JsonObject:
         """Return what to change in the metadata before the first object is written."""

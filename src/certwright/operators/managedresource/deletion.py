@@ -28,7 +28,7 @@ from certwright.operators.managedresource.shards import (
     read_inventory,
 )
 from certwright.operators.managedresource.state import Pass, ResourceState
-from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
+from certwright.operators.managedresource.status import ConditionUpdate, Report, Update
 from certwright.runtime import DONE, Backoff, Outcome, again
 
 PENDING_SECONDS: Final = 5.0
@@ -67,7 +67,7 @@ class ResourceDeletion:
         try:
             inventory = await read_inventory(pass_, self._shards)
         except (InventoryError, ApiError, TransportError) as error:
-            await self._say(pass_, ConditionUpdate(APPLIED, "False", "DeletionFailed", str(error)))
+            await self._write_conditions(pass_, messages.deletion_failed(str(error)))
             return pass_.later(self._backoff)
         rest = [entry for entry in inventory if ref_of(entry) not in pass_.state.deleted]
         result = await self._delete(pass_, rest)
@@ -117,14 +117,14 @@ class ResourceDeletion:
         now, state = pass_.ctx.clock.monotonic(), pass_.state
         condition = messages.deletion_pending(pending)
         if state.note_pending(frozenset(item.news for item in pending), now):
-            await self._say(pass_, condition, report)
+            await self._write_conditions(pass_, condition, report)
         if state.is_stuck(now):
             pass_.ctx.event(pass_.obj, "Warning", "DeletionBlocked", condition.message)
         if any(item.failed for item in pending):
             return pass_.later(self._backoff)
         return again(PENDING_SECONDS)
 
-    async def _say(
+    async def _write_conditions(
         self, pass_: Pass, condition: ConditionUpdate, report: Report | None = None
     ) -> None:
         updates = [condition, *messages.being_deleted(condition, keep_objects=True)]

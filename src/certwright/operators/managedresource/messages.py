@@ -1,6 +1,9 @@
-"""What conditions and events say: every reason and message, word for word.
+"""What conditions and events say: reasons and messages, word for word.
 
-Clients match reasons always and messages sometimes, so both are part of the interface.
+Clients match reasons always and messages sometimes, so both are part of the interface. Parts of
+messages come from elsewhere: what is wrong with an object from `declared.apply_error` and
+`certwright.apply.health`, what a ManagedResource waits for from `decision.blocked_by`, a missing
+Secret from `input`, and the text of a condition without a message from `status`.
 """
 
 import re
@@ -153,6 +156,11 @@ def deletion_pending(pending: Sequence[PendingDeletion]) -> ConditionUpdate:
     if any(item.failed for item in pending):
         return ConditionUpdate(APPLIED, "False", "DeletionFailed", message)
     return ConditionUpdate(APPLIED, "Progressing", "DeletionPending", message)
+
+
+def deletion_failed(error: str) -> ConditionUpdate:
+    """Report that the inventory cannot be read, so what to delete is not known."""
+    return ConditionUpdate(APPLIED, "False", "DeletionFailed", error)
 
 
 def prune_unconfirmed(why: str) -> ConditionUpdate:

@@ -48,6 +48,7 @@ class ResourceState(SetState):
     deleted: set[ObjectRef] = field(default_factory=set)
     """What is known to be deleted, while the rest takes its time."""
     pending: PendingReport | None = None
+    """Deletions that were begun and not finished by the last pass; None if there are none."""
 
     def note_shard(self, name: str, entries: Sequence[ObjectReference], *, untouched: bool) -> None:
         """Note a part of the inventory that was read or written just now."""
@@ -116,9 +117,9 @@ class Pass:
             Confirmation(state, confirm),
         )  # fmt: skip
 
-    def resting_on(self, inputs: Sequence[Callable[[], Awaitable[None]]]) -> "Pass":
+    def with_inputs(self, inputs: Sequence[Callable[[], Awaitable[None]]]) -> "Pass":
         """Return the same pass, whose first write confirms these inputs as well."""
-        return replace(self, confirm=self.confirm.resting_on(inputs))
+        return replace(self, confirm=self.confirm.with_inputs(inputs))
 
     @property
     def key(self) -> Key:

@@ -25,7 +25,7 @@ from certwright.runtime.cache.malformed import fitting, without_managed_fields
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
 
-Held: TypeAlias = Callable[[Key], Entry | None]
+FindEntry: TypeAlias = Callable[[Key], Entry | None]
 """Finds what a store holds."""
 
 _NAME = b'"managedFields"'
@@ -78,7 +78,7 @@ class EntryDecoder:
         self._type_prefix = kind[:-1] + b","
 
     def entry(
-        self, raw: bytes, start: int = 0, stop: int | None = None, *, held: Held | None = None
+        self, raw: bytes, start: int = 0, stop: int | None = None, *, held: FindEntry | None = None
     ) -> Entry:
         """Return the entry of the object that stands between *start* and *stop*.
 
@@ -260,7 +260,7 @@ class Bookmark(NamedTuple):
 
 
 def read_event(
-    line: bytes, decoder: EntryDecoder, held: Held | None = None
+    line: bytes, decoder: EntryDecoder, held: FindEntry | None = None
 ) -> ObjectEvent | Bookmark | None:
     """Read one line of a watch; None for a type this version does not know.
 
