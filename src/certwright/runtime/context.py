@@ -1,6 +1,7 @@
 """What a reconcile is given: stores to read, a few ways to write, a clock and a log.
 
-Reads never reach the API. Writes make no call when nothing differs, and the next read sees them.
+Reads are from stores; only `Context.confirm` asks the API. Writes make no call
+when nothing differs, and the next read sees them.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

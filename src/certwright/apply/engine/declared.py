@@ -1,7 +1,4 @@
-"""An object somebody wants in a cluster, and the rules for getting it there.
-
-What is sent for a wanted object, before the live one is looked at.
-"""
+"""A declared object, the rules for applying it, and what is sent before the live one is read."""
 
 import binascii
 from base64 import b64decode, b64encode

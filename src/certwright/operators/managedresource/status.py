@@ -67,7 +67,7 @@ def merged(existing: Any, updates: Iterable[ConditionUpdate], now: datetime) -> 
 
 
 def current(existing: Any, type_: str) -> ConditionUpdate:
-    """Return what is said about an aspect; ``Unknown`` if nobody has said anything yet."""
+    """Return what is said about an aspect; ``Unknown`` if the status lacks it."""
     for condition in existing if _is_list(existing) else ():
         if isinstance(condition, dict) and condition.get("type") == type_:
             return ConditionUpdate(
