@@ -1,9 +1,10 @@
 """From an understood request to the code that carries it out."""
 
+from collections.abc import Callable
+
 from certwright.apiserver.access.rbac import Authorizer
 from certwright.apiserver.access.tokens import Tokens
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.refusals import forbidden, method_not_allowed
 from certwright.apiserver.verbs.actions import Actions
@@ -29,7 +30,15 @@ class Dispatch:
     ) -> None:
         self._backend = backend
         self._verbs = Verbs(backend, writes, deletion)
-        self._patches = Patches(backend, writes, authorizer)
+        self._by_verb: dict[str, Callable[[Call], Response]] = {
+            "get": self._verbs.get,
+            "list": self._verbs.list,
+            "create": self._create,
+            "update": self._verbs.update,
+            "patch": Patches(backend, writes, authorizer).patch,
+            "delete": self._verbs.delete,
+            "deletecollection": self._verbs.deletecollection,
+        }
         self._scales = Scales(backend, writes)
         self._actions = Actions(backend, deletion, tokens)
         self._reviews = Reviews(authorizer, tokens)
@@ -43,22 +52,10 @@ class Dispatch:
         call.check_acceptable()
         if call.subresource == "scale":
             return self._scales.answer(call)
-        match call.verb:
-            case "get":
-                return self._verbs.get(call)
-            case "list":
-                return self._verbs.list(call)
-            case "create":
-                return self._create(call)
-            case "update":
-                return self._verbs.update(call)
-            case "patch":
-                return self._patches.patch(call)
-            case "delete" if not call.subresource:
-                return self._verbs.delete(call)
-            case "deletecollection":
-                return self._verbs.deletecollection(call)
-        raise method_not_allowed()
+        carry_out = self._by_verb.get(call.verb)
+        if carry_out is None or (call.verb == "delete" and call.subresource):
+            raise method_not_allowed()
+        return carry_out(call)
 
     def _create(self, call: Call) -> Response:
         if call.subresource:
@@ -66,9 +63,8 @@ class Dispatch:
         if self._reviews.is_review(call):
             return self._reviews.answer(call)
         if call.kind.custom and self._is_terminating(call):
-            body = parse_object(call.request.body, call.headers.get("content-type", ""))
             why = "create not allowed while custom resource definition is terminating"
-            name = (body.get("metadata") or {}).get("name", "")
+            name = (call.document().get("metadata") or {}).get("name", "")
             raise forbidden(call.kind.resource, name, why)
         return self._verbs.create(call)
 

@@ -5,15 +5,8 @@ from typing import Any, Final
 
 import orjson
 
-_ESCAPED = str.maketrans(
-    {
-        "<": "\\u003c",
-        ">": "\\u003e",
-        "&": "\\u0026",
-        "\N{LINE SEPARATOR}": "\\u2028",
-        "\N{PARAGRAPH SEPARATOR}": "\\u2029",
-    }
-)
+_MINDED = "<>&\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}"
+_ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in _MINDED})
 
 
 def json_text(value: Any) -> str:
@@ -57,20 +50,9 @@ def quoted(text: str) -> str:
 
 def type_name(value: Any) -> str:
     """Print the type of a value like ``%T``."""
-    match value:
-        case bool():
-            return "bool"
-        case str():
-            return "string"
-        case int():
-            return "int64"
-        case float():
-            return "float64"
-        case dict():
-            return "map[string]interface {}"
-        case None:
-            return "%!s(<nil>)"
-    return "[]interface {}"
+    names = {bool: "bool", str: "string", int: "int64", float: "float64",
+             dict: "map[string]interface {}", type(None): "%!s(<nil>)"}  # fmt: skip
+    return names.get(type(value), "[]interface {}")
 
 
 def json_type(value: Any) -> str:

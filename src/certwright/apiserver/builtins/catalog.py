@@ -52,7 +52,7 @@ def _served(
     resource: Resource, shapes: Mapping[str, Schema], allocator: ServiceAllocator
 ) -> ServedKind:
     entry = _ENTRIES[resource]
-    marks = entry.get("marks", "").split()
+    marks = frozenset(entry.get("marks", "").split())
     schema = shapes[definition_name(resource)]
     subresources = frozenset(entry.get("subresources", "").split())
     rules = rules_for(resource, allocator)
@@ -72,6 +72,8 @@ def _served(
         counts_generation="generation" in marks,
         selectable_fields=tuple(entry.get("fields", "").split()),
         columns=COLUMNS.get(resource.qualified, ()),
+        marks=marks,
+        always_printed=entry.get("printed", "{}"),
         decode=decoder(schema, resource.kind, resource.version),
         complete=rules.complete,
         prepare=rules.prepare,

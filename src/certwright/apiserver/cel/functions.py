@@ -7,6 +7,7 @@ their receiver: ``a.isLessThan(b)`` calls ``isLessThan(a, b)``.
 
 import ipaddress
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -98,17 +99,6 @@ def _contains(outer: Value, inner: Any) -> bool:
     return a.version == b.version and b.subnet_of(a)  # type: ignore[arg-type]
 
 
-def _possible(parse: Callable[[str], object]) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            parse(text)
-        except ValueError:
-            return False
-        return True
-
-    return check
-
-
 def _find(text: str, pattern: str) -> str:
     found = _find_all(text, pattern, 1)
     return found[0] if found else ""
@@ -136,8 +126,7 @@ def _last_index_of(container: Any, item: Any) -> int:
 
 def _format(template: str, arguments: list[Any]) -> str:
     """Fill in ``%s``, ``%d``, ``%f`` and the like, as Kubernetes allows in messages."""
-    shown = [_shown(value) for value in arguments]
-    return template % tuple(shown)
+    return template % tuple(_shown(value) for value in arguments)
 
 
 def _shown(value: Any) -> Any:
@@ -162,10 +151,6 @@ _NAMED: Final[dict[str, Callable[[str], list[str]]]] = {
 }
 
 
-def _named_format(name: str) -> Callable[[], Value]:
-    return lambda: {_FORMAT: name}
-
-
 def functions(optional: Any) -> dict[str, Callable[..., Any]]:
     """Return the functions by name; *optional* is the library's class of optional values."""
 
@@ -175,7 +160,7 @@ def functions(optional: Any) -> dict[str, Callable[..., Any]]:
 
     return {
         "quantity": _quantity,
-        "isQuantity": _possible(_quantity),
+        "isQuantity": formats.parses(_quantity),
         "compareTo": _compare,
         "isLessThan": lambda a, b: _compare(a, b) < 0,
         "isGreaterThan": lambda a, b: _compare(a, b) > 0,
@@ -186,7 +171,7 @@ def functions(optional: Any) -> dict[str, Callable[..., Any]]:
         "asInteger": _as_integer,
         "asApproximateFloat": lambda a: _nanos(a) / 10**9,
         "url": _url,
-        "isURL": _possible(_url),
+        "isURL": formats.parses(_url),
         "getScheme": _url_part("scheme"),
         "getHost": _url_part("host"),
         "getHostname": _url_part("hostname"),
@@ -194,9 +179,9 @@ def functions(optional: Any) -> dict[str, Callable[..., Any]]:
         "getEscapedPath": _url_part("path"),
         "getQuery": _url_part("query"),
         "ip": _ip,
-        "isIP": _possible(_ip),
+        "isIP": formats.parses(_ip),
         "cidr": _cidr,
-        "isCIDR": _possible(_cidr),
+        "isCIDR": formats.parses(_cidr),
         "family": lambda value: _network(value).version,
         "containsIP": _contains,
         "containsCIDR": _contains,
@@ -208,5 +193,5 @@ def functions(optional: Any) -> dict[str, Callable[..., Any]]:
         "lastIndexOf": _last_index_of,
         "format": _format,
         "validate": validate,
-        **{f"format.{name}": _named_format(name) for name in _NAMED},
+        **{f"format.{name}": partial(dict, {_FORMAT: name}) for name in _NAMED},
     }

@@ -58,16 +58,14 @@ class CompiledRules:
                     node = self.additional
                 if node is not None:
                     before = old.get(name, _NONE) if isinstance(old, dict) else _NONE
-                    key = f"{path}.{name}" if path else name
-                    yield from node.walk(child, before, self._child_path(path, name) or key)
+                    below = f"{path}.{name}" if path else name
+                    if name not in self.schema.properties and self.schema.additional is not None:
+                        below = f"{path}[{name}]"  # an entry of a map
+                    yield from node.walk(child, before, below)
         elif isinstance(value, list) and self.items is not None:
             counterparts = correlated(value, old, self.schema, _NONE)
             for index, item in enumerate(value):
                 yield from self.items.walk(item, counterparts[index], f"{path}[{index}]")
-
-    def _child_path(self, path: str, name: str) -> str:
-        is_map = name not in self.schema.properties and self.schema.additional is not None
-        return f"{path}[{name}]" if is_map else ""
 
     def _apply(self, value: Any, old: Any, path: str) -> Iterator[Cause]:
         unchanged = old is not _NONE and value == old
@@ -110,10 +108,8 @@ def _compile(schema: Schema) -> CompiledRules | None:
     for rule in schema.rules:
         expression = Expression(rule.rule, schema, optional_old=rule.optional_old_self)
         message = None
-        if rule.message_expression:
-            message = Expression(
-                rule.message_expression, schema, optional_old=rule.optional_old_self
-            )
+        if text := rule.message_expression:
+            message = Expression(text, schema, optional_old=rule.optional_old_self)
         node.rules.append(_Compiled(rule, expression, message))
     for name, child in schema.properties.items():
         if name != "metadata" and (compiled := _compile(child)):

@@ -39,7 +39,10 @@ class CustomResources:
         """Serve a definition as it is now, or finish its deletion."""
         record = self._backend.storage.collection(*DEFINITIONS).get(name)
         if record is None:
-            self._stop_serving(name)
+            self._terminating.discard(name)
+            if (spec := self._served.pop(name, None)) is not None:
+                self._backend.registry.remove(spec["group"], spec["names"]["plural"])
+                self._collection(spec).end_watches()
             self._recheck_names(name)
         elif record.metadata.get("deletionTimestamp"):
             self._terminate(record)
@@ -58,7 +61,7 @@ class CustomResources:
         registry = self._backend.registry
         if record.name in self._served:
             # Kinds are served anew: their watches must list again.
-            self._collection(record.obj).end_watches()
+            self._collection(spec).end_watches()
             registry.remove(spec["group"], spec["names"]["plural"])
         for kind in served_kinds(record.obj):
             registry.add(kind)
@@ -81,7 +84,7 @@ class CustomResources:
         if CLEANUP not in (record.metadata.get("finalizers") or ()):
             return
         self._terminating.add(record.name)
-        collection = self._collection(record.obj)
+        collection = self._collection(record.obj["spec"])
         for instance in list(collection.records()):
             if not instance.metadata.get("deletionTimestamp"):
                 self._deletion.delete(instance, DeleteParameters())
@@ -114,15 +117,7 @@ class CustomResources:
     def _update_status(self, record: StoredRecord, obj: JsonObject) -> StoredRecord:
         return self._writes.update(record.kind, record, obj, _AS_SERVER, "status")
 
-    def _stop_serving(self, name: str) -> None:
-        spec = self._served.pop(name, None)
-        self._terminating.discard(name)
-        if spec is not None:
-            self._backend.registry.remove(spec["group"], spec["names"]["plural"])
-            self._backend.storage.collection(spec["group"], spec["names"]["plural"]).end_watches()
-
-    def _collection(self, definition: JsonObject) -> Collection:
-        spec = definition["spec"]
+    def _collection(self, spec: JsonObject) -> Collection:
         return self._backend.storage.collection(spec["group"], spec["names"]["plural"])
 
 

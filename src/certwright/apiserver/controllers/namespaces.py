@@ -29,8 +29,7 @@ class NamespaceController:
         if (record.kind.resource.group, record.kind.resource.plural) == _NAMESPACES:
             if change.type is ChangeType.DELETED:
                 self._terminating.discard(record.name)
-                return ""
-            if record.metadata.get("deletionTimestamp"):
+            elif record.metadata.get("deletionTimestamp"):
                 self._terminating.add(record.name)
                 return record.name
             return ""
@@ -75,12 +74,7 @@ class NamespaceController:
         if obj == record.obj:
             return obj
         return record_owner(
-            record.obj,
-            obj,
-            kind=record.kind,
-            manager=_MANAGER,
-            time=now,
-            subresource="status",
+            record.obj, obj, kind=record.kind, manager=_MANAGER, time=now, subresource="status"
         )
 
 
@@ -90,7 +84,8 @@ def _conditions(remaining: list[StoredRecord]) -> list[tuple[str, str, str, str]
         name for record in remaining for name in record.metadata.get("finalizers") or ()
     )
     left = ", ".join(
-        f"{_with_group(name)} has {count} resource instances" for name, count in kinds.items()
+        f"{name if '.' in name else f'{name}.'} has {count} resource instances"
+        for name, count in kinds.items()
     )
     held = ", ".join(f"{name} in {count} resource instances" for name, count in finalizers.items())
     return [
@@ -125,7 +120,3 @@ def _conditions(remaining: list[StoredRecord]) -> list[tuple[str, str, str, str]
             "All content-preserving finalizers finished",
         ),
     ]  # fmt: skip
-
-
-def _with_group(qualified: str) -> str:
-    return qualified if "." in qualified else f"{qualified}."

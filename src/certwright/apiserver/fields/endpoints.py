@@ -1,6 +1,6 @@
 """What field ownership needs to know about the endpoints of a kind."""
 
-import copy
+import orjson
 
 from certwright.apiserver.fields.fieldset import FieldSet, field_set
 from certwright.apiserver.kinds.kind import ServedKind
@@ -17,69 +17,8 @@ _STATUS_OF = {
     "APIService": _SPEC_AND_METADATA,
     "CertificateSigningRequest": field_set("spec", "status.conditions"),
     "Deployment": field_set("spec", "metadata.labels"),
-    "FlowSchema": _SPEC_AND_METADATA,
     "Pod": field_set("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
-    "PriorityLevelConfiguration": _SPEC_AND_METADATA,
-    "ResourceClaim": _SPEC_AND_METADATA,
-    "ServiceCIDR": _SPEC_AND_METADATA,
-    "ValidatingAdmissionPolicy": _SPEC_AND_METADATA,
-    "VolumeAttachment": _SPEC_AND_METADATA,
 }
-
-_TEMPLATE = {"metadata": {}, "spec": {"containers": None}}
-_ROLE_REF = {"apiGroup": "", "kind": "", "name": ""}
-_ALWAYS_PRINTED: dict[tuple[str, str], JsonObject] = {
-    ("", "Event"): {
-        "involvedObject": {}, "source": {}, "firstTimestamp": None, "lastTimestamp": None,
-        "eventTime": None, "reportingComponent": "", "reportingInstance": "",
-    },
-    ("", "LimitRange"): {"spec": {"limits": None}},
-    ("", "PersistentVolumeClaim"): {"spec": {"resources": {}}},
-    ("", "Pod"): {"spec": {"containers": None}},
-    ("", "PodTemplate"): {"template": _TEMPLATE},
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): {
-        "spec": {
-            "group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": None,
-        }
-    },
-    ("apiregistration.k8s.io", "APIService"): {
-        "spec": {"groupPriorityMinimum": 0, "versionPriority": 0}
-    },
-    ("apps", "ControllerRevision"): {"data": None, "revision": 0},
-    ("apps", "DaemonSet"): {
-        "spec": {"selector": None, "template": _TEMPLATE, "updateStrategy": {}}
-    },
-    ("apps", "Deployment"): {"spec": {"selector": None, "template": _TEMPLATE, "strategy": {}}},
-    ("apps", "ReplicaSet"): {"spec": {"selector": None, "template": _TEMPLATE}},
-    ("apps", "StatefulSet"): {
-        "spec": {
-            "selector": None, "template": _TEMPLATE, "serviceName": "", "updateStrategy": {},
-        }
-    },
-    ("autoscaling", "HorizontalPodAutoscaler"): {
-        "spec": {"scaleTargetRef": {"kind": "", "name": ""}, "maxReplicas": 0}
-    },
-    ("batch", "CronJob"): {
-        "spec": {"schedule": "", "jobTemplate": {"metadata": {}, "spec": {"template": _TEMPLATE}}}
-    },
-    ("batch", "Job"): {"spec": {"template": _TEMPLATE}},
-    ("certificates.k8s.io", "CertificateSigningRequest"): {
-        "spec": {"request": None, "signerName": ""}
-    },
-    ("discovery.k8s.io", "EndpointSlice"): {"addressType": "", "endpoints": None, "ports": None},
-    ("events.k8s.io", "Event"): {
-        "eventTime": None, "regarding": {}, "deprecatedSource": {},
-        "deprecatedFirstTimestamp": None, "deprecatedLastTimestamp": None,
-    },
-    ("networking.k8s.io", "NetworkPolicy"): {"spec": {"podSelector": {}}},
-    ("rbac.authorization.k8s.io", "ClusterRole"): {"rules": None},
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {"roleRef": _ROLE_REF},
-    ("rbac.authorization.k8s.io", "Role"): {"rules": None},
-    ("rbac.authorization.k8s.io", "RoleBinding"): {"roleRef": _ROLE_REF},
-    ("scheduling.k8s.io", "PriorityClass"): {"value": 0},
-    ("storage.k8s.io", "StorageClass"): {"provisioner": ""},
-}  # fmt: skip
-"""What the Go types of built-in kinds print when nothing is set, besides empty structs."""
 
 
 def ignored_fields(kind: ServedKind, subresource: str) -> FieldSet:
@@ -105,5 +44,5 @@ def blank(kind: ServedKind) -> JsonObject:
         return start
     structs = ("metadata", "spec", "status")
     start |= {name: {} for name in structs if name in kind.schema.properties}
-    # callers go on to change the object in place
-    return start | copy.deepcopy(_ALWAYS_PRINTED.get((resource.group, resource.kind), {}))
+    always_printed: JsonObject = orjson.loads(kind.always_printed)
+    return start | always_printed

@@ -97,8 +97,12 @@ def apply(
         conflicts, result, owners = _apply(base, applied, managed, target, manager)
     except TypeMismatch as error:
         raise _mismatch("live", base, error) from error
-    if not force:
-        _refuse_conflicts(conflicts, base, kind, manager)
+    if conflicts and not force and manager == lastapplied.MANAGER:
+        allowed = lastapplied.owned_fields(base, kind)
+        conflicts = {who: difference(what, allowed) for who, what in conflicts.items()}
+        conflicts = {who: what for who, what in conflicts.items() if what}
+    if conflicts and not force:
+        raise conflict(conflicts)
     me = FieldManager.applier(manager, subresource)
     if me in owners and (result is not base or live is None):
         owners[me].time = time
@@ -161,12 +165,8 @@ class _Target:
 
     @classmethod
     def of(cls, kind: ServedKind, subresource: str) -> "_Target":
-        return cls(
-            kind.schema,
-            kind.resource.api_version,
-            subresource,
-            ignored_fields(kind, subresource),
-        )
+        ignored = ignored_fields(kind, subresource)
+        return cls(kind.schema, kind.resource.api_version, subresource, ignored)
 
 
 def _check_applied(applied: JsonObject, kind: ServedKind) -> None:
@@ -221,17 +221,6 @@ def _apply(
     return conflicts, merged, managed
 
 
-def _refuse_conflicts(
-    conflicts: dict[FieldManager, FieldSet], live: JsonObject, kind: ServedKind, manager: str
-) -> None:
-    if conflicts and manager == lastapplied.MANAGER:
-        allowed = lastapplied.owned_fields(live, kind)
-        conflicts = {who: difference(what, allowed) for who, what in conflicts.items()}
-        conflicts = {who: what for who, what in conflicts.items() if what}
-    if conflicts:
-        raise conflict(conflicts)
-
-
 def _prune(
     base: JsonObject,
     merged: JsonObject,
@@ -257,12 +246,7 @@ def _prune(
 
 
 def _track(
-    base: JsonObject,
-    new: JsonObject,
-    managed: Managed,
-    target: _Target,
-    manager: str,
-    time: str,
+    base: JsonObject, new: JsonObject, managed: Managed, target: _Target, manager: str, time: str
 ) -> Managed:
     """Return the owners after *manager* made *new* out of *base*."""
     changes = compare(base, new, target.schema).without(target.ignored)

@@ -12,7 +12,6 @@ from certwright.apiserver.causes import (
 )
 from certwright.apiserver.fields.manager import default_manager
 from certwright.apiserver.gotext import json_type
-from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.refusals import invalid
 from certwright.kube.errors import BadRequest, Cause
@@ -89,8 +88,7 @@ class DeleteParameters:
 def delete_options(call: Call) -> DeleteParameters:
     """Read the options of a delete, from the body or else from the query."""
     if call.request.body:
-        content_type = call.headers.get("content-type", "")
-        return delete_options_from(parse_object(call.request.body, content_type))
+        return delete_options_from(call.document())
     body: JsonObject = {}
     if "propagationPolicy" in call.query:
         body["propagationPolicy"] = call.query["propagationPolicy"]

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from certwright.apiserver.access.rbac import Attributes
 from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.http import protobuf
-from certwright.apiserver.http.bodies import check_size
+from certwright.apiserver.http.bodies import check_size, parse_object
 from certwright.apiserver.http.media import Form, accepted_form
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.subresources import subresource_kinds
@@ -17,6 +17,7 @@ from certwright.apiserver.storage.registry import Registry
 from certwright.client.transport import Request
 from certwright.clock import Clock
 from certwright.kube.errors import BadRequest
+from certwright.kube.objects import JsonObject
 
 _OBJECT_VERBS: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION_VERBS: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -104,6 +105,10 @@ class Call:
     def attributes(self) -> Attributes:
         """What the call asks for, as access rules see it."""
         return attributes_of(self.request, self.address)
+
+    def document(self, kind: str = "") -> JsonObject:
+        """Read the body, which must hold one object; *kind* says in refusals what was expected."""
+        return parse_object(self.request.body, self.headers.get("content-type", ""), kind)
 
     def flag(self, name: str) -> bool:
         """Read a boolean query parameter."""

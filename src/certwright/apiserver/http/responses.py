@@ -6,7 +6,7 @@ import orjson
 
 from certwright.apiserver.http.media import Form, wanted_kind
 from certwright.apiserver.http.request import Call
-from certwright.apiserver.http.tables import table_of
+from certwright.apiserver.http.tables import META, metadata_of, table_of
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import (
     KindNotServed,
@@ -23,7 +23,6 @@ from certwright.client.transport import Response
 from certwright.kube.errors import ApiError, MethodNotAllowed, NotAcceptable
 from certwright.kube.objects import JsonObject
 
-_META = "meta.k8s.io/v1"
 _WITH_DETAILS = (
     KindNotServed, MethodNotAllowed, NothingAcceptable, PathForbidden, Rejected, UnknownPatch,
 )  # fmt: skip
@@ -127,7 +126,7 @@ def list_response(call: Call, page: ListPage) -> Response:
         return json_response(200, orjson.dumps({**table, "metadata": metadata}), call.warnings)
     if form is Form.METADATA:
         _check_plurality(call, is_list=True)
-        head = {"kind": "PartialObjectMetadataList", "apiVersion": _META, "metadata": metadata}
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": META, "metadata": metadata}
         items = [orjson.dumps(metadata_of(view(record, kind))) for record in page.records]
         if not items and not kind.custom:
             return json_response(200, orjson.dumps({**head, "items": None}), call.warnings)
@@ -164,11 +163,6 @@ def _check_plurality(call: Call, *, is_list: bool) -> None:
     name = "Unstructured" if call.kind.custom else resource.kind
     found = f"a list (*{package}.{name}List)" if is_list else f"not a list (*{package}.{name})"
     raise NotAcceptable(f"you requested {asked}, but the requested object is {found}")
-
-
-def metadata_of(obj: JsonObject) -> JsonObject:
-    """Return an object's metadata in the form clients can ask for."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": _META, "metadata": obj["metadata"]}
 
 
 class EventEncoder:

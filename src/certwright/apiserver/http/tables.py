@@ -12,6 +12,7 @@ from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
 from certwright.kube.timestamps import parse_time
 
+META: Final = "meta.k8s.io/v1"
 _NAME: Final = PrinterColumn(
     "Name", ".metadata.name", format="name", description="The name, unique within a namespace."
 )
@@ -31,7 +32,7 @@ def table_of(
     columns = columns_of(kind)
     return {
         "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
+        "apiVersion": META,
         "metadata": {},
         "columnDefinitions": [_definition(column, kind) for column in columns],
         "rows": [
@@ -93,10 +94,9 @@ def _object(obj: JsonObject, include: str) -> JsonObject:
         return {"object": None}
     if include == "Object":
         return {"object": obj}
-    return {
-        "object": {
-            "kind": "PartialObjectMetadata",
-            "apiVersion": "meta.k8s.io/v1",
-            "metadata": obj["metadata"],
-        }
-    }
+    return {"object": metadata_of(obj)}
+
+
+def metadata_of(obj: JsonObject) -> JsonObject:
+    """Return an object's metadata in the form clients can ask for."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": obj["metadata"]}

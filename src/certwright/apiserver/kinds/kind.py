@@ -80,6 +80,10 @@ class ServedKind:
     selectable_fields: tuple[str, ...] = ()
     """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
     columns: tuple[PrinterColumn, ...] = field(default=())
+    marks: frozenset[str] = frozenset()
+    """How a built-in kind differs from others; ``builtins/kinds.ini`` explains them."""
+    always_printed: str = "{}"
+    """What the Go type of a built-in kind prints when nothing is set, as JSON."""
     decode: Callable[[JsonObject], list[str]] = _no_unknown
     """Bring an object into the kind's shape, in place: drop unknown fields and nulls.
 

@@ -50,24 +50,6 @@ class Traits:
     """The metadata to keep of a write to the status subresource."""
 
 
-_RETURNS_DELETED: Final = frozenset({
-    "namespaces", "persistentvolumeclaims", "persistentvolumes", "pods", "podtemplates",
-    "resourcequotas", "serviceaccounts", "services", "storageclasses.storage.k8s.io",
-    "csidrivers.storage.k8s.io", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io",
-})  # fmt: skip
-_CREATE_ON_UPDATE: Final = frozenset({
-    "endpoints", "events", "events.events.k8s.io", "limitranges", "services",
-    "leases.coordination.k8s.io", "runtimeclasses.node.k8s.io",
-    "clusterrolebindings.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
-    "rolebindings.rbac.authorization.k8s.io", "roles.rbac.authorization.k8s.io",
-})  # fmt: skip
-_NEEDS_VERSION: Final = frozenset({
-    "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io",
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io",
-    "validatingwebhookconfigurations.admissionregistration.k8s.io",
-    "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io",
-})  # fmt: skip
-_CHECKS_TWICE: Final = frozenset({"configmaps", "secrets", "serviceaccounts"})
 _STATUS_METADATA: Final = {
     "deployments.apps": partial(_restored, field="labels"),
     "pods": partial(_restored, field="ownerReferences"),
@@ -80,15 +62,15 @@ def traits_of(kind: ServedKind) -> Traits:
     """Return how a kind behaves."""
     if kind.custom:
         return _CUSTOM
-    name = kind.resource.qualified
+    marks = kind.marks
     return Traits(
-        returns_deleted=name in _RETURNS_DELETED,
-        create_on_update=name in _CREATE_ON_UPDATE,
-        unconditional_update=name not in _NEEDS_VERSION,
-        collects_garbage=name not in {"events", "events.events.k8s.io"},
-        orphans_by_default=name in {"jobs.batch", "replicationcontrollers"},
-        checks_metadata_twice=name in _CHECKS_TWICE,
-        graceful=name == "pods",
-        counts_annotations=name == "deployments.apps",
-        status_metadata=_STATUS_METADATA.get(name, _of_client),
+        returns_deleted="returns-deleted" in marks,
+        create_on_update="create-on-update" in marks,
+        unconditional_update="needs-version" not in marks,
+        collects_garbage="no-garbage" not in marks,
+        orphans_by_default="orphans-by-default" in marks,
+        checks_metadata_twice="checks-twice" in marks,
+        graceful="graceful" in marks,
+        counts_annotations="counts-annotations" in marks,
+        status_metadata=_STATUS_METADATA.get(kind.resource.qualified, _of_client),
     )

@@ -47,7 +47,11 @@ def _in_scalar(value: Any, schema: Schema) -> str:
     if schema.int_or_string or schema.format in {"quantity", "date-time"}:
         return ""  # these read themselves, and say so in their own words
     if schema.format == "byte" and isinstance(value, str):
-        return _in_bytes(value)
+        try:
+            read_bytes(value)
+        except Unreadable as error:
+            return f"error decoding from json: {error}"
+        return ""
     wanted = _GO_KINDS.get(schema.type, schema.format)
     found = _KINDS[type(value)]
     if found == wanted or (found == "int64" and wanted in {"int32", "float64"}):
@@ -56,11 +60,3 @@ def _in_scalar(value: Any, schema: Schema) -> str:
     if (found, wanted) == ("int64", "string") or (found in numbers and wanted in numbers):
         return f"cannot convert {found} to {wanted}"
     return f"unrecognized type: {wanted}"
-
-
-def _in_bytes(value: str) -> str:
-    try:
-        read_bytes(value)
-    except Unreadable as error:
-        return f"error decoding from json: {error}"
-    return ""

@@ -68,7 +68,9 @@ def is_valid(name: str, value: str) -> bool:
     return check is None or check(value)
 
 
-def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
+def parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
+    """Return a check whether a text can be read."""
+
     def check(value: str) -> bool:
         try:
             parse(value)
@@ -91,7 +93,7 @@ def _uuid(version: int | None) -> Callable[[str], bool]:
         if uuid.UUID(value).version != version and version is not None:
             raise ValueError(f"not of version {version}")
 
-    return _parses(parse)
+    return parses(parse)
 
 
 def _cidr(value: str) -> None:
@@ -107,14 +109,14 @@ _URI = re.compile(r"(/|[A-Za-z][A-Za-z0-9+.-]*:)[^\s]*")
 _MAC = re.compile(r"([0-9A-Fa-f]{2}[:-]){5}([0-9A-Fa-f]{2})|([0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}")
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
-    "date-time": _parses(parse_time),
-    "datetime": _parses(parse_time),
-    "date": _parses(date.fromisoformat),
-    "duration": _parses(parse_duration),
-    "byte": _parses(_base64),
-    "ipv4": _parses(ipaddress.IPv4Address),
-    "ipv6": _parses(ipaddress.IPv6Address),
-    "cidr": _parses(_cidr),
+    "date-time": parses(parse_time),
+    "datetime": parses(parse_time),
+    "date": parses(date.fromisoformat),
+    "duration": parses(parse_duration),
+    "byte": parses(_base64),
+    "ipv4": parses(ipaddress.IPv4Address),
+    "ipv6": parses(ipaddress.IPv6Address),
+    "cidr": parses(_cidr),
     "uuid": _uuid(None),
     "uuid3": _uuid(3),
     "uuid4": _uuid(4),

@@ -7,7 +7,6 @@ from certwright.apiserver.access.tokens import AUDIENCE, Tokens
 from certwright.apiserver.access.users import service_account
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
-from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import delete_options_from, write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
@@ -36,7 +35,7 @@ class Actions:
 
     def answer(self, call: Call) -> Response:
         """Answer a POST to a subresource."""
-        body = parse_object(call.request.body, call.headers.get("content-type", ""))
+        body = call.document()
         name = (body.get("metadata") or {}).get("name")
         if call.subresource == "eviction" and name != call.name:
             raise BadRequest("name in URL does not match name in Eviction object")

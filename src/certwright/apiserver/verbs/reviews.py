@@ -7,7 +7,6 @@ from certwright.apiserver.access.tokens import AUDIENCE, Tokens
 from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.fields.manager import update as record_owner
-from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
@@ -42,7 +41,7 @@ class Reviews:
     def answer(self, call: Call) -> Response:
         """Answer a review with itself and its status."""
         options = write_options(call, "CreateOptions")
-        obj = parse_object(call.request.body, call.headers.get("content-type", ""))
+        obj = call.document()
         check_type(obj, call.kind)
         call.warnings += decode(obj, call.kind, call.request.body, options)
         kind = call.kind.resource.kind

@@ -5,7 +5,6 @@ import orjson
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.gotext import json_type
-from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
@@ -40,8 +39,7 @@ class Scales:
                 raise InternalError(f"Internal error occurred: {why}", causes=[Cause(message=why)])
             return document_response(call, scale)
         if call.verb == "update":
-            body = call.request.body
-            wanted = parse_object(body, call.headers.get("content-type", ""), "Scale")
+            wanted = call.document("Scale")
             _check_identity(call, wanted)
         else:
             wanted = patched_document(call, scale)

@@ -1,7 +1,6 @@
 """The verbs of the API on stored objects: get, list, create, update, delete."""
 
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.http.bodies import parse_object
 from certwright.apiserver.http.options import WriteParameters, delete_options, write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import deleted_response, list_response, object_response
@@ -100,8 +99,7 @@ class Verbs:
         return list_response(call, ListPage(page.records, page.revision))
 
     def _body(self, call: Call, options: WriteParameters) -> JsonObject:
-        content_type = call.headers.get("content-type", "")
-        obj = parse_object(call.request.body, content_type, call.kind.resource.kind)
+        obj = call.document(call.kind.resource.kind)
         check_type(obj, call.kind, call.request.body)
         call.warnings += decode(obj, call.kind, call.request.body, options)
         return obj

@@ -1,12 +1,17 @@
 """The rules of metadata, the same for every kind."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
+from certwright.apiserver.builtins.rules.checks import (
+    label_causes,
+    label_name,
+    path_segment_problems,
+    qualified_name,
+)
 from certwright.apiserver.causes import forbidden_value, invalid_value, required, too_long
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.errors import BadRequest, Cause
-from certwright.kube.names import dns_label_problems, label_value_problems, qualified_name_problems
+from certwright.kube.names import qualified_name_problems
 from certwright.kube.objects import JsonObject
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
@@ -108,7 +113,7 @@ def metadata_causes(metadata: JsonObject, kind: ServedKind) -> list[Cause]:
     if namespaced and not namespace:
         causes.append(required("metadata.namespace"))
     elif namespaced:
-        causes += _each("metadata.namespace", namespace, dns_label_problems)
+        causes += label_name(namespace, "metadata.namespace")
     causes += _map_causes(metadata)
     finalizers = metadata.get("finalizers") or []
     causes += _finalizer_causes(finalizers)
@@ -128,13 +133,11 @@ def update_causes(new: JsonObject, old: JsonObject) -> list[Cause]:
         added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if added:
             listed = ", ".join(f'"{name}"' for name in added)
-            causes.append(
-                forbidden_value(
-                    "metadata.finalizers",
-                    "no new finalizers can be added if the object is being deleted, "
-                    f"found new finalizers []string{{{listed}}}",
-                )
+            why = (
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers []string{{{listed}}}"
             )
+            causes.append(forbidden_value("metadata.finalizers", why))
     causes += [
         invalid_value(f"metadata.{field}", new.get(field), "field is immutable")
         for field in _IMMUTABLE
@@ -163,15 +166,6 @@ def _map_causes(metadata: JsonObject) -> list[Cause]:
     if annotations := metadata.get("annotations"):
         causes += _annotation_causes(annotations)
     return causes + _owner_causes(metadata.get("ownerReferences") or [])
-
-
-def label_causes(labels: dict[str, str], path: str) -> list[Cause]:
-    """Return which labels have keys or values that are none."""
-    causes: list[Cause] = []
-    for key, value in labels.items():
-        causes += _each(path, key, qualified_name_problems)
-        causes += _each(path, value, label_value_problems)
-    return causes
 
 
 def _annotation_causes(annotations: dict[str, str]) -> list[Cause]:
@@ -216,7 +210,7 @@ def _finalizer_causes(finalizers: list[str]) -> list[Cause]:
     path = "metadata.finalizers"
     causes: list[Cause] = []
     for finalizer in finalizers:
-        causes += _each(path, finalizer, qualified_name_problems)
+        causes += qualified_name(finalizer, path)
     if FOREGROUND in finalizers and ORPHAN in finalizers:
         why = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
         causes.append(invalid_value(path, finalizers, why))
@@ -225,16 +219,8 @@ def _finalizer_causes(finalizers: list[str]) -> list[Cause]:
 
 def segment_causes(metadata: JsonObject) -> list[Cause]:
     """Return why a name that follows the rules of its kind would still break paths."""
-    path, name = "metadata.name", metadata.get("name", "")
-    if name in {".", ".."}:
-        return [invalid_value(path, name, f"may not be '{name}'")]
-    return [
-        invalid_value(path, name, f"may not contain '{bad}'") for bad in ("/", "%") if bad in name
-    ]
-
-
-def _each(path: str, value: str, problems: Callable[[str], list[str]]) -> list[Cause]:
-    return [invalid_value(path, value, problem) for problem in problems(value)]
+    name = metadata.get("name", "")
+    return [invalid_value("metadata.name", name, why) for why in path_segment_problems(name)]
 
 
 def _set(metadata: JsonObject, field: str, value: Any) -> None:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from certwright.apiserver.builtins.rules.checks import (
+    all_non_negative,
     immutable,
     non_negative,
     one_of,
@@ -16,6 +17,10 @@ from certwright.kube.objects import JsonObject
 
 _UID: Final = "batch.kubernetes.io/controller-uid"
 _JOB_NAME: Final = "batch.kubernetes.io/job-name"
+_COUNTS: Final = (
+    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
+    "ttlSecondsAfterFinished",
+)  # fmt: skip
 _UNLIMITED: Final = (1 << 31) - 1
 _CRON_FIELD = re.compile(r"[-*/,0-9A-Za-z?]+")
 
@@ -48,7 +53,7 @@ def prepare_job(new: JsonObject, old: JsonObject | None) -> None:
     are_defaults = (new["metadata"].get("labels") or {}) == labels
     labels.setdefault("controller-uid", uid)
     labels.setdefault(_UID, uid)
-    if not name or len(name) <= 63:
+    if len(name) <= 63:
         labels.setdefault("job-name", name)
         labels.setdefault(_JOB_NAME, name)
     spec.setdefault("selector", {}).setdefault("matchLabels", {}).setdefault(_UID, uid)
@@ -68,12 +73,11 @@ def validate_job(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes += immutable(spec.get("selector"), before.get("selector"), "spec.selector")
         if not (spec.get("suspend") and before.get("suspend")):
             causes += immutable(spec["template"], before["template"], "spec.template")
-        for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"):
-            causes += immutable(spec.get(field), before.get(field), f"spec.{field}")
+        fixed = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"]
         if spec.get("completionMode") != "Indexed":
-            causes += immutable(
-                spec.get("completions"), before.get("completions"), "spec.completions"
-            )
+            fixed.append("completions")
+        for field in fixed:
+            causes += immutable(spec.get(field), before.get(field), f"spec.{field}")
     return causes
 
 
@@ -93,22 +97,15 @@ def _generated_causes(job: JsonObject) -> list[Cause]:
 
 
 def _job_spec_causes(spec: JsonObject, path: str) -> list[Cause]:
-    causes: list[Cause] = []
-    for field in (
-        "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
-        "ttlSecondsAfterFinished",
-    ):  # fmt: skip
-        causes += non_negative(spec.get(field), f"{path}.{field}")
-    causes += one_of(
-        spec.get("completionMode"), ("NonIndexed", "Indexed"), f"{path}.completionMode"
-    )
+    causes = all_non_negative(spec, _COUNTS, path)
+    modes = ("NonIndexed", "Indexed")
+    causes += one_of(spec.get("completionMode"), modes, f"{path}.completionMode")
     template = spec["template"]
     causes += template_causes(template, f"{path}.template")
     policy = template["spec"]["restartPolicy"]
     where = f"{path}.template.spec.restartPolicy"
     if policy == "Always":
-        why = 'supported values: "OnFailure", "Never"'
-        causes.append(required(where, f"valid values: {why.partition(': ')[2]}"))
+        causes.append(required(where, 'valid values: "OnFailure", "Never"'))
     elif policy not in {"OnFailure", "Never"}:
         causes.append(unsupported_value(where, policy, ["OnFailure", "Never"]))
     return causes
@@ -122,11 +119,8 @@ def complete_cron_job(obj: JsonObject) -> None:
 def validate_cron_job(new: JsonObject, _old: JsonObject | None) -> list[Cause]:
     """Check the schedule and the template of the Jobs."""
     spec, name = new["spec"], new["metadata"].get("name") or ""
-    causes: list[Cause] = []
-    if not spec.get("schedule"):
-        causes.append(required("spec.schedule"))
-    else:
-        causes += _schedule_causes(spec["schedule"])
+    schedule = spec.get("schedule")
+    causes = _schedule_causes(schedule) if schedule else [required("spec.schedule")]
     causes += non_negative(spec.get("startingDeadlineSeconds"), "spec.startingDeadlineSeconds")
     policies = ("Allow", "Forbid", "Replace")
     causes += one_of(spec["concurrencyPolicy"], policies, "spec.concurrencyPolicy")

@@ -42,6 +42,12 @@ def non_negative(value: int | None, path: str) -> list[Cause]:
     return [invalid_value(path, value, _NEGATIVE)] if value is not None and value < 0 else []
 
 
+def all_non_negative(obj: JsonObject, fields: Iterable[str], path: str) -> list[Cause]:
+    """Check that numbers in an object are not below zero."""
+    found = [non_negative(obj.get(field), f"{path}.{field}") for field in fields]
+    return [cause for causes in found for cause in causes]
+
+
 def one_of(value: str | None, choices: Iterable[str], path: str) -> list[Cause]:
     """Check that a field is absent or holds one of the choices."""
     allowed = list(choices)
@@ -156,15 +162,24 @@ def frozen_when_immutable(
     return causes + [forbidden_value(field, why) for field in changed]
 
 
+def label_value(value: str, path: str) -> list[Cause]:
+    """Check that a field holds the value of a label."""
+    return [invalid_value(path, value, problem) for problem in label_value_problems(value)]
+
+
+def label_causes(labels: Mapping[str, str], path: str) -> list[Cause]:
+    """Return which labels have keys or values that are none."""
+    causes: list[Cause] = []
+    for key, value in labels.items():
+        causes += qualified_name(key, path)
+        causes += label_value(value, path)
+    return causes
+
+
 def selector_causes(selector: JsonObject | None, path: str) -> list[Cause]:
     """Check that a label selector is well-formed."""
-    causes: list[Cause] = []
-    for key, value in ((selector or {}).get("matchLabels") or {}).items():
-        causes += qualified_name(key, f"{path}.matchLabels")
-        causes += [
-            invalid_value(f"{path}.matchLabels", value, problem)
-            for problem in label_value_problems(value)
-        ]
+    labels = (selector or {}).get("matchLabels") or {}
+    causes = label_causes(labels, f"{path}.matchLabels")
     for index, term in enumerate((selector or {}).get("matchExpressions") or ()):
         causes += _expression_causes(term, f"{path}.matchExpressions[{index}]")
     return causes
@@ -186,10 +201,7 @@ def _expression_causes(term: JsonObject, path: str) -> list[Cause]:
         causes.append(invalid_value(f"{path}.operator", operator, why))
     causes += qualified_name(term.get("key") or "", f"{path}.key")
     for index, value in enumerate(values):
-        causes += [
-            invalid_value(f"{path}.values[{index}]", value, problem)
-            for problem in label_value_problems(value)
-        ]
+        causes += label_value(value, f"{path}.values[{index}]")
     return causes
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from certwright.apiserver.builtins.rules.checks import (
     PROTOCOLS,
+    label_causes,
     label_name,
     one_of,
     port_name,
@@ -19,7 +20,6 @@ from certwright.apiserver.causes import (
     required,
     unsupported_value,
 )
-from certwright.apiserver.writes.metadata import label_causes
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
 from certwright.kube.quantities import Quantity

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from certwright.apiserver.builtins.rules.checks import non_negative, one_of, port_or_name
+from certwright.apiserver.builtins.rules.checks import all_non_negative, one_of, port_or_name
 from certwright.apiserver.causes import forbidden_value, invalid_value, required
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
@@ -27,8 +27,7 @@ def handler_causes(container: JsonObject, path: str) -> list[Cause]:
             continue
         where = f"{path}.{field}"
         causes += _action_causes(probe, where)
-        for name in _SECONDS:
-            causes += non_negative(probe.get(name), f"{where}.{name}")
+        causes += all_non_negative(probe, _SECONDS, where)
         if field != "readinessProbe" and probe["successThreshold"] != 1:
             value = probe["successThreshold"]
             causes.append(invalid_value(f"{where}.successThreshold", value, "must be 1"))

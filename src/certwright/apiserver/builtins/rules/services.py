@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from certwright.apiserver.builtins.rules.checks import (
     PROTOCOLS,
+    label_causes,
     label_name,
     one_of,
     port_number,
@@ -20,7 +21,7 @@ from certwright.apiserver.causes import (
     required,
     unsupported_value,
 )
-from certwright.apiserver.writes.metadata import label_causes
+from certwright.apiserver.schema.formats import parses
 from certwright.kube.errors import Cause
 from certwright.kube.objects import JsonObject
 
@@ -30,6 +31,7 @@ _ADDRESSES: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _CLUSTER_IP_LIMIT: Final = 10800
 
 _NODE_PORTS = range(30000, 32768)
+_is_address = parses(ipaddress.ip_address)
 
 
 class ServiceAllocator:
@@ -223,14 +225,6 @@ def _unreadable_addresses(spec: JsonObject) -> list[Cause]:
             why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
             causes.append(invalid_value(f"spec.clusterIPs[{index}]", address, why))
     return causes
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _status_causes(new: JsonObject, old: JsonObject | None) -> list[Cause]:

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from certwright.apiserver.builtins.rules.checks import (
+    all_non_negative,
     at_most_all,
     immutable,
     int_or_percent,
@@ -97,10 +98,9 @@ def validate_deployment(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     causes = non_negative(spec["replicas"], "spec.replicas")
     causes += _selector_and_template(spec, "deployment", "ReplicaSet")
     causes += _strategy_causes(spec["strategy"])
-    causes += non_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
-    causes += non_negative(spec["revisionHistoryLimit"], "spec.revisionHistoryLimit")
+    counts = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    causes += all_non_negative(spec, counts, "spec")
     deadline = spec["progressDeadlineSeconds"]
-    causes += non_negative(deadline, "spec.progressDeadlineSeconds")
     if deadline <= spec.get("minReadySeconds", 0):
         why = "must be greater than minReadySeconds"
         causes.append(invalid_value("spec.progressDeadlineSeconds", deadline, why))
@@ -113,9 +113,7 @@ def _deployment_status_causes(status: JsonObject) -> list[Cause]:
     """Replicas are counted soberly: no more are ready than there are."""
     counts = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
               "unavailableReplicas", "observedGeneration", "collisionCount")  # fmt: skip
-    causes: list[Cause] = []
-    for name in counts:
-        causes += non_negative(status.get(name), f"status.{name}")
+    causes = all_non_negative(status, counts, "status")
     for part, whole, called in (
         ("updatedReplicas", "replicas", "status.replicas"),
         ("readyReplicas", "replicas", "status.replicas"),
@@ -132,8 +130,7 @@ def _deployment_status_causes(status: JsonObject) -> list[Cause]:
 def validate_replica_set(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     """Check that the selector matches the template and does not change."""
     spec = new["spec"]
-    causes = non_negative(spec["replicas"], "spec.replicas")
-    causes += non_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
+    causes = all_non_negative(spec, ("replicas", "minReadySeconds"), "spec")
     causes += _selector_and_template(spec, "deployment", "ReplicaSet")
     return causes + _kept_selector(new, old)
 
@@ -162,8 +159,7 @@ def validate_stateful_set(new: JsonObject, old: JsonObject | None) -> list[Cause
     if strategy["type"] not in {"RollingUpdate", "OnDelete"}:
         why = "must be 'RollingUpdate' or 'OnDelete'"
         causes.append(invalid_value("spec.updateStrategy", _go_strategy(strategy), why))
-    causes += non_negative(spec["replicas"], "spec.replicas")
-    causes += non_negative(spec.get("minReadySeconds"), "spec.minReadySeconds")
+    causes += all_non_negative(spec, ("replicas", "minReadySeconds"), "spec")
     if old is None and spec["serviceName"]:
         causes += label_name(spec["serviceName"], "spec.serviceName")
     causes += _selector_and_template(spec, "statefulset", "StatefulSet", _with_claims(spec))
