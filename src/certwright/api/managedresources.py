@@ -79,12 +79,10 @@ class ManagedResourceSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
         _text("Labels for every object, its pod template and its volume claim templates."),
     ] = field(default_factory=dict)
     force_overwrite_labels: Annotated[
-        bool | UnsetType,
-        _text("Whether labels that others put on the objects are removed."),
+        bool | UnsetType, _text("Whether labels that others put on the objects are removed.")
     ] = UNSET
     force_overwrite_annotations: Annotated[
-        bool | UnsetType,
-        _text("Whether annotations that others put on the objects are removed."),
+        bool | UnsetType, _text("Whether annotations that others put on the objects are removed.")
     ] = UNSET
     keep_objects: Annotated[
         bool | UnsetType,
@@ -98,16 +96,14 @@ class ManagedResourceSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
         ),
     ] = field(default_factory=list)
     delete_persistent_volume_claims: Annotated[
-        bool | UnsetType,
-        _text("Whether the volume claims of a StatefulSet are deleted with it."),
+        bool | UnsetType, _text("Whether the volume claims of a StatefulSet are deleted with it.")
     ] = UNSET
     depends_on: Annotated[
         list[Dependency],
         _text("What must be applied and healthy before anything of this is written."),
     ] = field(default_factory=list)
     suspend: Annotated[
-        bool | UnsetType,
-        _text("Whether to write nothing for now. Health is still checked."),
+        bool | UnsetType, _text("Whether to write nothing for now. Health is still checked.")
     ] = UNSET
 
 
@@ -200,8 +196,7 @@ class ManagedResourceStatus(Struct, rename="camel", omit_defaults=True, kw_only=
         str, _text("A hash of what the Secrets held when the objects were applied.")
     ] = ""
     inventory_refs: Annotated[
-        list[InventoryReference],
-        _text("Where the rest of an inventory is that does not fit here."),
+        list[InventoryReference], _text("Where the rest of an inventory is that does not fit here.")
     ] = field(default_factory=list)
     summary: Annotated[ObjectSummary | UnsetType, _text("The objects in numbers.")] = UNSET
     objects: Annotated[

@@ -32,19 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (
-    up,
-    run,
-    crds,
-    rbac,
-    apply,
-    mr,
-    resourcemanager,
-    gc,
-    unique,
-    cert,
-    conformance,
-):
+for command in (up, run, crds, rbac, apply, mr, resourcemanager, gc, unique, cert, conformance):
     app.add_typer(command.commands)
 
 

@@ -80,14 +80,7 @@ class Engine:
         once, ambiguous = _by_ref(wanted)
         definitions = Definitions(once.values())
         run = ApplyRun(
-            self._cluster,
-            self._memory,
-            owner,
-            dry_run,
-            always,
-            expected,
-            definitions,
-            before_write,
+            self._cluster, self._memory, owner, dry_run, always, expected, definitions, before_write
         )
         report = _Report(on_entry)
         for one in ambiguous:

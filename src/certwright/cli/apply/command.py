@@ -47,10 +47,7 @@ Prune = Annotated[
 ]
 Wait = Annotated[
     bool,
-    typer.Option(
-        "--wait",
-        help="Wait until all objects are healthy and rolled out, or deleted.",
-    ),
+    typer.Option("--wait", help="Wait until all objects are healthy and rolled out, or deleted."),
 ]
 Timeout = Annotated[
     str, typer.Option(metavar="DURATION", help="How long --wait waits, e.g. 90s or 5m.")
@@ -63,8 +60,7 @@ TakeOver = Annotated[
     bool, typer.Option("--take-over", help="Take objects that belong to another inventory.")
 ]
 NoAdopt = Annotated[
-    bool,
-    typer.Option("--no-adopt", help="Refuse objects that exist and belong to no inventory."),
+    bool, typer.Option("--no-adopt", help="Refuse objects that exist and belong to no inventory.")
 ]
 
 
@@ -197,15 +193,11 @@ def delete(
 
 @commands.command(
     short_help="Show objects, what they own, and their health.",
-    epilog=examples(
-        "certwright tree -i my-app -n prod",
-        "certwright tree -f app/ -n prod -o json",
-    ),
+    epilog=examples("certwright tree -i my-app -n prod", "certwright tree -f app/ -n prod -o json"),
 )
 def tree(
     inventory: Annotated[
-        str | None,
-        typer.Option("-i", "--inventory", metavar="NAME", help="Inventory to show."),
+        str | None, typer.Option("-i", "--inventory", metavar="NAME", help="Inventory to show.")
     ] = None,
     filename: OptionalFiles = None,
     namespace: Namespace = None,

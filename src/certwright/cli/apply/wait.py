@@ -5,14 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
-from certwright.apply import (
-    Action,
-    Change,
-    ChangeSet,
-    Live,
-    ObjectRef,
-    follow,
-)
+from certwright.apply import Action, Change, ChangeSet, Live, ObjectRef, follow
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.health import Verdict, check_health, check_progress, missing
 from certwright.cli.errors import UsageError

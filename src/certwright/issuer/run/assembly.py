@@ -26,15 +26,7 @@ from certwright.issuer.spec import SpecType
 from certwright.issuer.upstream import Compatibility
 from certwright.kube import Resource
 from certwright.kube.kinds import Secret
-from certwright.runtime import (
-    Controller,
-    OperatorHost,
-    Part,
-    Trigger,
-    Watched,
-    mapped,
-    select,
-)
+from certwright.runtime import Controller, OperatorHost, Part, Trigger, Watched, mapped, select
 from certwright.runtime.triggers import Mapper
 
 S = TypeVar("S")
@@ -135,9 +127,7 @@ def build(
         requests = RequestController(request_kind, signer, memory, backoff, compatibility)
         yield Controller(
             select(
-                request_kind.object_type,
-                transform=request_kind.reduce,
-                keep=requests.is_wanted,
+                request_kind.object_type, transform=request_kind.reduce, keep=requests.is_wanted
             ),
             requests.reconcile,
             name=f"{kebab(kinds[0].kind)}-{request_kind.resource.plural}"[:63],

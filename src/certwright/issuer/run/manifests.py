@@ -148,10 +148,7 @@ def deployment(where: Installation, arguments: Sequence[str]) -> JsonObject:
         "ports": [{"name": "probes", "containerPort": 8081}],
         "livenessProbe": {"httpGet": {"path": "/livez", "port": "probes"}},
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "probes"}},
-        "resources": {
-            "requests": {"cpu": "50m", "memory": "64Mi"},
-            "limits": {"memory": "256Mi"},
-        },
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},

@@ -42,11 +42,7 @@ def lease_of(home: Key, now: datetime, wait: timedelta) -> JsonObject:
     return {
         "apiVersion": Lease.api_version,
         "kind": Lease.kind,
-        "metadata": {
-            "namespace": home.namespace,
-            "name": home.name,
-            "labels": {ROLE_LABEL: ROLE},
-        },
+        "metadata": {"namespace": home.namespace, "name": home.name, "labels": {ROLE_LABEL: ROLE}},
         "spec": {
             "holderIdentity": ROLE,
             "renewTime": format_micro_time(now),
