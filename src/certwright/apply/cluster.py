@@ -146,11 +146,7 @@ class Cluster(Protocol):
         ...
 
     async def resource(self, gvk: GroupVersionKind, *, any_version: bool = False) -> Resource:
-        """Return how a kind is served, in *any_version* if not in that one.
-
-        Raises:
-            UnknownKind: it is not.
-        """
+        """Return how a kind is served, in *any_version* if not in that one; else `UnknownKind`."""
         ...
 
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
@@ -195,13 +191,7 @@ class Cluster(Protocol):
         propagation: Propagation | None = None,
         dry_run: bool = False,
     ) -> Live | None:
-        """Delete exactly this state of this object; return what is left of it for now.
-
-        None says it is gone, also when it was gone before.
-
-        Raises:
-            Conflict: the object has changed.
-        """
+        """Delete exactly this state; return what is left for now. `Conflict` if it changed."""
         ...
 
     async def finalize(self, resource: Resource, live: Live) -> Live | None:

@@ -30,10 +30,7 @@ def is_confidential(path: tuple[str | int, ...]) -> bool:
 
 
 def masked(obj: JsonObject) -> JsonObject:
-    """Return an object that may be shown: a copy without values if it is a Secret.
-
-    The names of the keys stay. Lists of Secrets are masked item by item.
-    """
+    """Return an object that may be shown: of Secrets, also in lists, a copy with keys only."""
     items = obj.get("items")
     if isinstance(items, list):
         # The items of a SecretList do not say what they are.
@@ -58,10 +55,7 @@ def _hidden(values: Any) -> Any:
 
 
 def without_values_of(text: str, obj: JsonObject) -> str:
-    """Return a text about an object without the values of that object, if it is a Secret.
-
-    Servers quote what they refuse.
-    """
+    """Return a text without the values of a Secret it is about: servers quote what they refuse."""
     if not is_secret(obj):
         return text
     values: set[str] = set()

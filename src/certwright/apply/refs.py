@@ -29,11 +29,7 @@ class ObjectRef:
 
     @classmethod
     def parse(cls, text: str) -> "ObjectRef":
-        """Read an `id`: ``apiVersion/kind/namespace/name``.
-
-        Raises:
-            ValueError: *text* is not of that form.
-        """
+        """Read an `id`: ``apiVersion/kind/namespace/name``; `ValueError` if it is none."""
         parts = text.rsplit("/", 3)
         if len(parts) != 4 or not (parts[0] and parts[1] and parts[3]) or parts[0].count("/") > 1:
             raise ValueError(f"{text!r} is not of the form apiVersion/kind/namespace/name")
@@ -46,11 +42,7 @@ class ObjectRef:
 
     @property
     def gvk(self) -> GroupVersionKind:
-        """The kind.
-
-        Raises:
-            ValueError: ``apiVersion`` or ``kind`` is missing or malformed.
-        """
+        """The kind; `ValueError` if ``apiVersion`` or ``kind`` is missing or malformed."""
         return GroupVersionKind.parse(self.api_version, self.kind)
 
     @property

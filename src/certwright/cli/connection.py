@@ -25,11 +25,7 @@ class Session:
 
 @asynccontextmanager
 async def connected(target: Target) -> AsyncIterator[Session]:
-    """Connect as kubectl would; warnings of the server, and its silence, go to standard error.
-
-    Raises:
-        UsageError: the name of the namespace is not valid.
-    """
+    """Connect as kubectl would; warnings of the server, and its silence, go to standard error."""
     config = load_config(target.kubeconfig, target.context)
     namespace = target.namespace or config.namespace or "default"
     require_name(namespace, "namespace")
@@ -39,22 +35,14 @@ async def connected(target: Target) -> AsyncIterator[Session]:
 
 
 def require_name(name: str, what: str) -> None:
-    """Check the name of a namespace or another object.
-
-    Raises:
-        UsageError: no object can have this name.
-    """
+    """Check the name of a namespace or another object; `UsageError` if no object can have it."""
     problems = dns_label_problems(name) if what == "namespace" else dns_subdomain_problems(name)
     if problems:
         raise UsageError(f"{what} {name!r}: {'; '.join(problems)}")
 
 
 def run_once(main: Coroutine[Any, Any, int]) -> None:
-    """Run a command to its end and exit with its code.
-
-    Raises:
-        UsageError: the server refused something; the message is the server's.
-    """
+    """Run a command to its end and exit with its code; refusals of the server are `UsageError`."""
     try:
         code = run_to_end(main)
     except* ApiError as errors:

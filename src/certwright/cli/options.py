@@ -69,11 +69,7 @@ DryRun = Annotated[
 
 
 def seconds_of(text: str, option: str) -> float:
-    """Read a duration such as 5m.
-
-    Raises:
-        UsageError: the text is not a duration, or the duration is not positive.
-    """
+    """Read a duration such as 5m; `UsageError` if it is none, or not positive."""
     from certwright.kube.durations import parse_duration
 
     try:

@@ -63,12 +63,7 @@ def cluster_kind_of(kind: str) -> str:
 def issuer_kind(
     group: str, version: str, kind: str, spec: type[Struct], *, namespaced: bool, doc: str
 ) -> type[Object]:
-    """Declare one kind of issuer.
-
-    Raises:
-        ValueError: a name is not one the API server accepts.
-        SchemaError: the spec cannot be expressed in a schema.
-    """
+    """Declare one kind of issuer; `ValueError` for a bad name, `SchemaError` for a bad spec."""
     fields: list[Any] = [
         ("spec", spec),
         ("status", IssuerStatus, msgspec.field(default_factory=IssuerStatus)),

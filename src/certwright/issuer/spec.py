@@ -100,11 +100,7 @@ class SpecType(Generic[S]):
     """The spec of one kind, on both sides."""
 
     def __init__(self, author: type[S]) -> None:
-        """Take an author's type apart.
-
-        Raises:
-            TypeError: it is neither a dataclass nor a Struct.
-        """
+        """Take an author's type apart; `TypeError` if it is neither a dataclass nor a Struct."""
         if not _is_record(author):
             raise TypeError(f"{author!r} is not a spec: use a dataclass or a msgspec Struct")
         self.author = author
@@ -112,11 +108,7 @@ class SpecType(Generic[S]):
         self.uses_secrets = _points(author)
 
     def read(self, spec: bytes) -> Struct:
-        """Read a spec as it stands in an object.
-
-        Raises:
-            SpecError: it has another shape.
-        """
+        """Read a spec as it stands in an object; `SpecError` if it has another shape."""
         try:
             return msgspec.json.decode(spec, type=self.wire)
         except msgspec.DecodeError as error:
@@ -129,11 +121,7 @@ class SpecType(Generic[S]):
         yield from _references(spec)
 
     def build(self, spec: Struct, resolve: Resolve) -> S:
-        """Return the author's value, every reference replaced by what *resolve* returns.
-
-        Raises:
-            SpecError: the author's own type refuses the values.
-        """
+        """Return the author's value, references resolved; `SpecError` if its type refuses it."""
         try:
             built: S = _build(self.author, spec, resolve)
         except (TypeError, ValueError) as error:

@@ -55,11 +55,7 @@ class Pending(SignOutcome):
         after: timedelta | float = POLL,
         state: Mapping[str, Any] | None = None,
     ) -> None:
-        """Describe what is under way.
-
-        Raises:
-            ValueError: *state* is no JSON, or too large to be kept.
-        """
+        """Describe what is under way; `ValueError` if *state* is no JSON, or is too large."""
         super().__init__(message)
         if state is not None:
             _check_state(state)

@@ -87,13 +87,7 @@ class Rendered:
 
 
 def render(declaration: Declaration, *, most: int = SECRET_BYTES) -> Rendered:
-    """Return the ManagedResource and the immutable Secrets it refers to.
-
-    Compressing takes some 30 ms per megabyte.
-
-    Raises:
-        PackingError: the objects cannot be packed.
-    """
+    """Return the ManagedResource and its immutable Secrets; `PackingError` if that cannot be."""
     parts = pack(declaration.objects, most=most)
     secrets = tuple(make_unique(_secret(declaration, part)) for part in parts)
     return Rendered(managed_resource(declaration, secrets), secrets)

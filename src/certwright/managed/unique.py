@@ -54,11 +54,7 @@ def make_unique(obj: JsonObject, *, by_keys: bool = False) -> JsonObject:
 
 
 def contents_of(obj: JsonObject) -> dict[str, bytes]:
-    """Return what a ConfigMap or Secret holds, by key, as bytes.
-
-    Raises:
-        ValueError: it is neither, or a value is not text, or not base64 where it must be.
-    """
+    """Return what a ConfigMap or Secret holds, by key, as bytes; `ValueError` if malformed."""
     if obj.get("apiVersion") != "v1" or obj.get("kind") not in {CONFIG_MAP, SECRET}:
         raise ValueError(
             f"{obj.get('apiVersion')} {obj.get('kind')}: neither a v1 ConfigMap nor a v1 Secret"

@@ -91,10 +91,7 @@ async def _wait(
     patience: timedelta,
     on_progress: OnProgress,
 ) -> JsonObject | None:
-    """Return a ManagedResource once nothing is in the way, or None if it does not exist then.
-
-    *blocked* returns what is in the way of a state, or None.
-    """
+    """Return a ManagedResource, or None if it does not exist, once *blocked* returns None."""
     reported = ""
     try:
         async with (

@@ -35,10 +35,7 @@ _MINE = Ownership(Right.WRITE)
 def ownership(
     live: Live, owner: Owner | None, rules: Rules, field_manager: str, *, inherits: bool = False
 ) -> Ownership:
-    """Decide whether an object that exists may be written to.
-
-    *inherits* says that whose it is certainly does not exist any more.
-    """
+    """Decide whether an object may be written to; *inherits*: its owner surely is gone."""
     if owner is None or rules.take_over:
         return _MINE
     marked = live.annotations.get(owner.annotation)

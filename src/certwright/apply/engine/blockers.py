@@ -69,18 +69,12 @@ def human_duration(duration: timedelta) -> str:
 
 
 def events_text(events: Iterable[JsonObject], now: datetime) -> str:
-    """Return the latest warnings about an object as a block of lines, the newest last.
-
-    Empty when there is none.
-    """
+    """Return the latest warnings about an object as lines, the newest last; empty without any."""
     return _block(_line(event, now) for event in _latest(events))
 
 
 def lasting_events_text(events: Iterable[JsonObject]) -> str:
-    """Return the latest warnings in words that stay the same until another kind of them comes.
-
-    They tell no ages and no numbers, and stand in the order in which they were first seen.
-    """
+    """Return the latest warnings without ages and counts, in the order they were first seen."""
     latest = sorted(_latest(events), key=_first_seen)
     return _block(dict.fromkeys(f"{_who(event)} reported: {_message(event)}" for event in latest))
 

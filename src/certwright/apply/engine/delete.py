@@ -169,10 +169,7 @@ async def _blocked(run: Removal, ref: ObjectRef, live: Live, problem: str = "") 
 
 
 async def warnings_about(cluster: Cluster, ref: ObjectRef, clock: Clock) -> str:
-    """Return the latest warnings about an object as a block to append to a message.
-
-    Empty when there is none, or nobody may read events.
-    """
+    """Return warnings about an object to append to a message; empty if none can be read."""
     about = f"involvedObject.kind={ref.kind},involvedObject.name={ref.name},type=Warning"
     try:
         events = await cluster.list(CoreEvent, ref.namespace, fields=about)

@@ -57,11 +57,7 @@ def propagation_for(ref: ObjectRef) -> Propagation | None:
 
 
 def is_overdue(live: Live, rules: DeleteRules, now: datetime) -> bool:
-    """Return whether an object has been waiting for its finalizers for too long.
-
-    Raises:
-        ValueError: the object says how long that is, in words nobody understands.
-    """
+    """Return whether finalizers hold an object too long; `ValueError` if its limit is malformed."""
     since = live.deleted_at
     patience = rules.finalize_after(live) if since is not None and live.finalizers else None
     return since is not None and patience is not None and now - since >= patience

@@ -149,10 +149,7 @@ class Engine:
         return False
 
     async def _await(self, finding: ObjectOutcome) -> ObjectOutcome:
-        """Wait a moment until the server serves a new kind.
-
-        If nobody can say, those who need it find out.
-        """
+        """Wait a moment until the server serves a new kind; if it does not, its objects fail."""
         live, ref = finding.live, finding.entry.ref
         if not is_definition(ref) or live is None or is_established(live):
             return finding

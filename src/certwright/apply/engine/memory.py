@@ -87,11 +87,7 @@ class Memory:
 
     @contextmanager
     def creating(self, resource: Resource, key: Key) -> Iterator[None]:
-        """Mark an object as being created until the context is left.
-
-        Raises:
-            Conflict: somebody else of this process is just doing that.
-        """
+        """Mark an object as being created within the context; `Conflict` if it already is."""
         place = (resource, key)
         if place in self._creating:
             raise Conflict(f"{resource.kind} {key} is just being created")

@@ -22,11 +22,7 @@ def job_health(obj: JsonObject) -> str:
 
 
 def belonging(owner: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]:
-    """Return the pods that a workload selects and that are neither done nor moved away.
-
-    Raises:
-        ValueError: the selector of the workload is malformed.
-    """
+    """Return a workload's pods, neither done nor moved away; `ValueError` for a bad selector."""
     namespace = section(owner, "metadata").get("namespace")
     selector = LabelSelector.from_spec(section(owner, "spec").get("selector"))
     return [

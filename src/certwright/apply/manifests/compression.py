@@ -51,11 +51,7 @@ def unpack_brotli(data: bytes, limits: ReadLimits) -> bytes:
 
 
 def pack_brotli(data: bytes) -> bytes:
-    """Compress *data*; a megabyte takes some 30 ms.
-
-    Raises:
-        CompressionError: Brotli is not installed.
-    """
+    """Compress *data*, some 30 ms per megabyte; `CompressionError` if Brotli is not installed."""
     try:
         import brotli  # noqa: PLC0415 - optional: only Secrets with .br keys need it
     except ImportError as error:

@@ -48,10 +48,7 @@ class ManifestOrigin:
 
 
 class ManifestError(ValueError):
-    """A document that cannot be read.
-
-    *problem* is what is wrong with it, *origin* where; the text of the error is both.
-    """
+    """A document that cannot be read: *problem* is what is wrong with it, *origin* where."""
 
     def __init__(self, origin: ManifestOrigin, problem: str) -> None:
         if len(problem) > LONGEST_PROBLEM:
@@ -79,12 +76,7 @@ class Manifests:
     """What was accepted and is probably a mistake: keys that occur twice, if allowed."""
 
     def require(self) -> list[Manifest]:
-        """Return the objects if everything could be read.
-
-        Raises:
-            ManifestError: the only error there was.
-            ExceptionGroup: of several such errors.
-        """
+        """Return the objects if all could be read; else raise the error, or a group of them."""
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:

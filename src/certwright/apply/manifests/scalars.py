@@ -52,11 +52,7 @@ def resolve_plain(text: str) -> Scalar:
 
 
 def json_number(value: float) -> int | float:
-    """Return a number as it arrives through JSON: whole ones as integers if they fit 64 bits.
-
-    Raises:
-        ValueError: the number is infinite or not a number.
-    """
+    """Return a number as JSON has it, whole ones as integers; `ValueError` if it is not finite."""
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else float(value)
     if not math.isfinite(value):
@@ -69,11 +65,7 @@ def json_number(value: float) -> int | float:
 
 
 def key_text(key: Scalar) -> str:
-    """Return the field name that a scalar in the place of a key stands for.
-
-    Raises:
-        ValueError: the key is null, or a number that no field name can stand for.
-    """
+    """Return the field name that a scalar key stands for; `ValueError` if it can stand for none."""
     if isinstance(key, str):
         return key
     if isinstance(key, bool):
@@ -132,11 +124,7 @@ def _to_32_bits(value: float) -> float:
 
 
 def resolve_tagged(tag: str, text: str) -> Scalar:
-    """Return what a tagged scalar stands for; unknown tags leave the text as it is.
-
-    Raises:
-        ValueError: the text is not what its tag says.
-    """
+    """Return what a tagged scalar stands for, text if the tag is unknown; else `ValueError`."""
     match tag.removeprefix(_TAG_PREFIX):
         case "int" | "float" | "bool" | "null" as name:
             value = resolve_plain(text)

@@ -123,12 +123,7 @@ class ConfigMapInventory:
         self._known: Inventory | None = None
 
     async def load(self) -> Sequence[ObjectRef]:
-        """Return what the inventory lists; one that does not exist is empty.
-
-        Raises:
-            InventoryError: it cannot be trusted.
-            ValueError: its name cannot be the name of an inventory.
-        """
+        """Return what the inventory lists, if it exists; `InventoryError` if it is damaged."""
         return (await self._load()).refs
 
     async def add(self, refs: Collection[ObjectRef]) -> None:

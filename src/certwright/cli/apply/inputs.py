@@ -32,12 +32,7 @@ class ManifestFiles:
 
 
 def read_input(paths: Sequence[str | Path], *, recursive: bool = False) -> ManifestFiles:
-    """Read files, directories and standard input, as far as they can be read.
-
-    Raises:
-        UsageError: there are no documents.
-        ExceptionGroup: of a `UsageError` for each document, if none of them can be used.
-    """
+    """Read manifests as far as they can be read; `UsageError`, or a group of them, if none can."""
     stdin = sys.stdin.buffer if sys.stdin else BytesIO()  # it may be closed
     read = read_files(paths, stdin=stdin, recursive=recursive)
     problems = [str(error) for error in read.errors]
@@ -55,12 +50,7 @@ def read_input(paths: Sequence[str | Path], *, recursive: bool = False) -> Manif
 
 
 def read_manifests(paths: Sequence[str | Path], *, recursive: bool = False) -> list[Manifest]:
-    """Read files, directories and standard input, if all of them can be read.
-
-    Raises:
-        UsageError: there are no documents.
-        ExceptionGroup: of a `UsageError` for each document that cannot be used.
-    """
+    """Read manifests if all can be read; `UsageError`, or a group with one for each that cannot."""
     files = read_input(paths, recursive=recursive)
     if files.problems:
         raise _unusable(files.problems)

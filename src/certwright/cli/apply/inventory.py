@@ -35,12 +35,7 @@ class OpenInventory:
 
 @asynccontextmanager
 async def open_inventory(target: Target, name: str) -> AsyncIterator[OpenInventory]:
-    """Connect, and find the inventory.
-
-    Raises:
-        UsageError: its name is not valid, its namespace does not exist, or what is stored
-            under it cannot be read.
-    """
+    """Connect, and find the inventory; `UsageError` for a bad name, namespace or contents."""
     if problems := dns_label_problems(name):
         raise UsageError(f"--inventory {name}: {'; '.join(problems)}")
     async with connected(target) as session:

@@ -17,10 +17,7 @@ async def placed(session: Session, manifests: Sequence[Manifest]) -> list[JsonOb
 
 
 def place(manifests: Iterable[Manifest], scope: Scope, namespace: str) -> list[JsonObject]:
-    """Return the objects; those of namespaced kinds that name no namespace get this one.
-
-    Kinds that are defined by the manifests themselves are known from there.
-    """
+    """Return the objects, those of namespaced kinds that name no namespace with this one."""
     given = list(manifests)
     defined = dict(found for m in given if (found := _defines(m.obj)))
     placed = []

@@ -62,10 +62,7 @@ class Node:
 async def show_tree(
     target: Target, inventory: str, files: ManifestFiles | None, output: Output
 ) -> int:
-    """Print the tree of an inventory, of those of its objects that manifests name, or of these.
-
-    Returns 1 if an object in it is not healthy, 2 if a document cannot be used.
-    """
+    """Print a tree; return 1 if an object in it is not healthy, 2 if a document cannot be used."""
     if inventory:
         async with open_inventory(target, inventory) as opened:
             session = opened.session

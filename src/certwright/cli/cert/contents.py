@@ -37,11 +37,7 @@ class Contents:
 
 
 def of_pem(source: str, data: bytes) -> Contents:
-    """Read a PEM text with certificates, at most one key and at most one request.
-
-    Raises:
-        PkiError: it holds nothing of the kind, or something that cannot be read.
-    """
+    """Read a PEM text: certificates, at most one key, at most one request; else `PkiError`."""
     labels = {block.label for block in read_blocks(data, limit=SIZE_LIMIT)}
     found = Contents(source)
     if labels & _CERTIFICATES:
@@ -57,11 +53,7 @@ def of_pem(source: str, data: bytes) -> Contents:
 
 
 def of_secret(source: str, data: dict[str, bytes]) -> Contents:
-    """Read a Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``, or whatever PEM it holds.
-
-    Raises:
-        PkiError: it holds nothing of the kind, or something that cannot be read.
-    """
+    """Read a Secret: ``tls.crt``, ``tls.key``, ``ca.crt``, or any PEM; `PkiError` without any."""
     trusted = data.get("ca.crt", b"")
     own = [data[name] for name in ("tls.crt", "tls.key") if data.get(name)]
     if not own:
@@ -73,11 +65,7 @@ def of_secret(source: str, data: dict[str, bytes]) -> Contents:
 
 
 def of_certificate_request(source: str, request: CertificateRequest) -> Contents:
-    """Read cert-manager's request and what became of it.
-
-    Raises:
-        PkiError, ValueError: the request or its certificate cannot be read.
-    """
+    """Read cert-manager's request and its certificate; `PkiError`, `ValueError` if malformed."""
     spec, status = request.spec, request.status
     lifetime = parse_duration(spec.duration) if spec.duration else timedelta(days=90)
     usages = pki.parse_usages(spec.usages) if spec.usages else DEFAULT_USAGES
@@ -94,11 +82,7 @@ def of_certificate_request(source: str, request: CertificateRequest) -> Contents
 
 
 def of_signing_request(source: str, request: CertificateSigningRequest) -> Contents:
-    """Read Kubernetes' own request and what became of it.
-
-    Raises:
-        PkiError: the request or its certificate cannot be read.
-    """
+    """Read Kubernetes' own request and its certificate; `PkiError` if one is malformed."""
     certificate = request.status.certificate
     return Contents(
         source,

@@ -52,11 +52,7 @@ class InspectOptions:
 
 
 def inspect(options: InspectOptions) -> int:
-    """Print what the sources hold; return 1 if any diagnostic is an error, else 0.
-
-    Raises:
-        UsageError: a source cannot be read, or an option is wrong.
-    """
+    """Print what the sources hold; return 1 if any diagnostic is an error, else 0."""
     if options.output not in {"table", "json"}:
         raise UsageError(f"--output {options.output}: choose table or json")
     horizon = _horizon(options.expires_within)

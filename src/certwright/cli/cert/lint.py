@@ -18,11 +18,7 @@ _SEVERITIES = {
 
 
 def lint(certificates: Iterable[x509.Certificate]) -> Iterator[Diagnostic]:
-    """Yield what the linter finds against RFC 5280 and its companions.
-
-    Raises:
-        UsageError: it is not installed.
-    """
+    """Yield what the linter finds against RFC 5280 and its companions; `UsageError` without it."""
     examine = _linter()
     for number, certificate in enumerate(certificates, 1):
         for result in examine(certificate.public_bytes(Encoding.DER)):

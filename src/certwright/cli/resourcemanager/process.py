@@ -51,11 +51,7 @@ _log = structlog.get_logger()
 
 
 def run_resource_manager(options: ResourceManagerOptions) -> None:
-    """Run until a signal ends it, or print the definition.
-
-    Raises:
-        ExceptionGroup: of a `UsageError` for each mistake in file and flags.
-    """
+    """Run until a signal ends it, or print the definition; all mistakes raise one group."""
     if options.print_crds:
         print(yaml.safe_dump(crd_manifest(ManagedResource), sort_keys=False), end="")
         return
@@ -69,12 +65,7 @@ def run_resource_manager(options: ResourceManagerOptions) -> None:
 
 
 def load(options: ResourceManagerOptions, environment: Mapping[str, str]) -> LoadedConfiguration:
-    """Return the configuration of file, flags and environment.
-
-    Raises:
-        UsageError: the file cannot be read.
-        ExceptionGroup: of a `UsageError` for each mistake in it.
-    """
+    """Return the configuration of file, flags and environment; `UsageError` or a group of them."""
     try:
         content = options.config.read_bytes() if options.config else b""
         document = read_file(content, str(options.config)) if options.config else {}
@@ -178,10 +169,7 @@ def election_of(settings: LeaderElectionSettings, own_namespace: str) -> LeaderE
 
 
 def addresses_of(configuration: Configuration) -> list[ListenAddress]:
-    """Return where to listen: for probes and for metrics, once if that is the same place.
-
-    Port 0 switches one off. Each address answers both, which does no harm.
-    """
+    """Return where probes and metrics are served, once if that is one place; port 0 is off."""
     server = configuration.server
     found = [
         ListenAddress(part.port, part.bind_address or "0.0.0.0")  # noqa: S104 - kubelets come from there
@@ -199,11 +187,7 @@ class _Serving:
         self._address = address
 
     async def run(self) -> None:
-        """Serve until cancelled.
-
-        Raises:
-            UsageError: the address is taken.
-        """
+        """Serve until cancelled; `UsageError` if the address is taken."""
         try:
             async with Probes(self._manager, self._address):
                 await asyncio.Event().wait()

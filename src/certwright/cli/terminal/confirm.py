@@ -6,11 +6,7 @@ from certwright.cli.errors import UsageError
 
 
 def confirm(consequences: str, *, yes: bool) -> None:
-    """Print what is about to happen and ask for a yes, unless *yes* was given already.
-
-    Raises:
-        UsageError: the answer was no, or there is no terminal to ask on.
-    """
+    """Print what is about to happen and ask for a yes, unless *yes*; `UsageError` without one."""
     if yes:
         return
     print(consequences, file=sys.stderr)

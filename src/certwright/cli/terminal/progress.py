@@ -13,10 +13,7 @@ _WIDTH: Final = 100
 
 
 class ProgressLine:
-    """Shows how far a command is. Pass it to the engine as *on_entry*.
-
-    Use it as a context: whatever happens inside, the terminal is left clean.
-    """
+    """Shows how far a command is, as a context that cleans up; the engine calls it (*on_entry*)."""
 
     def __init__(
         self,

@@ -1,8 +1,4 @@
-"""``certwright unique``: immutable ConfigMaps and Secrets, and what refers to them.
-
-A filter like `kustomize`: manifests in, manifests out. Every ConfigMap and Secret gets a name
-that holds a hash of its contents; references to them in the other manifests follow.
-"""
+"""Immutable ConfigMaps and Secrets, named by a hash of their contents, and what refers to them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,11 +23,7 @@ class Unique:
 
 
 def unique_manifests(objects: Iterable[JsonObject]) -> Unique:
-    """Make ConfigMaps and Secrets unique, and change the references of the others.
-
-    Raises:
-        ValueError: a ConfigMap or Secret has no name, or its data is malformed.
-    """
+    """Make ConfigMaps and Secrets unique, and change the references of the others."""
     given = list(objects)
     made = {number: make_unique(obj) for number, obj in enumerate(given) if _is_data(obj)}
     names: dict[str, dict[Reference, str]] = {}

@@ -76,10 +76,7 @@ def describe(resource: Resource, old: Entry | None, new: Entry | None) -> str:
 
 
 def changes(old: JsonObject, new: JsonObject, *, secret: bool = False) -> list[str]:
-    """Return the fields that differ, with their new values unless they are *secret*.
-
-    Conditions come first, named by their type instead of their place in the list.
-    """
+    """Return the fields that differ, conditions by type first; without new values if *secret*."""
     found = [] if secret else _changed_conditions(_conditions(old), _conditions(new))
     for operation in create_json_patch(_rest(old), _rest(new)):
         steps = operation["path"].split("/")[1:]

@@ -114,11 +114,7 @@ class IssuerController:
     async def _check(
         self, ctx: Context, at: IssuerKey, record: IssuerRecord
     ) -> CheckFailure | None:
-        """Call the author's check; return how it failed.
-
-        Raises:
-            ApiError, TransportError: the API server did not deliver a Secret.
-        """
+        """Call the author's check; return how it failed."""
         failure: CheckFailure | None = None
         try:
             issuer = await self.reader.read(ctx, at, record)

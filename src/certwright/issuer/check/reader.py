@@ -58,11 +58,7 @@ class IssuerRecord(Struct):
 
 
 def read_issuer(at: IssuerKey, entry: Entry) -> IssuerRecord:
-    """Return an issuer of a store.
-
-    Raises:
-        BadObject: it does not have the shape of an issuer.
-    """
+    """Return an issuer of a store; `BadObject` if it does not have the shape of an issuer."""
     try:
         return msgspec.json.decode(entry.raw, type=IssuerRecord)
     except msgspec.ValidationError as error:
@@ -84,11 +80,7 @@ class SecretReader:
         self._held: dict[Key, _Held] = {}
 
     async def read(self, ctx: Context, key: Key) -> SecretData:
-        """Return a Secret.
-
-        Raises:
-            SecretMissing: there is none.
-        """
+        """Return a Secret; `SecretMissing` if there is none."""
         entry = ctx.store(Secret).get(key)
         if entry is None:
             self._held.pop(key, None)
@@ -104,11 +96,7 @@ class SecretReader:
         return data
 
     def known(self, key: Key) -> SecretData:
-        """Return a Secret that was read before.
-
-        Raises:
-            SecretMissing: it was not.
-        """
+        """Return a Secret that was read before; `SecretMissing` if it was not."""
         held = self._held.get(key)
         if held is None:
             raise SecretMissing(f'secret "{key}" not found')
@@ -120,11 +108,7 @@ class SecretReader:
 
 
 async def read_secret(ctx: Context, key: Key) -> SecretData:
-    """Read any Secret, without keeping it.
-
-    Raises:
-        SecretMissing: there is none.
-    """
+    """Read any Secret, without keeping it; `SecretMissing` if there is none."""
     secret = await _fetch(ctx, key)
     return SecretData(key.name, _decoded(key, secret.get("data") or {}))
 
@@ -154,12 +138,7 @@ class IssuerReader(Generic[S]):
     cluster_resource_namespace: str
 
     async def read(self, ctx: Context, at: IssuerKey, record: IssuerRecord) -> Issuer[S]:
-        """Return an issuer with its references resolved.
-
-        Raises:
-            SpecError: its spec does not have the declared shape.
-            SecretMissing: it refers to a Secret that is not there.
-        """
+        """Return an issuer, references resolved; `SpecError` or `SecretMissing` if they cannot."""
         wire = self.spec.read(bytes(record.spec))
         namespace = at.key.namespace or self.cluster_resource_namespace
         for key in self._note(at, wire):

@@ -39,11 +39,7 @@ class IssuerName:
 
     @classmethod
     def parse(cls, text: str) -> "IssuerName":
-        """Read ``group/kind/name``.
-
-        Raises:
-            ValueError: it is not of this form.
-        """
+        """Read ``group/kind/name``; `ValueError` if it is not of this form."""
         parts = text.split("/")
         if len(parts) != 3 or not all(parts):
             raise ValueError(

@@ -18,10 +18,7 @@ _VERDICTS = ("Approved", "Denied")
 
 
 def protocol_violations(versions: Sequence[JsonObject]) -> list[Violation]:
-    """Return the rules that the history of a request breaks; empty is good.
-
-    *versions* are all that were seen of one request, oldest first.
-    """
+    """Return the rules that the *versions* of a request, oldest first, break; empty is good."""
     found = [one for version in versions for one in _version_violations(version)]
     for before, after in pairwise(versions):
         found += _step_violations(before, after)

@@ -25,11 +25,7 @@ from certwright.pki.names import common_name
 def answer_violations(
     asked: CaseRequest, answer: JsonObject, unsupported: Collection[Feature], now: datetime
 ) -> list[Violation]:
-    """Return every violation of an answered request; empty is good.
-
-    *answer* is the last version of the request. What an authority declared not to
-    support is left out.
-    """
+    """Return what is wrong with the answer to a request, but for features declared unsupported."""
     forgiven = frozenset(name for feature in unsupported for name in feature.forgives)
     if found := unanswered(answer):
         return [found]

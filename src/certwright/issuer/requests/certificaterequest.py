@@ -177,11 +177,7 @@ class CertificateRequestKind(RequestKind):
 
 
 def match_reference(ref: IssuerRef | None, namespace: str, kinds: Sequence[Resource]) -> IssuerKey:
-    """Return the issuer that a reference means. Of several kinds that fit, the first one counts.
-
-    Raises:
-        NotOurs: no kind fits.
-    """
+    """Return the issuer that a reference means, of the first kind that fits; `NotOurs` if none."""
     if ref is None:
         raise NotOurs("invalid reference, CertificateRequest is nil")
     for kind in kinds:

@@ -111,11 +111,7 @@ class RequestKind(ABC):
 
     @abstractmethod
     def match(self, request: StoredRequest) -> IssuerKey:
-        """Return the issuer it refers to.
-
-        Raises:
-            NotOurs: it refers to something else.
-        """
+        """Return the issuer it refers to; `NotOurs` if it refers to something else."""
 
     @abstractmethod
     def is_of_group(self, request: StoredRequest) -> bool:
@@ -131,12 +127,7 @@ class RequestKind(ABC):
 
     @abstractmethod
     def terms(self, request: StoredRequest) -> pki.RequestTerms:
-        """Return what is requested beside the signing request.
-
-        Raises:
-            TermsError: its lifetime cannot be granted.
-            pki.UnknownUsage: there is no such usage.
-        """
+        """Return what is requested beside the signing request; `TermsError`, `pki.UnknownUsage`."""
 
     @abstractmethod
     async def reference_refusal(
@@ -229,11 +220,7 @@ class RequestKind(ABC):
     # Stores
 
     def decode(self, raw: bytes) -> StoredRequest:
-        """Decode an object, or return what an earlier step decoded.
-
-        Raises:
-            msgspec.ValidationError: it does not have the shape of its kind.
-        """
+        """Decode an object, or return what was decoded before; `ValidationError` if malformed."""
         known = self._recent.get(raw)
         if known is None:
             known = self._decode(raw)
@@ -241,11 +228,7 @@ class RequestKind(ABC):
         return known
 
     def read(self, entry: Entry) -> StoredRequest:
-        """Return a request of a store, with the conditions that are ours.
-
-        Raises:
-            BadObject: it does not have the shape of its kind.
-        """
+        """Return a request of a store, with our own conditions; `BadObject` if it is malformed."""
         try:
             request = self.decode(entry.raw)
         except msgspec.ValidationError:

@@ -51,10 +51,7 @@ def read_outline(raw: bytes) -> Outline:
 
 
 def request_changed(old: Side | None, new: Side | None) -> bool:
-    """Wake for a CertificateRequest: conditions came or went, or one other than Ready changed.
-
-    Ready is written by us. Annotations count, labels do not.
-    """
+    """Wake for a CertificateRequest: annotations or conditions changed, and not just our Ready."""
     if old is None or new is None:
         return True
     return len(old.conditions) != len(new.conditions) or _others_changed(old, new, {READY})

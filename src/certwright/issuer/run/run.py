@@ -56,11 +56,7 @@ class RunOptions:
 async def examine(
     client: Client, app: "IssuerApp[Any]", where: Installation, *, account: str = ""
 ) -> list[Prerequisite]:
-    """Check everything an issuer needs of a cluster, for ourselves or for an *account*.
-
-    Raises:
-        ApiError, TransportError: the server does not answer.
-    """
+    """Check everything an issuer needs of a cluster, for ourselves or for an *account*."""
     kinds = [kind.resource for kind in app.kinds]
     secrets = app.spec.uses_secrets
     wide = controller_rules(kinds, app.settings, uses_secrets=secrets)
@@ -75,12 +71,7 @@ async def examine(
 
 
 async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTEM) -> None:
-    """Run an issuer until a signal ends it.
-
-    Raises:
-        NotReadyToRun: kinds or permissions are missing.
-        ConfigError: no cluster is configured.
-    """
+    """Run an issuer until a signal ends it; `NotReadyToRun` without kinds or permissions."""
     config = load_config(options.kubeconfig, options.context)
     as_json = {"json": True, "text": False}.get(options.log_format)
     configure_logs(level=options.log_level, as_json=as_json)

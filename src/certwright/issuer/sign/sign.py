@@ -76,11 +76,7 @@ class Signer(Generic[S]):
     async def prepare(
         self, ctx: Context, request: Request, at: IssuerKey, record: IssuerRecord
     ) -> Issuer[S] | SignResult:
-        """Check the request and return the issuer to sign it with, or why it must not be signed.
-
-        Raises:
-            ReadFailed: the API server did not deliver what the issuer refers to.
-        """
+        """Check the request; return the issuer to sign it with, or why it must not be signed."""
         if self.settings.compatibility.validates:
             large = len(request.csr_pem) > LARGE
             refused = await ctx.cpu(request_refusal, request) if large else request_refusal(request)
@@ -199,11 +195,7 @@ def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, s
 async def call(
     function: Callable[..., Awaitable[R] | R], *arguments: Any, limit: timedelta, threads: Offload
 ) -> R:
-    """Call a function of the author's; one that is not async runs in a thread.
-
-    Raises:
-        TimedOut: it did not return within *limit*; its thread goes on (see `Threads`).
-    """
+    """Call a function of the author's, in a thread unless it is async; `TimedOut` after *limit*."""
     try:
         async with asyncio.timeout(limit.total_seconds()) as scope:
             if inspect.iscoroutinefunction(function):

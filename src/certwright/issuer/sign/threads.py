@@ -60,11 +60,7 @@ class Threads:
         report(0)
 
     async def run(self, function: Callable[..., R], *arguments: Any) -> R:
-        """Call a function in a thread; cancelling abandons the call.
-
-        Raises:
-            NoThread: abandoned calls hold all threads.
-        """
+        """Call a function in a thread; cancelling abandons it. `NoThread` if none is left."""
         if self._overdue >= self._limit:
             raise NoThread(
                 f"all {self._limit} threads are held by calls that did not return in time;"

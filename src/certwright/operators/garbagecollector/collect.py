@@ -74,11 +74,7 @@ async def survey(
     in_use: InUse = no_further_users,
     namespaces: tuple[str, ...] = (),
 ) -> Survey:
-    """Assess everything collectable, in some namespaces or in all, and change nothing.
-
-    Raises:
-        ApiError, TransportError, ValueError: something could not be read.
-    """
+    """Assess everything collectable, in some namespaces or in all, and change nothing."""
     now = clock.now()  # before the lists: what is old enough now is listed with all that uses it
     snapshot = await take_snapshot(client, settings, namespaces)
     users = {**await in_use(), **snapshot.users}

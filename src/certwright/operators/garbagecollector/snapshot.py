@@ -188,12 +188,7 @@ def _instant(text: str | None) -> datetime | None:
 
 
 async def inventories(client: Client, namespaces: tuple[str, ...] = ()) -> Mapping[ObjectKey, str]:
-    """Return what the ManagedResources of a cluster keep, each with the ManagedResource.
-
-    Raises:
-        ApiError, TransportError: they cannot be read.
-        ValueError: part of an inventory is missing.
-    """
+    """Return what the ManagedResources of a cluster keep, each with the ManagedResource."""
     users: dict[ObjectKey, str] = {}
     for namespace in namespaces or ("",):
         try:
@@ -208,11 +203,7 @@ async def inventories(client: Client, namespaces: tuple[str, ...] = ()) -> Mappi
 
 
 async def kept_by(client: Client, managed_resource: JsonObject) -> AsyncGenerator[ObjectKey, None]:
-    """Yield what one ManagedResource keeps; parts of its inventory may be in ConfigMaps.
-
-    Raises:
-        ValueError: such a ConfigMap is missing, or cannot be read.
-    """
+    """Yield what one ManagedResource keeps; `ValueError` if a part of its inventory is missing."""
     status: JsonObject = managed_resource.get("status") or {}
     for listed in (*_listed(status), *_intended(managed_resource)):
         yield listed

@@ -96,21 +96,13 @@ class KubeconfigError(ValueError):
 
 
 def token_in(text: str) -> str:
-    """Return the token of the current context's user; empty if it has none.
-
-    Raises:
-        KubeconfigError: there is no current context with a user.
-    """
+    """Return the token of the current context's user, or ""; `KubeconfigError` without a user."""
     token = _current(_read(text), "user").get("token") or ""
     return token if isinstance(token, str) else ""
 
 
 def ca_bundle_in(text: str) -> str:
-    """Return the authority of the current context's cluster, as base64; empty if it has none.
-
-    Raises:
-        KubeconfigError: there is no current context with a cluster.
-    """
+    """Return the authority of the current cluster, or ""; `KubeconfigError` without a cluster."""
     bundle = _current(_read(text), "cluster").get("certificate-authority-data") or ""
     return bundle if isinstance(bundle, str) else ""
 

@@ -193,10 +193,7 @@ class TokenRequestor:
     async def _keep_account(
         self, ctx: Context, account: Key, existence: "_Existence | None" = None
     ) -> None:
-        """Apply the ServiceAccount with the labels that all Secrets ask for; no call if it is so.
-
-        It is created only for a Secret that exists.
-        """
+        """Apply the ServiceAccount with all labels asked for, created only if the Secret exists."""
         entry = self._target.find(ServiceAccount, account)
         others = self._other_requesters(entry)
         labels = _own_labels(entry) if others and entry is not None else {}
@@ -258,11 +255,7 @@ class _Existence:
         self._confirmed = confirmed
 
     async def confirm(self) -> None:
-        """Read the Secret from the API server, once.
-
-        Raises:
-            Conflict: it is gone or being deleted.
-        """
+        """Read the Secret from the API server, once; `Conflict` if it is gone or being deleted."""
         if self._confirmed:
             return
         key = key_of(self._secret)

@@ -65,20 +65,13 @@ class TokenRequest:
 
 
 def selector(resource_class: str = "") -> str:
-    """Return the label selector of the Secrets an instance is responsible for.
-
-    An instance without a class handles all of them, whatever class they name.
-    """
+    """Return the selector of an instance's Secrets: without a class, those of every class."""
     wanted = f"{PURPOSE}={TOKEN_REQUESTOR}"
     return f"{wanted},{CLASS}={resource_class}" if resource_class else wanted
 
 
 def read_request(annotations: Mapping[str, str]) -> TokenRequest:
-    """Read what a Secret asks for.
-
-    Raises:
-        TokenRequestError: with every mistake there is.
-    """
+    """Read what a Secret asks for; `TokenRequestError` with every mistake there is."""
     problems: list[str] = []
     account = _object(annotations, ACCOUNT_NAME, ACCOUNT_NAMESPACE, problems)
     target = None

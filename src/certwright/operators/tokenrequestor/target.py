@@ -31,10 +31,7 @@ class IssuedToken:
 
 
 class TokenTarget:
-    """Reads from stores, writes through the client, and requeues Secrets whose objects changed.
-
-    Only what carries our label is watched.
-    """
+    """Reads what carries our label from stores, writes through the client, requeues Secrets."""
 
     def __init__(self, client: Client, cache: Cache, wake: Channel) -> None:
         self._client = client
@@ -61,11 +58,7 @@ class TokenTarget:
         return self._handles[kind].store.by_index(_BY_REQUESTER, requester)
 
     async def apply(self, kind: Resource, desired: JsonObject) -> None:
-        """Apply an object to the target, and enter the result into the store.
-
-        Raises:
-            Conflict: the object in the store is gone; it is not created again by mistake.
-        """
+        """Apply an object and store the result; `Conflict`, not a new object, if it is gone."""
         key = key_of(desired)
         seen = self.find(kind, key)
         if seen is not None:
@@ -78,11 +71,7 @@ class TokenTarget:
         self._cache.note_write(kind, orjson.dumps(stored))
 
     async def delete(self, kind: Resource, entry: Entry) -> None:
-        """Delete exactly this version of an object; one that is gone already is fine.
-
-        Raises:
-            Conflict: it changed since.
-        """
+        """Delete exactly this version of an object, if it is there; `Conflict` if it changed."""
         version = entry.meta.resource_version
         try:
             left = await self._client.delete(
@@ -109,11 +98,7 @@ class TokenTarget:
             self._cache.note_write(kind, orjson.dumps(live))
 
     async def request_token(self, account: Key, lifetime: timedelta) -> IssuedToken:
-        """Request a token of a ServiceAccount from the API server.
-
-        Raises:
-            NotFound: there is no such account; the store is corrected.
-        """
+        """Request a token; `NotFound` if there is no such account, and the store is corrected."""
         spec = {"expirationSeconds": int(lifetime.total_seconds())}
         try:
             answer = await self._client.create_subresource(

@@ -19,11 +19,7 @@ USUAL_LIFETIME = timedelta(days=90)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One request that must be answered with a certificate that fits it.
-
-    The key is RSA, the usages are cert-manager's two usual ones and the lifetime is
-    90 days by default.
-    """
+    """A request to be answered with a fitting certificate; by default RSA, two usages, 90 days."""
 
     suite: Suite
     name: str
