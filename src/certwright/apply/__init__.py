@@ -1,21 +1,10 @@
 """Bring objects to a cluster and keep them as declared.
 
-Manifests enter; writes to a cluster leave, and a report about each object. Only `engine`,
-`objectset`, `cluster` and `follow` talk to a cluster. Everything else reads, orders, compares and
-judges objects, and works without one.
-
-==================  =============================================================
-`manifests`         YAML and JSON in, as kubectl reads them, within limits
-`engine`            one object: declared, compared, sent, deleted, and why not
-`objectset`         many objects under one inventory: applied, guarded, pruned
-`cluster`           what the engine needs of a cluster; `Direct` asks the server
-`ordering`          what is applied first, and deleted last
-`diff`, `redaction` what differs, without the values of Secrets
-`changeset`         the result for each object, and why
-`health`            whether objects are healthy and rolled out
-`follow`            objects as they change
-`refs`              which object is meant
-==================  =============================================================
+Manifests enter; writes to a cluster leave, and a report about each object. `manifests` reads YAML
+and JSON as kubectl does, `engine` applies or deletes one object, `objectset` many under one
+inventory, `cluster` is what both need of a cluster, `follow` yields objects as they change.
+Everything else works without a cluster: `ordering` is what comes first, `diff` and `redaction` what
+differs without the values of Secrets, `changeset` the results, `health` whether they are healthy.
 """
 
 from certwright.apply import health

@@ -202,7 +202,11 @@ def _text(path: Path) -> str:
 
 def _rendered(change: FieldChange) -> list[str]:
     old, new = change.old, change.new
-    if isinstance(old, str) and isinstance(new, str) and _are_lines(old, new):
+    if (
+        isinstance(old, str)
+        and isinstance(new, str)
+        and (0 < max(old.count("\n"), new.count("\n")) <= MOST_COMPARED)
+    ):
         return [f"  {change.path}:", *_changed_lines(old, new)]
     sides = (("-", old), ("+", new))
     return [
@@ -236,10 +240,6 @@ def _block(value: Any, depth: int) -> Iterator[str]:
 
 def _is_short(value: dict[str, Any] | list[Any]) -> bool:
     return len(value) <= 1 and len(_shown(value)) <= LONGEST_IN_ONE_LINE
-
-
-def _are_lines(old: str, new: str) -> bool:
-    return 0 < max(old.count("\n"), new.count("\n")) <= MOST_COMPARED
 
 
 def _changed_lines(old: str, new: str) -> list[str]:

@@ -58,19 +58,15 @@ class Pending(SignOutcome):
         """Describe what is under way; `ValueError` if *state* is no JSON, or is too large."""
         super().__init__(message)
         if state is not None:
-            _check_state(state)
+            try:
+                size = len(orjson.dumps(dict(state)))
+            except TypeError as error:
+                raise ValueError(f"the state of Pending is not JSON: {error}") from error
+            if size > STATE_LIMIT:
+                raise ValueError(f"the state of Pending has {size} bytes, more than {STATE_LIMIT}")
         seconds = after.total_seconds() if isinstance(after, timedelta) else float(after)
         self.after = timedelta(seconds=seconds) if seconds > 0 else POLL
         self.state = None if state is None else dict(state)
-
-
-def _check_state(state: Mapping[str, Any]) -> None:
-    try:
-        size = len(orjson.dumps(dict(state)))
-    except TypeError as error:
-        raise ValueError(f"the state of Pending is not JSON: {error}") from error
-    if size > STATE_LIMIT:
-        raise ValueError(f"the state of Pending has {size} bytes, more than {STATE_LIMIT}")
 
 
 class Retry(SignOutcome):

@@ -1,18 +1,9 @@
 """Write ManagedResources, wait for them and delete them: the client side.
 
-What enters are objects and options; what leaves is a ManagedResource with its Secrets, in a
-cluster or on paper, and an answer to whether it is healthy.
-
-==================  =============================================================
-`declaration`       objects and options, and the ManagedResource and Secrets made from them
-`deploy`            writes these to a cluster, and only what differs
-`wait`              waits until a ManagedResource is healthy, or deleted
-`readiness`         whether it is applied and healthy, and if not, why
-`secretdata`        objects into the bytes of a Secret, and out again
-`unique`            immutable ConfigMaps and Secrets, named by their contents
-`references`        which of them an object uses, and the annotations that protect them
-`shards`            inventories that do not fit into a status
-==================  =============================================================
+Objects and options enter; a ManagedResource with its Secrets leaves, in a cluster or on paper.
+`declaration` makes it, `deploy` writes what differs, `wait` waits until it is healthy (`readiness`)
+or gone. `secretdata` packs objects into Secrets, `unique` names ConfigMaps and Secrets by their
+contents, `references` finds those in use, `shards` holds what does not fit into a status.
 """
 
 from certwright.managed.declaration import Declaration, KeepOptions, render

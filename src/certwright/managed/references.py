@@ -143,7 +143,12 @@ def _search(spec: Any) -> Iterator[Reference]:
     while rest:
         field, value = rest.pop()
         if isinstance(value, dict):
-            yield from _looks(value, field)
+            if kind := _LISTS.get(field):
+                yield from _named(kind, value)
+            elif "configmap" in field:
+                yield from _named(CONFIG_MAP, value)
+            elif "secret" in field or "key" in value:  # a name and a key select from a Secret
+                yield from _named(SECRET, value)
             rest += ((str(name).lower(), inner) for name, inner in value.items())
         elif isinstance(value, list):
             rest += ((field, item) for item in value)
@@ -151,16 +156,6 @@ def _search(spec: Any) -> Iterator[Reference]:
             yield from _text(SECRET, value)
         elif field.endswith("configmapname") or _LISTS.get(field) == CONFIG_MAP:
             yield from _text(CONFIG_MAP, value)
-
-
-def _looks(value: JsonObject, field: str) -> Iterator[Reference]:
-    """Yield what a mapping refers to, by the name of its field and its keys."""
-    if kind := _LISTS.get(field):
-        yield from _named(kind, value)
-    elif "configmap" in field:
-        yield from _named(CONFIG_MAP, value)
-    elif "secret" in field or "key" in value:  # a name and a key select from a Secret
-        yield from _named(SECRET, value)
 
 
 # Values of other people's objects, which may be anything

@@ -105,7 +105,9 @@ async def _wait(
                 if reported != (reported := obstacle):
                     on_progress(Progress("waiting", f"ManagedResource {key}", reported))
     except TimeoutError:
-        raise TimeoutError(_late(key, wanted, patience, reported)) from None
+        late = f"is not {wanted} after {patience.total_seconds():g} s"
+        why = reported or "it was not read in time"
+        raise TimeoutError(f"ManagedResource {key} {late}: {why}") from None
     raise AssertionError("unreachable: following never ends")
 
 
@@ -128,8 +130,3 @@ def _own_secrets(managed_resource: JsonObject) -> set[str]:
     references = (managed_resource.get("spec") or {}).get("secretRefs") or []
     names = {str(reference.get("name")) for reference in references}
     return {name for name in names if name.startswith(SECRET_PREFIX)}
-
-
-def _late(key: Key, wanted: str, patience: timedelta, obstacle: str) -> str:
-    after = f"after {patience.total_seconds():g} s"
-    return f"ManagedResource {key} is not {wanted} {after}: {obstacle or 'it was not read in time'}"

@@ -29,7 +29,6 @@ from certwright.kube import (
     NotFound,
     Resource,
 )
-from certwright.kube.ownership import FieldSet
 from certwright.kube.patches import apply_merge_patch
 
 ATTEMPTS: Final = 5
@@ -201,7 +200,9 @@ class _Application:
         own = live.own(self._run.cluster.field_manager)
         sent = preserve(self._desired, live.obj, own, self._rules)
         after = live
-        if self._run.always or own is None or not self._is_applied(live, own, sent):
+        memory, key = self._run.memory, self._wanted.ref.key
+        known = memory.get(self._resource, key)
+        if self._run.always or own is None or not memory.is_applied(known, live, own, sent.obj):
             try:
                 after = await self._apply(live, sent)
             except Invalid as refusal:
@@ -277,10 +278,6 @@ class _Application:
             and known.digest == self._digest
             and known.rules == self._rules
         )
-
-    def _is_applied(self, live: Live, own: FieldSet, sent: Sent) -> bool:
-        known = self._run.memory.get(self._resource, self._wanted.ref.key)
-        return self._run.memory.is_applied(known, live, own, sent.obj)
 
     def _remember(self, live: Live, sent: Sent) -> None:
         if not self._run.dry_run:

@@ -77,10 +77,6 @@ class Declared:
         return ObjectRef.of(self.obj)
 
 
-def _nobody(_value: str) -> bool:
-    return False
-
-
 async def _never(_value: str) -> bool:
     return False
 
@@ -93,7 +89,7 @@ class Owner:
     value: str
     marks: tuple[str, ...] = ()
     """Further annotations that go when an object is released."""
-    aliases: Callable[[str], bool] = _nobody
+    aliases: Callable[[str], bool] = lambda _value: False
     """Which other values mean us as well."""
     succeeds: Callable[[str], Awaitable[bool]] = _never
     """Whose objects we may take: those of owners that certainly do not exist any more."""

@@ -14,21 +14,13 @@ from certwright.kube import LabelSelector
 _FOREGROUND_GROUPS: Final = frozenset({"apps", "extensions", "batch"})
 
 
-def _keep_none(_ref: ObjectRef, _live: Live) -> str:
-    return ""
-
-
-def _never(_live: Live) -> timedelta | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class DeleteRules:
     """What to do about objects that are no longer wanted."""
 
-    keep: Callable[[ObjectRef, Live], str] = _keep_none
+    keep: Callable[[ObjectRef, Live], str] = lambda _ref, _live: ""
     """Return why an object stays; an empty text lets it go."""
-    finalize_after: Callable[[Live], timedelta | None] = _never
+    finalize_after: Callable[[Live], timedelta | None] = lambda _live: None
     """Return after how much waiting finalizers are cleared; `ValueError` if that is unclear."""
     claims: bool = False
     """Delete the PersistentVolumeClaims of StatefulSets along with them."""

@@ -28,13 +28,11 @@ class ObjectOutcome:
 
 def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> ObjectOutcome:
     """Report a new object; what would be created is shown, what was created can be read."""
-    diff = compare(None, _without_status(live.obj)) if dry_run and live is not None else Diff()
+    diff = Diff()
+    if dry_run and live is not None:
+        declared = {name: part for name, part in live.obj.items() if name != "status"}
+        diff = compare(None, declared)
     return ObjectOutcome(Change(ref, Action.CREATED, diff=diff), live)
-
-
-def _without_status(obj: JsonObject) -> JsonObject:
-    """Return what somebody declares of an object; the rest the server makes up."""
-    return {name: part for name, part in obj.items() if name != "status"}
 
 
 def configured(

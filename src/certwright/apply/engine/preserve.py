@@ -228,7 +228,9 @@ def preserve(desired: JsonObject, live: JsonObject, own: FieldSet | None, rules:
     """Return what to apply so that *live* becomes *desired* but for what is to be preserved."""
     draft = _Draft(desired, live, own)
     if rules.preserve_allocated:
-        _keep_metadata(draft)
+        # Finalizers and status are left to those who work with them; on creation both were set.
+        draft.carry(("metadata", "finalizers"))
+        draft.carry(("status",))
         _keep_by_kind(draft)
     else:
         draft.drop(("status",))
@@ -237,12 +239,6 @@ def preserve(desired: JsonObject, live: JsonObject, own: FieldSet | None, rules:
     if rules.preserve_resources and (template := _template_of(desired)):
         _keep_resources(draft, template)
     return Sent(draft.obj, draft.guarded, tuple(draft.ignored))
-
-
-def _keep_metadata(draft: _Draft) -> None:
-    """Leave finalizers and status to those who work with them; on creation both were set."""
-    for path in (("metadata", "finalizers"), ("status",)):
-        draft.carry(path)
 
 
 def _keep_by_kind(draft: _Draft) -> None:

@@ -1,16 +1,8 @@
 """Health and progress of objects: pure functions from an object to a verdict.
 
-What enters is an object as the API has it; what leaves is a `Verdict` with the reason and message
-for a condition, and a `Summary` for many objects.
-
-==================  =============================================================
-`checks`            which rule checks which kind, and the rule for all others
-`workloads`         Deployments, StatefulSets, DaemonSets, ReplicaSets
-`pods`              pods and Jobs, and which pods belong to a Deployment
-`otherkinds`        the remaining kinds with a rule of their own
-`status`            conditions and generations in a status
-`verdicts`          the words, for one object and for all
-==================  =============================================================
+An object as the API has it enters; a `Verdict` with the reason and message for a condition leaves,
+and a `Summary` for many objects (`verdicts`). `checks` knows which rule checks which kind; the
+rules in `workloads`, `pods` and `otherkinds` read conditions and generations with `status`.
 """
 
 from certwright.apply.health.checks import check_health, check_progress

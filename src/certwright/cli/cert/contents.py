@@ -57,7 +57,11 @@ def of_secret(source: str, data: dict[str, bytes]) -> Contents:
     trusted = data.get("ca.crt", b"")
     own = [data[name] for name in ("tls.crt", "tls.key") if data.get(name)]
     if not own:
-        own = [value for name, value in sorted(data.items()) if _is_pem(value) and name != "ca.crt"]
+        own = [
+            value
+            for name, value in sorted(data.items())
+            if b"-----BEGIN " in value and name != "ca.crt"
+        ]
     if not own and trusted:
         return of_pem(source, trusted)
     found = of_pem(source, b"\n".join(own))
@@ -104,7 +108,3 @@ def _only(data: bytes, labels: set[str]) -> bytes:
     """Return the blocks of these kinds alone: the readers are strict about size."""
     blocks = read_blocks(data, limit=SIZE_LIMIT)
     return b"".join(write_block(one.label, one.der) for one in blocks if one.label in labels)
-
-
-def _is_pem(value: bytes) -> bool:
-    return b"-----BEGIN " in value

@@ -5,7 +5,6 @@ import sys
 from base64 import b64decode
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,7 +57,10 @@ def inspect(options: InspectOptions) -> int:
     horizon = _horizon(options.expires_within)
     now = SYSTEM.now()
     sources = [_contents(source, options) for source in options.sources]
-    diagnostics = [_findings(contents, now, horizon, options) for contents in sources]
+    diagnostics = [diagnose(contents, now, horizon) for contents in sources]
+    if options.with_lint:
+        for found, contents in zip(diagnostics, sources, strict=True):
+            found.extend(lint(contents.certificates))
     if options.output == "json":
         reports = [report(*pair) for pair in zip(sources, diagnostics, strict=True)]
         print(orjson.dumps(reports, option=orjson.OPT_INDENT_2).decode())
@@ -87,13 +89,6 @@ def report(contents: Contents, diagnostics: list[Diagnostic]) -> dict[str, Any]:
         "conditions": list(contents.conditions),
         "findings": [msgspec.to_builtins(one) for one in diagnostics],
     }
-
-
-def _findings(
-    contents: Contents, now: datetime, horizon: Horizon, options: InspectOptions
-) -> list[Diagnostic]:
-    found = diagnose(contents, now, horizon)
-    return [*found, *lint(contents.certificates)] if options.with_lint else found
 
 
 def _horizon(text: str | None) -> Horizon:

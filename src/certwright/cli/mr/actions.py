@@ -4,6 +4,7 @@ import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.kube import Forbidden, JsonObject, Key, NotFound, parse_time
 from certwright.kube.kinds import Secret
-from certwright.managed import Progress, delete
+from certwright.managed import delete
 
 if TYPE_CHECKING:
     from certwright.operators.managedresource import Configuration
@@ -88,9 +89,13 @@ class PreviewOptions:
 
 async def diff(target: Target, name: str, output: Output, options: PreviewOptions) -> int:
     """Print what the next pass would change; return 1 if there is something, 2 if it fails."""
+    from certwright.cli.resourcemanager.process import load
     from certwright.operators.managedresource import preview
 
-    configuration = _configuration(options.config)
+    configuration = None
+    if options.config:
+        flags = ResourceManagerOptions(config=options.config)
+        configuration = load(flags, {}).configuration
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(connected(target))
         await _get(session, name)
@@ -116,12 +121,6 @@ async def diff(target: Target, name: str, output: Output, options: PreviewOption
     for note in found.notes:
         print(f"note: {note}", file=sys.stderr)
     return 2 if found.problems else code_of_diff(found.changes)
-
-
-def _configuration(path: Path | None) -> "Configuration | None":
-    from certwright.cli.resourcemanager.process import load
-
-    return load(ResourceManagerOptions(config=path), {}).configuration if path else None
 
 
 async def _cluster_id(
@@ -152,7 +151,8 @@ async def force_delete(
         await session.client.patch(
             _RESOURCE, key, {"metadata": {"annotations": {FORCE_DELETE: "true"}}}
         )
-        await delete(session.client, key, patience=wait, on_progress=_print_progress)
+        show = partial(print, file=sys.stderr, flush=True)
+        await delete(session.client, key, patience=wait, on_progress=show)
     return 0
 
 
@@ -194,7 +194,3 @@ async def _about_secret(client: Client, key: Key) -> str:
 
 def _headed(obj: JsonObject) -> JsonObject:
     return {"apiVersion": _RESOURCE.api_version, "kind": _RESOURCE.kind, **obj}
-
-
-def _print_progress(progress: Progress) -> None:
-    print(progress, file=sys.stderr, flush=True)

@@ -14,10 +14,14 @@ _LISTED: Final = 3
 def render(report: ConformanceReport) -> str:
     """Return the feature matrix, the failures, and the sum, one line each."""
     lines = [f"conformance of {report.subject}", ""]
-    lines += [_feature_line(report, feature) for feature in sorted(Feature)]
+    for feature in sorted(Feature):
+        remark = report.unsupported.get(feature, feature.meaning)
+        lines.append(f"  {feature:<26} {report.status_of(feature):<12} {remark}")
     if failed := [one for one in report.results if one.status is CaseStatus.FAILED]:
         lines += ["", "failures"]
-        lines += [line for result in failed for line in _failure_lines(result)]
+        for result in failed:
+            lines.append(f"  {result.suite}: {result.name}")
+            lines += [f"    {violation}" for violation in result.violations]
     if skipped := [one for one in report.results if one.status is CaseStatus.SKIPPED]:
         lines += ["", "skipped"]
         lines += _skipped_lines(skipped)
@@ -38,12 +42,9 @@ def junit(report: ConformanceReport) -> bytes:
         time=f"{sum(result.seconds for result in report.results):.3f}",
     )
     for result in report.results:
+        seconds = f"{result.seconds:.3f}"
         case = ET.SubElement(
-            suite,
-            "testcase",
-            classname=result.suite,
-            name=result.name,
-            time=f"{result.seconds:.3f}",
+            suite, "testcase", classname=result.suite, name=result.name, time=seconds
         )
         if result.status is CaseStatus.SKIPPED:
             ET.SubElement(case, "skipped", message=_printable(result.skipped))
@@ -56,23 +57,6 @@ def junit(report: ConformanceReport) -> bytes:
     ET.indent(root)
     text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return text
-
-
-def _feature_line(report: ConformanceReport, feature: Feature) -> str:
-    status, remark = report.status_of(feature), _remark(report, feature)
-    return f"  {feature:<26} {status:<12} {remark}"
-
-
-def _remark(report: ConformanceReport, feature: Feature) -> str:
-    if feature in report.unsupported:
-        return report.unsupported[feature]
-    return feature.meaning
-
-
-def _failure_lines(result: CaseResult) -> Iterator[str]:
-    yield f"  {result.suite}: {result.name}"
-    for violation in result.violations:
-        yield f"    {violation}"
 
 
 def _skipped_lines(results: Iterable[CaseResult]) -> Iterator[str]:

@@ -58,7 +58,10 @@ def make_parser(app: "IssuerApp[Any]") -> ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     made = {name: _add_command(commands, name, *texts) for name, texts in _COMMANDS.items()}
     for name in ("run", "doctor"):
-        _add_cluster(made[name])
+        made[name].add_argument(
+            "--kubeconfig", type=Path, help="which cluster; default: as kubectl finds it"
+        )
+        made[name].add_argument("--context", help="which context of the kubeconfig")
     for name in ("run", "rbac", "deploy", "doctor"):
         _add_installation(made[name], app)
     _add_run(made["run"])
@@ -89,13 +92,6 @@ def _typed() -> str:
     if spec is not None:
         return f"python -m {spec.parent or spec.name}"
     return f"python {Path(sys.argv[0]).name}"
-
-
-def _add_cluster(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--kubeconfig", type=Path, help="which cluster; default: as kubectl finds it"
-    )
-    parser.add_argument("--context", help="which context of the kubeconfig")
 
 
 def _add_installation(parser: ArgumentParser, app: "IssuerApp[Any]") -> None:

@@ -172,19 +172,13 @@ def _translated(error: BaseException, translate: Classifier | None) -> BaseExcep
     if not isinstance(error, Exception) or find(error, SignOutcome) is not None:
         return error
     verb = translate(error) if translate is not None else None
-    if verb is None:
-        verb = http_verb(error) or _pki_verb(error)
+    verb = verb or http_verb(error)
+    if verb is None and isinstance(error, pki.RequestRefused | MalformedRequest | pki.UnknownUsage):
+        verb = Permanent(named(error))  # the request is at fault itself: repeating cannot help
     if verb is None:
         return error
     verb.__cause__ = error
     return verb
-
-
-def _pki_verb(error: Exception) -> SignOutcome | None:
-    """Return the verb for requests that are at fault themselves: repeating cannot help."""
-    if isinstance(error, pki.RequestRefused | MalformedRequest | pki.UnknownUsage):
-        return Permanent(named(error))
-    return None
 
 
 def _retry_or_fail(

@@ -82,18 +82,15 @@ class Threads:
             return await self._pool.run(do)
         except asyncio.CancelledError:
             if call.move(_State.ABANDONED, only_from=_State.RUNNING) is _State.RUNNING:
-                self._abandon(name)
+                self._overdue += 1
+                self._report(self._overdue)
+                _log.warning(
+                    "a call continues in its thread after its time limit",
+                    function=name,
+                    overdue=self._overdue,
+                    threads=self._limit,
+                )
             raise
-
-    def _abandon(self, name: str) -> None:
-        self._overdue += 1
-        self._report(self._overdue)
-        _log.warning(
-            "a call continues in its thread after its time limit",
-            function=name,
-            overdue=self._overdue,
-            threads=self._limit,
-        )
 
     def _returned(self, name: str) -> None:
         self._overdue -= 1

@@ -1,16 +1,8 @@
 """Collects immutable ConfigMaps and Secrets that nothing uses any more.
 
-What enters are the lists of a cluster at one resourceVersion; what leaves is a `Survey` with a
-verdict and its reason for each collectable object, and the deletion of what nothing uses.
-
-==================  =============================================================
-`settings`          what is collected, how often, and how carefully
-`snapshot`          candidates and what uses or keeps them, as of one moment
-`decision`          which objects may be collected, and why (pure)
-`collect`           one pass: list, assess, annotate, list again, delete
-`schedule`          when the next pass is due, across restarts
-`controller`        all that as a controller with a single key, and its metrics
-==================  =============================================================
+The lists of a cluster at one resourceVersion enter as a `snapshot`; a `Survey` with a verdict and
+its reason for each object leaves (`decision`), and what nothing uses is deleted. `collect` is one
+pass, `schedule` when the next is due, `controller` all that as a controller with its metrics.
 """
 
 from certwright.operators.garbagecollector.collect import CollectionResult, collect, survey

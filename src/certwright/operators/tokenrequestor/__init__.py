@@ -1,19 +1,8 @@
 """Requests tokens of ServiceAccounts, stores them in Secrets, and renews them in time.
 
-::
-
-    Manager(client, [token_requestor()])
-
-What enters are Secrets whose annotations name a ServiceAccount; what leaves is a valid token in
-each of them, and the ServiceAccounts in the target cluster.
-
-==================  =============================================================
-`request`           what a Secret asks for, read from its annotations; when to renew
-`contents`          where the token is in a Secret, or in the `kubeconfig` there
-`target`            the target cluster: stores, what is kept there, tokens
-`controller`        reconciles one Secret
-`operator`          all of it as an operator
-==================  =============================================================
+Secrets whose annotations name a ServiceAccount enter (`request`); each gets a valid token where
+`contents` finds its place, and the `target` cluster its ServiceAccounts. `controller` reconciles
+one Secret, `operator` is all of it: ``Manager(client, [token_requestor()])``.
 """
 
 from certwright.operators.tokenrequestor.controller import FINALIZER

@@ -111,7 +111,12 @@ class TokenRequestor:
         self, ctx: Context, secret: JsonObject, key: Key, request: TokenRequest
     ) -> timedelta:
         """Make a Secret hold what it asks for; return the time until the renewal."""
-        bundle = self._bundle(request)
+        bundle = self._ca_bundle() if request.inject_ca_bundle else None
+        if request.inject_ca_bundle and not bundle:
+            raise TokenRequestError(
+                "the authority of the target cluster is not known, so it cannot be injected; name"
+                " it in the target's kubeconfig (certificate-authority-data)"
+            )
         filled(secret.get("data") or {}, SecretContents("", bundle))  # raises if there is no place
         held = await ctx.hold(secret, FINALIZER)
         existence = _Existence(ctx, secret, confirmed=held is Effect.WRITTEN)
@@ -123,16 +128,6 @@ class TokenRequestor:
         if request.target is not None and self._target.find(Secret, request.target) is None:
             await existence.confirm()
         return await self._renew(ctx, secret, key, request, bundle)
-
-    def _bundle(self, request: TokenRequest) -> bytes | None:
-        if not request.inject_ca_bundle:
-            return None
-        if bundle := self._ca_bundle():
-            return bundle
-        raise TokenRequestError(
-            "the authority of the target cluster is not known, so it cannot be injected; name it"
-            " in the target's kubeconfig (certificate-authority-data)"
-        )
 
     async def _is_usable(
         self, secret: JsonObject, key: Key, request: TokenRequest, bundle: bytes | None
