@@ -1,17 +1,15 @@
 """How an issuer treats CertificateRequests, apart from signing them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from msgspec.structs import replace as replace_struct
-
 from certwright import pki
+from certwright.api.certmanager import IssuerRef
 from certwright.issuer.conformance.behaviours.behaviour import (
     Behaviour,
-    BehaviourCheck,
     NotApplicable,
     approve_if_allowed,
     is_admission_refusal,
@@ -56,9 +54,17 @@ async def _reports_readiness(requester: Requester) -> list[Violation]:
     return []
 
 
-async def _leaves_others_alone(requester: Requester, **other: str) -> list[Violation]:
-    theirs = replace_struct(requester.subject.reference, **other)
+async def _leaves_other_groups_alone(requester: Requester) -> list[Violation]:
+    ours = requester.subject.reference
+    theirs = IssuerRef(ours.name, ours.kind, "other.conformance.certwright.dev")
     async with requester.make(_PLAIN, issuer=theirs) as made:
+        await approve_if_allowed(requester, made)
+        return await stays_untouched(requester, made)
+
+
+async def _leaves_other_kinds_alone(requester: Requester) -> list[Violation]:
+    ours = requester.subject.reference
+    async with requester.make(_PLAIN, issuer=IssuerRef(ours.name, "Other", ours.group)) as made:
         await approve_if_allowed(requester, made)
         return await stays_untouched(requester, made)
 
@@ -94,7 +100,7 @@ async def _ends_denied_requests(requester: Requester) -> list[Violation]:
 
 async def _waits_for_its_issuer(requester: Requester) -> list[Violation]:
     subject = requester.subject
-    reference = replace_struct(subject.reference, name=new_name(subject))
+    reference = _sibling(subject.reference, new_name(subject))
     async with requester.make(_PLAIN, issuer=reference) as made:
         await requester.approve(made)
         waits = await requester.watch(made, subject.patience, until=_has_ready)
@@ -156,10 +162,13 @@ async def _signs_for_one_more_name(requester: Requester) -> list[Violation]:
     return found
 
 
-def _refuses(forge: Callable[[], CaseRequest], what: str) -> BehaviourCheck:
+def _refuses(
+    forge: Callable[[], CaseRequest], what: str
+) -> Callable[..., Awaitable[list[Violation]]]:
     async def check(requester: Requester) -> list[Violation]:
+        asked = forge()
         try:
-            async with requester.make_of(forge()) as made:
+            async with requester.make_of(asked) as made:
                 return await _is_refused(requester, made, what)
         except ApiError as error:
             if is_admission_refusal(error):
@@ -226,19 +235,20 @@ def _has_ready(request: JsonObject) -> bool:
     return find_condition(conditions_of(request), "Ready") is not None
 
 
-def _behaviour(name: str, check: BehaviourCheck, *needs: Feature) -> Behaviour:
+def _sibling(reference: IssuerRef, name: str) -> IssuerRef:
+    return IssuerRef(name, reference.kind, reference.group)
+
+
+def _behaviour(
+    name: str, check: Callable[[Requester], Awaitable[list[Violation]]], *needs: Feature
+) -> Behaviour:
     return Behaviour("Behaviour", name, check, frozenset(needs))
 
 
 CERTIFICATE_BEHAVIOURS: Final[tuple[Behaviour, ...]] = (
     _behaviour("the issuer says that it is ready", _reports_readiness),
-    _behaviour(
-        "requests of other groups are left alone",
-        partial(_leaves_others_alone, group="other.conformance.certwright.dev"),
-    ),
-    _behaviour(
-        "requests of other kinds are left alone", partial(_leaves_others_alone, kind="Other")
-    ),
+    _behaviour("requests of other groups are left alone", _leaves_other_groups_alone),
+    _behaviour("requests of other kinds are left alone", _leaves_other_kinds_alone),
     _behaviour("a request waits for approval", _waits_for_approval),
     _behaviour("a denied request ends", _ends_denied_requests),
     _behaviour("a request waits for its issuer", _waits_for_its_issuer),

@@ -1,5 +1,6 @@
 """How an issuer treats Kubernetes' own CertificateSigningRequests, apart from signing them."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -7,7 +8,6 @@ from certwright import pki
 from certwright.api.certificates import DURATION_ANNOTATION
 from certwright.issuer.conformance.behaviours.behaviour import (
     Behaviour,
-    BehaviourCheck,
     is_touched,
     keeps_its_answer,
     plain,
@@ -77,7 +77,7 @@ async def _refuses_an_unreadable_lifetime(requester: Requester) -> list[Violatio
         return []
 
 
-def _behaviour(name: str, check: BehaviourCheck) -> Behaviour:
+def _behaviour(name: str, check: Callable[[Requester], Awaitable[list[Violation]]]) -> Behaviour:
     needs = frozenset({Feature.KUBERNETES_CSRS})
     return Behaviour("Behaviour with Kubernetes CSRs", name, check, needs)
 
