@@ -1,1 +1,4 @@
-"""Behaviours: what an issuer must do besides signing; a cluster enters, a result of each leaves."""
+"""Behaviours: what an issuer must do besides signing, such as waiting for approval.
+
+A cluster with the issuer enters; each behaviour leaves a result, with what was wrong.
+"""
