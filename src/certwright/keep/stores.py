@@ -45,12 +45,7 @@ class TargetStores:
     """The objects of the target cluster that carry *label*, in *namespaces* or everywhere."""
 
     def __init__(
-        self,
-        client: Client,
-        cache: Cache,
-        *,
-        label: str,
-        namespaces: Sequence[str] = (),
+        self, client: Client, cache: Cache, *, label: str, namespaces: Sequence[str] = ()
     ) -> None:
         self.client = client
         self.watcher: Watcher | None = None

@@ -10,9 +10,7 @@ _SPEC = field_set("spec")
 _STATUS = field_set("status")
 _SPEC_AND_METADATA = field_set("spec", "metadata")
 
-_MAIN = {
-    "CertificateSigningRequest": field_set("spec", "status"),
-}
+_MAIN = {"CertificateSigningRequest": field_set("spec", "status")}
 _STATUS_OF = {
     "APIService": _SPEC_AND_METADATA,
     "CertificateSigningRequest": field_set("spec", "status.conditions"),

@@ -132,11 +132,7 @@ def list_response(call: Call, page: ListPage) -> Response:
             return json_response(200, orjson.dumps({**head, "items": None}), call.warnings)
     else:
         resource = kind.resource
-        head = {
-            "kind": kind.list_kind,
-            "apiVersion": resource.api_version,
-            "metadata": metadata,
-        }
+        head = {"kind": kind.list_kind, "apiVersion": resource.api_version, "metadata": metadata}
         items = [_item(record, kind) for record in page.records]
     body = orjson.dumps(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
     return json_response(200, body, call.warnings)

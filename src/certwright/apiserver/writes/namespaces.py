@@ -19,8 +19,7 @@ def check_namespace(backend: Backend, kind: ServedKind, metadata: JsonObject) ->
     record = backend.storage.collection(*_NAMESPACES).get(namespace)
     if record is None:
         raise NotFound(
-            f'namespaces "{namespace}" not found',
-            details={"name": namespace, "kind": "namespaces"},
+            f'namespaces "{namespace}" not found', details={"name": namespace, "kind": "namespaces"}
         )
     if (record.obj.get("status") or {}).get("phase") == "Terminating":
         name = metadata.get("name") or metadata.get("generateName") or "Unknown"

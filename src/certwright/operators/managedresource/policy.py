@@ -218,10 +218,7 @@ def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:
 
 
 def delete_rules(
-    resource: ManagedResource,
-    inventory: Iterable[ObjectReference],
-    *,
-    garbage_collected: bool,
+    resource: ManagedResource, inventory: Iterable[ObjectReference], *, garbage_collected: bool
 ) -> DeleteRules:
     """Return how objects in the *inventory* of a ManagedResource are deleted.
 

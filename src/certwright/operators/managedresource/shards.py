@@ -125,11 +125,7 @@ class ShardStore:
         share = self._shares.get(place)
         if share is None:
             share = self._cache.store(
-                ConfigMap,
-                namespace=place,
-                labels=self._label,
-                metadata_only=True,
-                required=False,
+                ConfigMap, namespace=place, labels=self._label, metadata_only=True, required=False
             )
             self._shares[place] = share
             share.listen(self._changed, own_writes=False)
@@ -256,13 +252,7 @@ class ResourceInventory:
     """
 
     def __init__(
-        self,
-        pass_: Pass,
-        shards: ShardStore,
-        label: str,
-        *,
-        facts: Facts,
-        metadata: JsonObject,
+        self, pass_: Pass, shards: ShardStore, label: str, *, facts: Facts, metadata: JsonObject
     ) -> None:
         self._pass = pass_
         self._shards = shards

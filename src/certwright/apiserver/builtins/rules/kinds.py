@@ -71,9 +71,7 @@ _RULES: Final = {
         workloads.complete_stateful_set, validate=workloads.validate_stateful_set
     ),
     "daemonsets.apps": KindRules(
-        workloads.complete_daemon_set,
-        workloads.prepare_daemon_set,
-        workloads.validate_daemon_set,
+        workloads.complete_daemon_set, workloads.prepare_daemon_set, workloads.validate_daemon_set
     ),
     "jobs.batch": KindRules(batch.complete_job, batch.prepare_job, batch.validate_job),
     "cronjobs.batch": KindRules(batch.complete_cron_job, validate=batch.validate_cron_job),

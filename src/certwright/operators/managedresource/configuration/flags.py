@@ -115,10 +115,7 @@ FLAGS: Final = (
          "Where probes are served, such as :8081."),
 )  # fmt: skip
 _BY_NAME: Final = {flag.name: flag for flag in FLAGS}
-_ENVIRONMENT: Final = {
-    "KUBECONFIG": "--kubeconfig",
-    "TARGET_KUBECONFIG": "--target-kubeconfig",
-}
+_ENVIRONMENT: Final = {"KUBECONFIG": "--kubeconfig", "TARGET_KUBECONFIG": "--target-kubeconfig"}
 
 
 def load_with_flags(
