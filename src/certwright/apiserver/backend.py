@@ -33,11 +33,7 @@ class Backend:
         return self.registry.collection(kind).get(storage_key(namespace, name))
 
     def get(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord:
-        """Return the current record of an object that must exist.
-
-        Raises:
-            NotFound: it does not.
-        """
+        """Return the current record of an object that must exist; `NotFound` if it does not."""
         record = self.find(kind, namespace, name)
         if record is None:
             raise not_found(kind.resource, name)

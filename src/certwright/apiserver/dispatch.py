@@ -44,11 +44,7 @@ class Dispatch:
         self._reviews = Reviews(authorizer, tokens)
 
     def __call__(self, call: Call) -> Response:
-        """Carry out a call.
-
-        Raises:
-            NotAcceptable: the client takes no answer the server could give.
-        """
+        """Carry out a call; `NotAcceptable` if the client takes no answer the server could give."""
         call.check_acceptable()
         if call.subresource == "scale":
             return self._scales.answer(call)

@@ -160,11 +160,7 @@ class ApiServer:
                 yield record.obj
 
     def held(self, resource: Resource, chosen: Selection) -> list[JsonObject]:
-        """Return what a list would show, as it is stored; not to be changed.
-
-        Raises:
-            NotFound: the kind is not served.
-        """
+        """Return what a list would show, not to be changed; `NotFound` if it is not served."""
         kind = self._backend.registry.find(resource.group, resource.version, resource.plural)
         if kind is None:
             raise KindNotServed
@@ -252,11 +248,7 @@ def _beginning() -> tuple[RecordedWrite, ...]:
 
 @lru_cache(maxsize=128)
 def _defined(definitions: bytes, manager: str) -> tuple[RecordedWrite, ...]:
-    """Return the writes that follow when definitions are applied to a new server.
-
-    Raises:
-        ApiError: it refuses one.
-    """
+    """Return the writes that follow when a new server gets definitions; `ApiError` if refused."""
     server = _First()
     server.written.clear()
     options = WriteOptions(field_manager=manager)

@@ -41,10 +41,8 @@ async def follow(
 ) -> AsyncGenerator[Mapping[Key, JsonObject], None]:
     """Yield the selected objects of a kind as they are, and again after each change.
 
-    Never ends. Watches that break are started again and miss nothing that lasts.
-
-    Raises:
-        ApiError: they cannot be read at all: no access, no such kind.
+    Never ends. Watches that break are started again and miss nothing that lasts. Raises `ApiError`
+    if the objects cannot be read at all: no access, no such kind.
     """
     head = {"apiVersion": resource.api_version, "kind": resource.kind}
     failures = 0

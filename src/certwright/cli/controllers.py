@@ -19,12 +19,10 @@ def load_controllers(targets: Sequence[str], *, issuers: bool = False) -> list[D
 
     With *issuers*, those of `IssuerApp` objects too; without, these have a command of their own.
 
-    A target is ``path/to/file.py``, ``package.module``, or either of them with ``:name`` for one
-    of them; without a name all that the module has are meant. As Python does for what
-    it runs, the folder of a file and the current folder are searched for what is imported.
-
-    Raises:
-        UsageError: a target does not lead to a controller; the message says why.
+    A target is ``path/to/file.py``, ``package.module``, or either of them with ``:name`` for one of
+    them; without a name all that the module has are meant. As Python does for what it runs, the
+    folder of a file and the current folder are searched for what is imported. Raises `UsageError`
+    if a target does not lead to a controller; the message says why.
     """
     found: list[Declared] = []
     modules: dict[str, ModuleType] = {}

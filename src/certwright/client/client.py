@@ -112,10 +112,8 @@ async def until_served(
 ) -> None:
     """Return when every served version of a CustomResourceDefinition can be used.
 
-    Servers take a moment to serve a new definition, and another one to list it in discovery.
-
-    Raises:
-        TimeoutError: it cannot after so many seconds.
+    Servers take a moment to serve a new definition, and another one to list it in discovery. Raises
+    `TimeoutError` if it cannot after so many seconds.
     """
     async with asyncio.timeout(seconds):
         for resource in _served_versions(definition["spec"]):

@@ -137,11 +137,7 @@ class Web:
 
 
 def refuse_plain(url: str, secret: str) -> None:
-    """Refuse a URL that a secret would be sent to unencrypted; this machine is fine.
-
-    Raises:
-        ValueError: the message names the *secret* and the server.
-    """
+    """Raise `ValueError` if a *secret* would be sent unencrypted, except to this machine."""
     try:
         place = urlsplit(url)
         host = place.hostname or ""

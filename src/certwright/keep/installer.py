@@ -104,10 +104,8 @@ class Installer:
     ) -> KeptChanges:
         """Make the cluster hold the objects that *obj* wants, and no others of it.
 
-        *listed* is its ``status.inventory``, as it was read.
-
-        Raises:
-            Conflict: *obj* is not as it was read; the runtime repeats the reconcile.
+        *listed* is its ``status.inventory``, as it was read. Raises `Conflict` if *obj* is not as
+        it was read; the runtime repeats the reconcile.
         """
         key, store = key_of(obj), ctx.store(type(obj))
         state, before = self._kept.states.of(key), store.get(key)
@@ -144,11 +142,7 @@ class Installer:
         return again(min(waits)) if waits else DONE
 
     async def uninstall(self, ctx: Context, obj: Object, listed: Sequence[str]) -> Outcome:
-        """Delete all objects of *obj*, and release the finalizer after the last of them.
-
-        Raises:
-            Conflict: *obj* is not as it was read; the runtime repeats the reconcile.
-        """
+        """Delete all objects of *obj*, then release the finalizer; `Conflict` as for `install`."""
         key = key_of(obj)
         objects = ObjectSet(self._kept.engine, StatusInventory(ctx, obj, listed), self._owner(key))
         confirm = Confirmation(self._kept.states.of(key), partial(ctx.confirm, obj))

@@ -22,22 +22,14 @@ _LIMIT = 1 << 63
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read a Go duration; anything below a microsecond is cut off towards zero.
-
-    Raises:
-        ValueError: *text* is not a duration, or beyond Go's range.
-    """
+    """Read a Go duration, cut off below microseconds; `ValueError` if *text* is none Go knows."""
     nanoseconds = parse_nanoseconds(text)
     microseconds = abs(nanoseconds) // 1_000
     return timedelta(microseconds=microseconds if nanoseconds >= 0 else -microseconds)
 
 
 def format_duration(duration: timedelta) -> str:
-    """Write a duration exactly as Go would: ``1h30m0s``, ``1.5s``, ``100ms``, ``0s``.
-
-    Raises:
-        ValueError: the duration is beyond Go's range.
-    """
+    """Write a duration as Go would: ``1h30m0s``, ``1.5s``; `ValueError` if beyond Go's range."""
     return format_nanoseconds(duration // timedelta(microseconds=1) * 1_000)
 
 

@@ -37,11 +37,7 @@ class FieldSet:
 
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> "FieldSet":
-        """Read FieldsV1, as decoded from JSON.
-
-        Raises:
-            ValueError: a key is not a path element, or the fields are nested too deeply.
-        """
+        """Read FieldsV1, as decoded from JSON; `ValueError` if malformed or nested too deeply."""
         return _parse(fields, 0)
 
     def to_json(self) -> JsonObject:

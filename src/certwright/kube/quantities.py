@@ -57,11 +57,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, value: str | float) -> "Quantity":
-        """Read a quantity as it stands in an object; bare numbers are allowed there, too.
-
-        Raises:
-            ValueError: *value* is not a quantity.
-        """
+        """Read a quantity as objects hold it, even a bare number; `ValueError` if it is none."""
         text = str(value).strip()
         match = _TEXT.fullmatch(text)
         if match is None or isinstance(value, bool) or not re.match(PATTERN, text):

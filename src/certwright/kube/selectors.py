@@ -110,11 +110,7 @@ class Requirement:
 
 
 def parse_requirements(text: str) -> Iterator[Requirement]:
-    """Read the requirements of a selector typed as ``kubectl -l`` takes it.
-
-    Raises:
-        ValueError: the text is not a selector; the message says what and where.
-    """
+    """Read requirements as ``kubectl -l`` takes them; `ValueError`, with where, if malformed."""
     yield from _Parser(text).requirements()
 
 
@@ -238,11 +234,7 @@ class LabelSelector:
 
     @classmethod
     def parse(cls, text: str) -> "LabelSelector":
-        """Read a selector as ``kubectl -l`` takes it; empty text selects everything.
-
-        Raises:
-            ValueError: the text is not a selector; the message says what and where.
-        """
+        """Read what ``kubectl -l`` takes, empty for everything; `ValueError` if malformed."""
         return cls(tuple(parse_requirements(text)))
 
     @classmethod
@@ -322,11 +314,7 @@ class FieldSelector:
 
     @classmethod
     def parse(cls, text: str) -> "FieldSelector":
-        """Read a selector as ``kubectl --field-selector`` takes it.
-
-        Raises:
-            ValueError: the text is not a selector; the message names the part.
-        """
+        """Read what ``kubectl --field-selector`` takes; `ValueError` if malformed."""
         # A term ends at a comma that no backslash precedes; the empty ones are skipped.
         terms = re.findall(r"(?:\\.|[^,\\]|\\$)+", text, re.DOTALL)
         return cls(tuple(_parse_term(term) for term in terms))

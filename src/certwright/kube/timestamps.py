@@ -13,11 +13,7 @@ _RFC_3339 = re.compile(
 
 
 def parse_time(text: str) -> datetime:
-    """Read a timestamp; the result is aware and in UTC.
-
-    Raises:
-        ValueError: *text* is not RFC 3339, or no such instant exists.
-    """
+    """Read a timestamp as aware, in UTC; `ValueError` if *text* is not RFC 3339, or no instant."""
     match = _RFC_3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a timestamp such as 2006-01-02T15:04:05Z")

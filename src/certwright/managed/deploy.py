@@ -46,12 +46,9 @@ def silent(_progress: Progress) -> None:
 async def ensure(client: Client, obj: JsonObject) -> JsonObject:
     """Make an immutable copy of a ConfigMap or Secret exist, named by its contents; return it.
 
-    The name is that of `make_unique`, or the one with *by_keys* when other contents have taken
-    it. An object that exists already counts as new again for the garbage collector, so there is
-    time to begin using it.
-
-    Raises:
-        Conflict: both names are taken by other contents.
+    The name is that of `make_unique`, or the one with *by_keys* when other contents have taken it.
+    An object that exists already counts as new again for the garbage collector, so there is time to
+    begin using it. Raises `Conflict` if both names are taken by other contents.
     """
     for by_keys in (False, True):
         unique = make_unique(obj, by_keys=by_keys)

@@ -233,10 +233,8 @@ def annotate(obj: JsonObject, *extra: Reference) -> JsonObject:
 
     Pods are annotated themselves, workloads also in their templates; of a ManagedResource its
     Secrets are named, of a Prometheus whatever its spec refers to. References from before are
-    removed, other annotations stay.
-
-    Raises:
-        ValueError: it is of another kind, whose annotations are not read.
+    removed, other annotations stay. Raises `ValueError` if it is of another kind, whose annotations
+    are not read.
     """
     places = _places(obj)
     annotated = deepcopy(obj)

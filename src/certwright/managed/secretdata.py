@@ -48,11 +48,9 @@ def file_name(obj: JsonObject) -> str:
 def pack(objects: Iterable[JsonObject], *, most: int = SECRET_BYTES) -> tuple[bytes, ...]:
     """Return objects as Brotli, in as many parts as needed to keep each within *most* bytes.
 
-    The order of the objects makes no difference. Without objects there is one empty part.
-
-    Raises:
-        PackingError: an object occurs twice, has no name or kind, is not JSON, or does not
-            fit into a part by itself.
+    The order of the objects makes no difference. Without objects there is one empty part. Raises
+    `PackingError` if an object occurs twice, has no name or kind, is not JSON, or does not fit into
+    a part by itself.
     """
     documents: dict[str, bytes] = {}
     for obj in objects:

@@ -31,13 +31,10 @@ _SUFFIX: Final = 8
 def make_unique(obj: JsonObject, *, by_keys: bool = False) -> JsonObject:
     """Return an immutable, collectable copy of a ConfigMap or Secret, named by its contents.
 
-    The name is the one Gardener's clients compute, from the values alone, in the order of
-    their keys: renaming a key, or changing the type of a Secret, does not change it. With
-    *by_keys* it does. `certwright.managed.ensure` takes that name when the other is taken.
-
-    Raises:
-        ValueError: it is neither a ConfigMap nor a Secret, has no name, or a value that is
-            not data.
+    The name is the one Gardener's clients compute, from the values alone, in the order of their
+    keys: renaming a key, or changing the type of a Secret, does not change it. With *by_keys* it
+    does. `certwright.managed.ensure` takes that name when the other is taken. Raises `ValueError`
+    if it is neither a ConfigMap nor a Secret, has no name, or a value that is not data.
     """
     contents = contents_of(obj)
     metadata: JsonObject = obj.get("metadata") or {}

@@ -57,12 +57,9 @@ async def delete(
 ) -> None:
     """Delete a ManagedResource and return when it is gone; then delete its Secrets.
 
-    Its Secrets are those that this library made and no other ManagedResource of the namespace
-    uses. Without *patience* it does not wait, and leaves them to the garbage collector. A
-    ManagedResource that is gone already is fine.
-
-    Raises:
-        TimeoutError: with what is in the way, and the objects.
+    Its Secrets are those that this library made and no other ManagedResource of the namespace uses.
+    Without *patience* it does not wait, and leaves them to the garbage collector. A ManagedResource
+    that is gone already is fine. Raises `TimeoutError`, with what is in the way, and the objects.
     """
     resource = ManagedResource.resource
     try:

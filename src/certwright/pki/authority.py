@@ -105,11 +105,9 @@ class Authority:
     def issue(self, template: Template, now: datetime) -> x509.Certificate:
         """Sign a certificate.
 
-        It starts up to five minutes before *now* and ends no later than the authority's own.
-
-        Raises:
-            AuthorityUnfit: the authority is not valid now, or must not sign this: another
-                authority below its path length, or names outside its name constraints.
+        It starts up to five minutes before *now* and ends no later than the authority's own. Raises
+        `AuthorityUnfit` if the authority is not valid now, or must not sign this: another authority
+        below its path length, or names outside its name constraints.
         """
         own = self._validity
         if not own.covers(now):

@@ -56,11 +56,9 @@ class Validity:
     def starting(cls, now: datetime, lifetime: timedelta) -> "Validity":
         """Return a validity of exactly *lifetime* that began a little before *now*.
 
-        The start lies `BACKDATING` in the past, at most a tenth of the lifetime. The end is
-        counted from the start, because a client that asked for 24 hours checks for 24 hours.
-
-        Raises:
-            ValueError: the lifetime is not at least one second.
+        The start lies `BACKDATING` in the past, at most a tenth of the lifetime. The end is counted
+        from the start, because a client that asked for 24 hours checks for 24 hours. Raises
+        `ValueError` if the lifetime is not at least one second.
         """
         if lifetime < timedelta(seconds=1):
             raise ValueError("a certificate is valid for at least one second")
@@ -224,10 +222,8 @@ class Rotation:
     def signer(self, authorities: Sequence[x509.Certificate], now: datetime) -> x509.Certificate:
         """Return the authority that signs now: the youngest that all verifiers trust already.
 
-        Where none has been known for that long, as on the first day, the oldest signs.
-
-        Raises:
-            AuthorityUnfit: none of them is valid now.
+        Where none has been known for that long, as on the first day, the oldest signs. Raises
+        `AuthorityUnfit` if none of them is valid now.
         """
         valid = [one for one in _youngest_first(authorities) if Validity.of(one).covers(now)]
         if not valid:

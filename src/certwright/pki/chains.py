@@ -57,11 +57,7 @@ def read_chain(data: bytes | str, *, at_most: int = CHAIN_LENGTH) -> Chain:
 
 
 def order_chain(certificates: Sequence[x509.Certificate]) -> Chain:
-    """Join certificates by name and signature; repeated ones are dropped.
-
-    Raises:
-        BrokenChain: a gap, a stranger, a branch, or nothing at all.
-    """
+    """Join certificates by name and signature, each once; `BrokenChain` if that is not possible."""
     pool = without_repeats(certificates)
     parents = _parents(pool)
     children = {parent for parent in parents.values() if parent is not None}

@@ -165,10 +165,8 @@ def read_key(data: bytes | str) -> PrivateKey:
 def check_primes(key: PrivateKey) -> None:
     """Check that an RSA key is made of primes; other keys are always sound.
 
-    Slow: 0.05 s (RSA 2048) to seconds, and the interpreter lock is held all the time.
-
-    Raises:
-        MalformedKey: the key is not sound.
+    Slow: 0.05 s (RSA 2048) to seconds, and the interpreter lock is held all the time. Raises
+    `MalformedKey` if the key is not sound.
     """
     if not isinstance(key, rsa.RSAPrivateKey):
         return

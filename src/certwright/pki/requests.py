@@ -77,11 +77,8 @@ def build_request(
 ) -> x509.CertificateSigningRequest:
     """Make a signing request. Slow where the key is.
 
-    Basic constraints are written for authorities only, usages if given; alternative names
-    are critical where the subject is empty.
-
-    Raises:
-        MalformedName: the names cannot be written.
+    Basic constraints are written for authorities only, usages if given; alternative names are
+    critical where the subject is empty. Raises `MalformedName` if the names cannot be written.
     """
     builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
     if names:

@@ -198,11 +198,9 @@ class Context:
     ) -> JsonObject:
         """Apply our part of the status of an object that was read, and leave others theirs.
 
-        What we applied before and do not mention now is removed. Always makes the call, so
-        do not apply the same status again. Returns the object as stored.
-
-        Raises:
-            Conflict: the object was replaced since, or, unless *any_version*, changed.
+        What we applied before and do not mention now is removed. Always makes the call, so do not
+        apply the same status again. Returns the object as stored. Raises `Conflict` if the object
+        was replaced since, or, unless *any_version*, changed.
         """
         resource, key = await self._resource(obj), key_of(obj)
         uid, version = _identity(obj)
@@ -220,11 +218,9 @@ class Context:
     async def confirm(self, obj: JsonObject | Object) -> None:
         """Ask the server whether an object that was read is still as it was.
 
-        A process that has just started may be shown the past. Before it does what cannot be
-        undone on the strength of what it sees, and no write of its own would notice, it asks.
-
-        Raises:
-            Conflict: it is not; the store has the news, and the runtime repeats the reconcile.
+        A process that has just started may be shown the past. Before it does what cannot be undone
+        on the strength of what it sees, and no write of its own would notice, it asks. Raises
+        `Conflict` if it is not; the store has the news, and the runtime repeats the reconcile.
         """
         resource = await self._resource(obj)
         uid, version = _identity(obj)

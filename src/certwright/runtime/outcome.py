@@ -50,11 +50,7 @@ def again(after: timedelta | float) -> Outcome:
 
 
 def seconds(duration: timedelta | float) -> float:
-    """Return a duration in seconds.
-
-    Raises:
-        ValueError: it is not positive. "At once" is not a duration: it would spin.
-    """
+    """Return a duration in seconds; `ValueError` if it is not positive: "at once" would spin."""
     value = duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
     if not 0 < value < float("inf"):
         raise ValueError(f"a duration must be positive and finite, not {duration!r}")

@@ -117,11 +117,7 @@ class Cluster(ABC):
             return None
 
     async def gone(self, kind: type[Object] | Resource, name: str) -> None:
-        """Return when an object does not exist any more: garbage collectors take their time.
-
-        Raises:
-            TimeoutError: it is still there after `GARBAGE_SECONDS`.
-        """
+        """Return when an object is gone; `TimeoutError` if not within `GARBAGE_SECONDS`."""
         async with asyncio.timeout(GARBAGE_SECONDS):
             while await self.find(resource_of(kind), name) is not None:
                 await asyncio.sleep(0.05)
@@ -189,10 +185,8 @@ class Cluster(ABC):
 
         Controllers that run already go on running, others are started, after the CRDs of the kinds
         they declare. At rest means: nothing queued, no reconcile running, and every store holds
-        what the server holds. Keys that wait for a time of their own (`again`) do not count.
-
-        Raises:
-            DidNotSettle: they do not come to rest.
+        what the server holds. Keys that wait for a time of their own (`again`) do not count. Raises
+        `DidNotSettle` if they do not come to rest.
         """
         running = [one for process in self._processes for one in process.controllers]
         if new := [one for one in controllers if not any(one is other for other in running)]:

@@ -67,11 +67,7 @@ class Authorizer:
         return AccessDecision(allowed=False, reason=f"RBAC: {joined(problems)}" if problems else "")
 
     def check(self, user: UserInfo, attributes: Attributes) -> None:
-        """Refuse what a user may not do.
-
-        Raises:
-            Forbidden: with the words of kube-apiserver.
-        """
+        """Refuse what a user may not do: `Forbidden`, with the words of kube-apiserver."""
         verdict = self.decide(user, attributes)
         if not verdict.allowed:
             raise _refusal(user, attributes, verdict.reason)

@@ -57,11 +57,7 @@ def reader(schema: Schema, kind: str, version: str) -> Callable[[JsonObject], li
 
 
 def check_depth(value: Any) -> None:
-    """Refuse values nested deeper than `DEPTH_LIMIT`.
-
-    Raises:
-        BadRequest: it is.
-    """
+    """Refuse values nested deeper than `DEPTH_LIMIT` with `BadRequest`."""
     level = [value]
     for _ in range(DEPTH_LIMIT):
         level = [
@@ -210,11 +206,7 @@ def _time(value: str, *, micro: bool) -> str | None:
 
 
 def read_bytes(value: str) -> str:
-    """Return base64 as Go would write it.
-
-    Raises:
-        Unreadable: it is none.
-    """
+    """Return base64 as Go would write it; `Unreadable` if it is none."""
     compact = value.replace("\n", "").replace("\r", "")
     try:
         decoded = base64.b64decode(compact, validate=True)

@@ -102,11 +102,7 @@ def definitions() -> Mapping[str, Schema]:
 
 
 def read(lines: Iterable[str]) -> dict[str, Schema]:
-    """Build the definitions declared in *lines*.
-
-    Raises:
-        NotationError: a line is malformed or names an unknown type.
-    """
+    """Build the definitions in *lines*; `NotationError` if one is malformed or a type unknown."""
     types = list(_types(lines))
     nodes = {
         f"{t.section}.{t.name}": Schema(

@@ -90,11 +90,7 @@ class Expression:
                 raise ExpressionError(_report(self.source, name, "undeclared reference to"))
 
     def evaluate(self, value: Any, old: Any, *, has_old: bool) -> Any:
-        """Return the result.
-
-        Raises:
-            ExpressionError: the evaluation failed.
-        """
+        """Return the result; `ExpressionError` if the evaluation failed."""
         context = self._context
         context.add_variable("self", value)
         if self.uses_old:

@@ -56,11 +56,7 @@ class GroupDiscovery:
         self._registry = registry
 
     def answer(self, request: Request) -> Response:
-        """Answer a discovery, version or health request.
-
-        Raises:
-            PathNotServed: the path is none of these.
-        """
+        """Answer a discovery, version or health request; `PathNotServed` if it is none."""
         path = request.path.rstrip("/") or "/"
         if path in _HEALTH:
             return text_response(200, b"ok")

@@ -28,11 +28,7 @@ class Paths:
         self._documents: dict[str, tuple[list[ServedKind], JsonObject]] = {}
 
     def answer(self, request: Request) -> Response:
-        """Answer with a document.
-
-        Raises:
-            PathNotServed: there is none at this path.
-        """
+        """Answer with a document; `PathNotServed` if there is none at this path."""
         if request.method != "GET":
             raise method_not_allowed()
         path = request.path.rstrip("/")

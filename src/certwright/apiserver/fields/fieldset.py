@@ -201,11 +201,7 @@ def _print(value: Any) -> str:
 
 
 def parse(fields: Any) -> FieldSet:
-    """Read a set a client wrote: canonical steps, unknown ones dropped.
-
-    Raises:
-        ValueError: a step is malformed.
-    """
+    """Read a client's set, canonical, without unknown steps; `ValueError` if one is malformed."""
     if not isinstance(fields, dict):
         raise ValueError("fieldsV1 must be an object")  # noqa: TRY004 - bad data, not a bad call
     return {

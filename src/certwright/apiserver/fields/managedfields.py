@@ -113,11 +113,7 @@ def is_reset(entries: Any) -> bool:
 
 
 def normalised(entries: Any) -> list[JsonObject]:
-    """Return entries a client wrote in the server's form.
-
-    Raises:
-        ValueError: they are not entries.
-    """
+    """Return entries a client wrote in the server's form; `ValueError` if they are not entries."""
     if not isinstance(entries, list):
         raise ValueError("managedFields must be a list")  # noqa: TRY004 - bad data, not a bad call
     return [_normalised(raw) for raw in entries]

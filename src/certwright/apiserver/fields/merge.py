@@ -149,11 +149,7 @@ def _merge_order(live: list[str], applied: list[str], ours: dict[str, Any]) -> l
 
 
 def compare(old: dict[str, Any], new: dict[str, Any], schema: Schema) -> Comparison:
-    """Return in which fields two objects of a kind differ.
-
-    Raises:
-        TypeMismatch: a list of items is no list, or an item has no identity.
-    """
+    """Return in which fields two objects differ; `TypeMismatch` if a list or item is malformed."""
     found = Comparison()
     if old is not new:
         _compare_maps(old, new, schema, found)

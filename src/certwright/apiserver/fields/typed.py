@@ -177,11 +177,7 @@ def reconcile(fields: FieldSet, schema: Schema) -> FieldSet:
 
 
 def check(value: Any, schema: Schema) -> None:
-    """Refuse an applied configuration that does not fit the schema.
-
-    Raises:
-        TypeMismatch: naming every mismatch, in the server's words.
-    """
+    """Refuse what does not fit the schema: a `TypeMismatch` names all, in the server's words."""
     mismatches = list(_mismatches(value, schema, open_=False))
     if len(mismatches) == 1:
         raise TypeMismatch(mismatches[0])

@@ -45,10 +45,8 @@ def media_ranges(accept: str) -> list[MediaRange]:
 def accepted_form(accept: str, *, streams: bool = False) -> Form:
     """Return the first form of an Accept header that the server can produce.
 
-    *streams* says whether the answer may be a watch, for the refusal lists what there is.
-
-    Raises:
-        NotAcceptable: there is none.
+    *streams* tells whether the answer may be a watch, for the refusal lists what there is. Raises
+    `NotAcceptable` if the server can produce none.
     """
     if not accept or accept in _JSON:
         return Form.OBJECT

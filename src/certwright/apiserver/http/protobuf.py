@@ -33,11 +33,7 @@ Table = dict[int, str]
 
 
 def to_json(body: bytes) -> bytes:
-    """Return a protobuf body as JSON.
-
-    Raises:
-        BadRequest: it is malformed, or of a kind that is not built in.
-    """
+    """Return a protobuf body as JSON; `BadRequest` if it is malformed, or its kind not built in."""
     try:
         if not body.startswith(_MAGIC):
             raise ValueError("the body does not begin as Kubernetes protobuf does")

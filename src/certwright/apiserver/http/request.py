@@ -88,11 +88,7 @@ class Call:
         return self.address.subresource
 
     def check_acceptable(self) -> None:
-        """Refuse a client that takes no answer the server could give, before anything is done.
-
-        Raises:
-            NotAcceptable: it does not.
-        """
+        """Raise `NotAcceptable`, before anything is done, if the client takes no answer we have."""
         _ = self.form
 
     @property

@@ -11,11 +11,7 @@ from certwright.kube.patches import PatchError, apply_json_patch
 
 
 def apply_json_patch_leniently(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
-    """Return *document* with the operations performed, in order.
-
-    Raises:
-        PatchError: an operation is malformed, points nowhere, or is a test that fails.
-    """
+    """Return *document* patched; `PatchError` if an operation is malformed, or fails."""
     try:
         return apply_json_patch(document, operations)
     except PatchError:

@@ -66,11 +66,7 @@ class ListSelector:
 
 
 def selection_of(call: Call) -> ListSelector:
-    """Read the selectors of a request.
-
-    Raises:
-        BadRequest: one is malformed, or names a field this kind cannot be selected by.
-    """
+    """Read the selectors of a request; `BadRequest` as for `selection`."""
     labels = call.query.get("labelSelector", "")
     fields = f"metadata.name={call.name}" if call.name else call.query.get("fieldSelector", "")
     return selection(call.kind, call.namespace, labels, fields)

@@ -66,11 +66,7 @@ def _refuse_built_in(api_version: str, named: str, resource: Resource) -> None:
 def decode(
     obj: JsonObject, kind: ServedKind, body: bytes | None, options: WriteParameters
 ) -> list[str]:
-    """Bring an object into the shape of its kind, in place; returns warnings.
-
-    Raises:
-        BadRequest: the client wants strict validation, and there are stray fields.
-    """
+    """Bring an object into shape, in place; return warnings, or, if strict, raise `BadRequest`."""
     if obj.get("metadata") is None:
         obj["metadata"] = {}
     unknown = kind.decode(obj)

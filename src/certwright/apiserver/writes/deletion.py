@@ -46,11 +46,7 @@ class ObjectDeleter:
         self._backend = backend
 
     def delete(self, record: StoredRecord, options: DeleteParameters) -> Deleted:
-        """Delete an object as far as its grace period and finalizers allow.
-
-        Raises:
-            Conflict: a precondition does not hold.
-        """
+        """Delete as grace period and finalizers allow; `Conflict` if a precondition fails."""
         kind = record.kind
         check_preconditions(kind, record, options)
         if kind.resource.qualified == "namespaces":

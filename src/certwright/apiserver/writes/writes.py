@@ -64,11 +64,7 @@ class ObjectWriter:
     def create_instead(
         self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteParameters
     ) -> StoredRecord:
-        """Store an object that was meant to replace one that is not there.
-
-        Raises:
-            Conflict: a certain one was meant.
-        """
+        """Store an object meant to replace a missing one; `Conflict` if a certain one was meant."""
         metadata = obj["metadata"]
         if metadata.get("uid"):
             key = storage_key(namespace, metadata["name"])

@@ -111,11 +111,9 @@ _SERVER_METADATA: Final = frozenset(
 def desired_of(wanted: Declared, owner: Owner | None) -> JsonObject:
     """Return the object to apply, marked as ours.
 
-    What is only ever created goes as it was written. In Secrets ``stringData`` becomes
-    ``data``, as the server would do it: only then does a key that is no longer wanted go.
-
-    Raises:
-        ValueError: the metadata have no shape anybody could write to.
+    What is only ever created goes as it was written. In Secrets ``stringData`` becomes ``data``, as
+    the server would do it: only then does a key that is no longer wanted go. Raises `ValueError` if
+    the metadata are too malformed to write to.
     """
     if wanted.rules.create_only:
         return wanted.obj

@@ -25,10 +25,8 @@ def recreation(wanted: Declared, live: Live, refusal: Invalid) -> Recreation | N
     """Decide whether the refusal of an update ends with a new object; None if it does not.
 
     Without being told so, only where nothing can be lost: immutable configuration, which is a
-    value, and a Service that gives up its address, which has no other way.
-
-    Raises:
-        ValueError: it should, and how its dependents go is not one of the possible ways.
+    value, and a Service that gives up its address, which has no other way. Raises `ValueError` if
+    it should, but how its dependents go is not one of the possible ways.
     """
     ref, rules = wanted.ref, wanted.rules
     if not (rules.recreate or _is_harmless(ref, wanted, live, refusal)):

@@ -82,11 +82,9 @@ def check_health(obj: JsonObject) -> Verdict:
 def check_progress(obj: JsonObject, pods: Iterable[JsonObject] | None = None) -> Verdict:
     """Check whether the latest change of an object is rolled out.
 
-    For a Deployment *pods* are those of its namespace, or at least all that its selector
-    matches; without them, pods of old ReplicaSets that still terminate are not noticed.
-
-    Raises:
-        ValueError: the selector of a Deployment is malformed.
+    For a Deployment *pods* are those of its namespace, or at least all that its selector matches;
+    without them, pods of old ReplicaSets that still terminate are not noticed. Raises `ValueError`
+    if the selector of a Deployment is malformed.
     """
     ref = ObjectRef.of(obj)
     if is_exempt(obj):

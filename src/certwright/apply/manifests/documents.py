@@ -148,10 +148,7 @@ def read_json(
     """Read the value at *position*, on *line*; return it, its duplicate keys, and its end.
 
     Of two equal keys the last one counts; their line is that of the document, since a JSON parser
-    gives no other.
-
-    Raises:
-        DocumentError: this is not JSON, or exceeds a limit.
+    gives no other. Raises `DocumentError` if this is not JSON, or exceeds a limit.
     """
     duplicates: list[DuplicateKey] = []
 

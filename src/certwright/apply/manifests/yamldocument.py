@@ -54,10 +54,8 @@ class _Anchor:
 def read_yaml(text: str, budget: Budget) -> tuple[Any, list[DuplicateKey]]:
     """Return the value of the only document in *text*, and the keys that occur twice in it.
 
-    Of two equal keys the last one counts. An empty document is None.
-
-    Raises:
-        DocumentError: the text is not YAML, holds what JSON cannot, or exceeds a limit.
+    Of two equal keys the last one counts. An empty document is None. Raises `DocumentError` if the
+    text is not YAML, holds what JSON cannot, or exceeds a limit.
     """
     builder = _Builder(_events(text), budget)
     return builder.document(), builder.duplicates

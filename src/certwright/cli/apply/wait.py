@@ -38,10 +38,8 @@ async def until_healthy(
 ) -> None:
     """Return when all objects are healthy and rolled out; *states* is how they are now.
 
-    *look_with* is the command that shows more.
-
-    Raises:
-        UsageError: they are not within so many seconds; the message names them, and why.
+    *look_with* is the command that shows more. Raises `UsageError` if they are not within so many
+    seconds; the message names them, and why.
     """
     verdicts = {
         ref: overall_health(ref, live.obj if live else None) for ref, live in states.items()

@@ -63,11 +63,7 @@ def load_config(
 
 
 def resolve(files: Kubeconfig, context: str, environ: Mapping[str, str]) -> Config:
-    """Return the configuration a context stands for, by default the current one.
-
-    Raises:
-        ConfigError: an entry is missing, contradicts another or cannot be used.
-    """
+    """Return the configuration of a context, by default the current; `ConfigError` if unusable."""
     shown = ", ".join(map(str, files.files))
     name = context or files.current_context
     known = ", ".join(sorted(files.contexts)) or "none"

@@ -46,11 +46,7 @@ class CredentialSource(Protocol):
 
 
 def bearer(token: str, where: str) -> str:
-    """Return the Authorization header for a token.
-
-    Raises:
-        CredentialError: the token is empty or cannot be sent in a header.
-    """
+    """Return the Authorization header for a token; `CredentialError` if it cannot be sent so."""
     token = token.strip()
     if not token:
         raise CredentialError(f"{where}: the token is empty; log in again")

@@ -57,11 +57,7 @@ async def run(
     environ: Mapping[str, str] = os.environ,
     patience: timedelta = PATIENCE,
 ) -> ExecCredential:
-    """Run a plugin and return what it printed.
-
-    Raises:
-        CredentialError: it cannot be run, fails, takes too long or prints something else.
-    """
+    """Run a plugin and return what it printed; `CredentialError` if that fails or takes long."""
     name = f"{where}: the exec plugin {plugin.command!r}"
     interactive = _is_interactive(plugin, name)
     try:

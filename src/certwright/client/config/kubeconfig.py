@@ -132,11 +132,7 @@ class Kubeconfig:
 
 
 def read(paths: Sequence[Path]) -> Kubeconfig:
-    """Read and merge kubeconfig files.
-
-    Raises:
-        ConfigError: a file is missing, unreadable, not YAML or not a kubeconfig.
-    """
+    """Read and merge kubeconfig files; `ConfigError` if one is missing or not a kubeconfig."""
     merged = Kubeconfig(tuple(paths), "", {}, {}, {})
     current = ""
     for path in paths:

@@ -78,11 +78,7 @@ class ResponseReader:
         return self._taken()
 
     async def read_all(self, limit: int) -> bytes:
-        """Return the whole body.
-
-        Raises:
-            ResponseTooLarge: it exceeds the limit; the rest was not read.
-        """
+        """Return the whole body; `ResponseTooLarge`, with the rest unread, if over the limit."""
         if (self._parser.length or 0) > limit:
             raise ResponseTooLarge
         if self._parser.is_complete and self._size <= limit:  # as small responses are at once

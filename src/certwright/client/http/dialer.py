@@ -167,11 +167,9 @@ async def connect_first(
 ) -> tuple[str, Connection]:
     """Return the address that accepts a connection first, and the connection.
 
-    Addresses are tried in the given order, concurrently if one takes long. Connections that
-    come too late are closed, and no attempt outlives the call.
-
-    Raises:
-        HostUnreachable: no connection until *deadline*, a time of the event loop.
+    Addresses are tried in the given order, concurrently if one takes long. Connections that come
+    too late are closed, and no attempt outlives the call. Raises `HostUnreachable` if there is no
+    connection until *deadline*, a time of the event loop.
     """
     race = _Race(connect)
     try:

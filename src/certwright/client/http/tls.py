@@ -37,11 +37,7 @@ def client_context(authorities: bytes | None) -> ssl.SSLContext:
 
 
 def identify(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Let a context present a client certificate.
-
-    Raises:
-        InvalidMaterial: certificate and key are not PEM, encrypted, or do not belong together.
-    """
+    """Let a context present a client certificate; `InvalidMaterial` if it cannot be used."""
     try:
         with _as_file(certificate.rstrip() + b"\n" + key) as path:
             # An encrypted key must fail, not ask for a password on the terminal.

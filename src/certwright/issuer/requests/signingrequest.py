@@ -177,10 +177,8 @@ def match_signer(
 ) -> IssuerKey:
     """Return the issuer that a signer's name means: ``plural.group/name``.
 
-    With *namespaced*, ``plural.group/namespace.name`` means a namespaced issuer.
-
-    Raises:
-        NotOurs: the name has another form, or means none of the kinds.
+    With *namespaced*, ``plural.group/namespace.name`` means a namespaced issuer. Raises `NotOurs`
+    if the name has another form, or means none of the kinds.
     """
     if name is None:
         raise NotOurs("invalid reference, CertificateSigningRequest is nil")

@@ -100,10 +100,8 @@ async def serve(app: "IssuerApp[Any]", options: RunOptions, clock: Clock = SYSTE
 async def refuse_to_start(client: Client, app: "IssuerApp[Any]", where: Installation) -> None:
     """Refuse to start if something is missing that it cannot do without.
 
-    A server that does not answer is no reason: the process waits for it.
-
-    Raises:
-        NotReadyToRun: the message names every rule and kind to add.
+    A server that does not answer is no reason: the process waits for it. Raises `NotReadyToRun`;
+    the message names every rule and kind to add.
     """
     try:
         prerequisites = await examine(client, app, where)

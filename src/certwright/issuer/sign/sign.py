@@ -170,11 +170,9 @@ def request_refusal(request: Request) -> SignResult | None:
 def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, str]:
     """Return a bundle in its normal form, and a remark if its validity is not the requested one.
 
-    Leaf first, no root, no repeats; the root becomes the authority where the bundle has none.
-    What ``request.sign_with`` made for this very request is taken as it is.
-
-    Raises:
-        BadBundle: it cannot be read, is no chain, or its leaf does not fit the request.
+    Leaf first, no root, no repeats; the root becomes the authority where the bundle has none. What
+    ``request.sign_with`` made for this very request is taken as it is. Raises `BadBundle` if it
+    cannot be read, is no chain, or its leaf does not fit the request.
     """
     if bundle.made_for and bundle.made_for == request.uid:
         return bundle, bundle.remark

@@ -40,11 +40,7 @@ class ExternalAccount:
 
     @classmethod
     def of(cls, key_id: str, mac_key: str) -> "ExternalAccount":
-        """Take the key as authorities hand it out: in base64, with or without padding.
-
-        Raises:
-            MalformedBinding: it is something else.
-        """
+        """Take the key in base64, with or without padding; `MalformedBinding` if it is not that."""
         text = mac_key.strip().replace("+", "-").replace("/", "_").rstrip("=")
         try:
             key = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

@@ -118,11 +118,7 @@ class WebhookSolver:
 def choose(
     authorization: Authorization, solvers: Sequence[Solver], key: AccountKey
 ) -> tuple[Solver, Challenge, Proof]:
-    """Return the first solver that the server and the name allow, and what it has to show.
-
-    Raises:
-        OrderFailed: there is none.
-    """
+    """Return the first solver that server and name allow, and what it shows; else `OrderFailed`."""
     domain = authorization.identifier.value
     offered = {one.type: one for one in authorization.challenges if one.token}
     for solver in solvers:

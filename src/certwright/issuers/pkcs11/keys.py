@@ -38,10 +38,7 @@ class KeyStaysInside(Exception):
 def key_inside(module: Module, place: KeyPlace, public_key: PublicKey) -> PrivateKey:
     """Return the private key of a place; *public_key* is the one of its certificate.
 
-    Nothing is asked of the module yet.
-
-    Raises:
-        UnsupportedKey: neither RSA nor ECDSA.
+    Nothing is asked of the module yet. Raises `UnsupportedKey` if it is neither RSA nor ECDSA.
     """
     match public_key:
         case ec.EllipticCurvePublicKey():
@@ -52,11 +49,7 @@ def key_inside(module: Module, place: KeyPlace, public_key: PublicKey) -> Privat
 
 
 def check_inside(key: PrivateKey) -> None:
-    """Have a key sign something, and verify it: the certificate might be another key's.
-
-    Raises:
-        HsmError: the module refused, or holds another key than the certificate.
-    """
+    """Have a key sign something; `HsmError` if refused, or the certificate is another key's."""
     try:
         match key:
             case _EcKey():

@@ -25,11 +25,7 @@ def printer_columns(columns: Sequence[Column], schema: JsonObject) -> list[JsonO
 
 
 def scale_paths(scale: Scale, schema: JsonObject) -> JsonObject:
-    """Return the scale subresource.
-
-    Raises:
-        SchemaError: a path is not where it must be, or leads nowhere.
-    """
+    """Return the scale subresource; `SchemaError` if a path is misplaced, or leads nowhere."""
     places = {
         "specReplicasPath": (scale.spec_replicas, (".spec.",), "integer"),
         "statusReplicasPath": (scale.status_replicas, (".status.",), "integer"),
@@ -46,11 +42,7 @@ def scale_paths(scale: Scale, schema: JsonObject) -> JsonObject:
 
 
 def selectable_fields(paths: Sequence[str], schema: JsonObject) -> list[JsonObject]:
-    """Return the fields that field selectors may name.
-
-    Raises:
-        SchemaError: a path leads nowhere, into metadata, or to something without a text form.
-    """
+    """Return the fields that selectors may name; `SchemaError` if a path cannot be selected by."""
     if len(paths) > _MAX_SELECTABLE:
         raise SchemaError(paths[-1], f"only {_MAX_SELECTABLE} fields can be selectable")
     for path in paths:

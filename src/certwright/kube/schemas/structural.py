@@ -48,10 +48,8 @@ _NOT_SCHEMA = frozenset({"title", "examples"})
 def structural_schema(cls: type[msgspec.Struct]) -> JsonObject:
     """Return the structural schema of a Struct, or of a whole kind.
 
-    Of a kind (an `Object`), metadata is left to the server, as it must be.
-
-    Raises:
-        SchemaError: a field cannot be expressed; the message names it and the way out.
+    Of a kind (an `Object`), metadata is left to the server, as it must be. Raises `SchemaError` if
+    a field cannot be expressed; the message names it and the way out.
     """
     info = types.type_info(cls)
     assert isinstance(info, types.StructType)

@@ -89,10 +89,8 @@ class HealthController:
         """Judge the whole inventory and write what changed, if it is applied and ours to judge.
 
         Return whether everything is there but for what others keep deleting: that comes in its
-        time.
-
-        Raises:
-            InventoryError: a part of the inventory is gone, so what to judge is not known.
+        time. Raises `InventoryError` if a part of the inventory is gone, so what to judge is not
+        known.
         """
         updates: list[ConditionUpdate] = []
         complete = True

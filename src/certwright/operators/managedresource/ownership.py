@@ -39,11 +39,7 @@ class Origin:
 
     @classmethod
     def parse(cls, text: str) -> "Origin":
-        """Read an annotation.
-
-        Raises:
-            ValueError: there is more than one colon, or not exactly one slash.
-        """
+        """Read an annotation; `ValueError` unless it has one slash and at most one colon."""
         cluster_id, colon, place = text.partition(":")
         if not colon:
             cluster_id, place = "", text
@@ -99,11 +95,7 @@ def resolve_cluster_id(configured: str, identity: JsonObject | None) -> str:
 
 
 async def exists(source: Client, key: Key) -> bool:
-    """Ask the source cluster.
-
-    Raises:
-        ApiError, TransportError: it does not tell.
-    """
+    """Ask the source cluster; `ApiError` or `TransportError` if it does not answer."""
     try:
         await source.get(ManagedResource, key)
     except NotFound:

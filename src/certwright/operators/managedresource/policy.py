@@ -161,11 +161,7 @@ def plan(
 def rules_for(
     item: ManifestObject, spec: ManagedResourceSpec, *, scaled: bool, take_over: bool
 ) -> Rules:
-    """Return how one object is brought to the cluster.
-
-    Raises:
-        ValueError: an annotation has a value that means nothing.
-    """
+    """Return how one object is brought to the cluster; `ValueError` if an annotation is invalid."""
     annotations = keys.annotations_of(item.obj)
     return Rules(
         create_only=item.create_only or item.mode is Mode.ENSURE_EXISTS,
@@ -186,10 +182,8 @@ def rules_for(
 def adopting(rules: Rules, policy: str | None, managed_by: str) -> Rules:
     """Return rules for objects that are there and belong to nobody; all are adopted by default.
 
-    With ``IfLabelled`` it takes our label: who puts it on an object hands it over.
-
-    Raises:
-        ValueError: there is no such policy.
+    With ``IfLabelled`` it takes our label: who puts it on an object hands it over. Raises
+    `ValueError` if there is no such policy.
     """
     if policy is None or policy == Adopt.ALWAYS:
         return rules
@@ -263,11 +257,7 @@ def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:
 
 
 def finalization(live: Live) -> timedelta | None:
-    """Return after how long the finalizers of an object are cleared; None for never.
-
-    Raises:
-        ValueError: the annotation is not a duration.
-    """
+    """Return after how long finalizers are cleared, None for never; `ValueError` if no duration."""
     value = live.annotations.get(keys.FINALIZE_DELETION_AFTER)
     return None if value is None else parse_duration(value)
 

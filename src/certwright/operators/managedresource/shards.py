@@ -208,12 +208,7 @@ async def place(
 
 
 async def restore_shards(pass_: Pass, shards: ShardStore, label: str) -> None:
-    """Write shards again that others deleted or changed: what is remembered is right.
-
-    Raises:
-        ShardUnwritten: one cannot be written.
-        OutOfDate: this is an old state of the ManagedResource; look again.
-    """
+    """Write shards again that others deleted or changed; raises what `place` raises."""
     known = pass_.state.shards
     for name in sorted(pass_.state.touched & known.keys()):
         await _write(pass_, shards, label, name, known[name])

@@ -101,11 +101,7 @@ class Pass:
 
     @classmethod
     async def read(cls, ctx: Context, entry: Entry, state: ResourceState) -> "Pass":
-        """Decode a ManagedResource.
-
-        Raises:
-            BadObject: it does not have the shape it should have.
-        """
+        """Decode a ManagedResource; `BadObject` if it does not have the shape it should have."""
         large = len(entry.raw) > INLINE_BYTES
         resource, obj = await ctx.cpu(_decoded, entry) if large else _decoded(entry)
 

@@ -304,11 +304,7 @@ class StatusWriter:
         return [self.condition(t) for t in OUTCOME if t in known and t not in updated]
 
     async def write(self, update: Update) -> None:
-        """Write the status, if anything in it changes; a new failure is an event, too.
-
-        Raises:
-            Conflict: the ManagedResource was changed by others meanwhile; look again.
-        """
+        """Write the status if it changes, new failures also as events; `Conflict` if outdated."""
         before, now = self.status, self._ctx.clock.now()
         if len(update.resources or ()) > MANY:
             status, change = await self._ctx.cpu(_changed, before, update, now)

@@ -58,11 +58,8 @@ def holds_ca_bundle(secret: JsonObject, ca_bundle: bytes) -> bool:
 def filled(template: Mapping[str, str], contents: SecretContents) -> dict[str, str]:
     """Return the ``data`` keys that hold token and authority, as base64.
 
-    *template* is the ``data`` of the Secret that asks: its kubeconfig, if it has one, is what
-    gets filled in.
-
-    Raises:
-        KubeconfigError: the kubeconfig has no place for them.
+    *template* is the ``data`` of the Secret that asks: its kubeconfig, if it has one, is what gets
+    filled in. Raises `KubeconfigError` if the kubeconfig has no place for them.
     """
     bundle = contents.ca_bundle
     if KUBECONFIG in template:

@@ -71,11 +71,7 @@ class StoreHandle:
         await self.watch.synced()
 
     async def ready(self) -> None:
-        """Return as soon as the store holds a complete list; raise when that is not to be expected.
-
-        Raises:
-            NotFound, Forbidden, ConnectFailed: see `Watch.ready`.
-        """
+        """Return as soon as the store holds a complete list; raises what `Watch.ready` raises."""
         await self.watch.ready()
 
     def release(self) -> None:
@@ -152,9 +148,7 @@ class Cache:
         equal; an index of a name taken must be the same function. What *keep* does not want never
         enters the store, see `Store`. A process is not ready before its stores are, except for
         those without *required*: users must not make it unready by naming a kind it may not watch.
-
-        Raises:
-            ValueError: a selector cannot be read, or the index name is taken.
+        Raises `ValueError` if a selector cannot be read, or the index name is taken.
         """
         selection = Selection(
             namespace, str(LabelSelector.parse(labels)), str(FieldSelector.parse(fields))
@@ -202,11 +196,7 @@ class Cache:
                 self._group = None
 
     async def wait_synced(self, timeout_seconds: float | None = None) -> None:
-        """Return when every store there is holds a complete list.
-
-        Raises:
-            TimeoutError: the message names each kind that is not there yet, and why.
-        """
+        """Return when every store holds a complete list; `TimeoutError` names those that do not."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 for informer in list(self._informers.values()):
@@ -253,10 +243,8 @@ class Cache:
     ) -> None:
         """Ask the server whether an object is still in the state that was read from a store.
 
-        A later state is fine if *writer* wrote it.
-
-        Raises:
-            Conflict: it is not, or it is gone; by now the stores know.
+        A later state is fine if *writer* wrote it. Raises `Conflict` if it is not, or is gone; by
+        now the stores know.
         """
         try:
             response = await self._client.send(request.get(resource, key))

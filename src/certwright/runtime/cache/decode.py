@@ -104,11 +104,7 @@ class EntryDecoder:
         return self._finish(raw, found, envelope.kind, (start, stop))
 
     def deleted(self, raw: bytes, start: int, stop: int) -> Entry:
-        """Return what is left of a deleted object: which it was, and its last version.
-
-        Raises:
-            BrokenJson, UnnamedObject: as `entry`.
-        """
+        """Return which object was deleted, and its last version; raises what `entry` raises."""
         try:
             found = _DELETED.decode(memoryview(raw)[start:stop]).metadata
         except msgspec.DecodeError:

@@ -110,11 +110,7 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
         return decoded
 
     def as_(self, kind: type[T]) -> T:
-        """Return the object as a fresh instance of a typed kind.
-
-        Raises:
-            BadObject: the object does not have the shape *kind* declares.
-        """
+        """Return the object as a fresh instance of a typed kind; `BadObject` if it does not fit."""
         return self._decode(kind)
 
     def _decode(self, kind: type[S]) -> S:

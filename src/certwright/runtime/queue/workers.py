@@ -266,11 +266,7 @@ class Workers:
         return current
 
     async def _call(self, current: InFlight) -> Outcome | BaseException | None:
-        """Call the reconcile function; return how it ended, None if it was paused.
-
-        Raises:
-            CancelledError: the worker itself is to end.
-        """
+        """Return how the reconcile ended, None if paused; `CancelledError` if the worker ends."""
         try:
             body = self.controller.reconcile(Context(self._environment, current.key), current.key)
             if not asyncio.iscoroutine(body):

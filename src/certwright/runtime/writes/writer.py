@@ -91,11 +91,7 @@ class Writes:
     async def patch(
         self, resource: Resource, key: Key, patch: JsonObject, subresource: str, writer: int
     ) -> JsonObject:
-        """Merge a patch into exactly the version of an object its metadata names.
-
-        Raises:
-            Conflict: the object has another version by now.
-        """
+        """Merge a patch into the version its metadata names; `Conflict` if it has another."""
         asked = request.patch(
             resource, key, patch, self._options, content_type=MERGE_PATCH, subresource=subresource
         )
@@ -112,11 +108,7 @@ class Writes:
         resource_version: str,
         propagation: Propagation | None = None,
     ) -> None:
-        """Delete exactly the object that was read; one that is gone already is fine.
-
-        Raises:
-            Conflict: the object has another version by now.
-        """
+        """Delete exactly the object read; one already gone is fine; `Conflict` if it changed."""
         options = DeleteOptions(uid, resource_version, propagation)
         asked = request.delete(resource, key, options)
         try:
@@ -254,10 +246,8 @@ class Applier:
 def render(obj: JsonObject | Object, owner: JsonObject | Object | None = None) -> JsonObject:
     """Return what to send for an object: plain JSON, with its controller reference.
 
-    An object without a namespace gets that of its owner.
-
-    Raises:
-        ValueError: the owner has no uid (it was never stored), or lives in another namespace.
+    An object without a namespace gets that of its owner. Raises `ValueError` if the owner has no
+    uid (it was never stored), or lives in another namespace.
     """
     if isinstance(obj, Object):
         kind = type(obj).resource

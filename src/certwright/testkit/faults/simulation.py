@@ -166,11 +166,9 @@ def simulate(
 ) -> Campaign:
     """Play a scenario under every seed and require the end of a calm run every time.
 
-    ``--certwright-seeds N`` moves the end of *seeds* to N, ``--certwright-replay`` runs only
-    the one it names.
-
-    Raises:
-        SimulationFailed: a run ended otherwise. The message holds the command to replay it.
+    ``--certwright-seeds N`` moves the end of *seeds* to N, ``--certwright-replay`` runs only the
+    one it names. Raises `SimulationFailed` if a run ended otherwise; its message holds the command
+    to replay it.
     """
     play = Play(scenario, controllers, ignore)
     calm = run(play)

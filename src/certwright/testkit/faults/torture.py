@@ -43,11 +43,9 @@ def survives(
 
     Returns how many runs that took. *ignore* names fields that may differ between runs, as
     ``Kind.path.to.field``. With *most*, of each torture only so many points are tried, evenly
-    spread, unless ``--certwright-seeds`` asks for a campaign. ``--certwright-replay`` plays
-    only the run it names.
-
-    Raises:
-        SimulationFailed: a run ended otherwise. The message holds the command to replay it.
+    spread, unless ``--certwright-seeds`` asks for a campaign. ``--certwright-replay`` plays only
+    the run it names. Raises `SimulationFailed` if a run ended otherwise. The message holds the
+    command to replay it.
     """
     chosen = (
         (controllers,) if isinstance(controllers, Controller | Operator) else tuple(controllers)

@@ -125,11 +125,9 @@ def load_with_flags(
 ) -> LoadedConfiguration:
     """Return the configuration of a file, as *flags* and the *environment* override it.
 
-    *flags* are those that were given, by name (``--sync-period``), with texts, numbers,
-    booleans, or lists for those that can be repeated.
-
-    Raises:
-        ConfigurationError: with every problem there is; those of flags name the flag.
+    *flags* are those that were given, by name (``--sync-period``), with texts, numbers, booleans,
+    or lists for those that can be repeated. Raises `ConfigurationError` with every problem there
+    is; those of flags name the flag.
     """
     from_environment = {
         flag: value

@@ -55,11 +55,7 @@ class LoadedConfiguration:
 
 
 def read_file(content: str | bytes, source: str) -> JsonObject:
-    """Return the document in a configuration file.
-
-    Raises:
-        ConfigurationError: it is not YAML, or not one document, or of another kind.
-    """
+    """Return the document in a file; `ConfigurationError` if it is not one in YAML of our kind."""
     manifests = read_text(content, source)
     if manifests.errors:
         raise ConfigurationError(
