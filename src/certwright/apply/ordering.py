@@ -112,8 +112,7 @@ def waves(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
     """Group objects that may be deleted at the same time, first to last.
 
     A wave starts when the one before is gone: custom resources while their controllers and
-    definitions are still there, pods before what they run with, everything before its
-    namespace.
+    definitions are still there, pods before what they run with, everything before its namespace.
     """
     ordered = in_delete_order(dict.fromkeys(refs))
     return [list(group) for _, group in groupby(ordered, key=lambda ref: _wave(order_key(ref)[0]))]

@@ -42,10 +42,9 @@ class Permanent(SignOutcome):
 class Pending(SignOutcome):
     """Not an error: the certificate takes its time, look again *after* a while.
 
-    Not limited by the retry window. *state* is a small mapping (an order's URL, a ticket's
-    number; no secrets: all who can read the request can read it) that is kept on the
-    request and comes back as ``request.state`` at the next attempt, also after a restart;
-    None keeps what there is.
+    Not limited by the retry window. *state* is a small mapping (an order's URL, a ticket's number;
+    no secrets: all who can read the request can read it) that is kept on the request and comes back
+    as ``request.state`` at the next attempt, also after a restart; None keeps what there is.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
 """What happens after a write without a request: the work of a controller manager.
 
-Steps are queued as changes happen and run to the end when the request that caused them has
-been answered. Pausing them shows clients the time in between, which on a real cluster is
-always there.
+Steps are queued as changes happen and run to the end when the request that caused them has been
+answered. Pausing them shows clients the time in between, which on a real cluster is always there.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
 """The rules of OpenAPI v3 schemas, in the words of the API server.
 
-Covers what CustomResourceDefinitions may say: types, formats, bounds, patterns, enums,
-required fields, combinations of schemas, and the uniqueness that list types imply. CEL
-rules are in `cel`.
+Covers what CustomResourceDefinitions may say: types, formats, bounds, patterns, enums, required
+fields, combinations of schemas, and the uniqueness that list types imply. CEL rules are in `cel`.
 """
 
 from collections.abc import Callable, Iterator

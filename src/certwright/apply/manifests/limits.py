@@ -1,8 +1,7 @@
 """How much a stream of manifests may cost to read.
 
 Manifests come from people, and from Secrets that strangers may write. Everything that little input
-can make large is bounded before it is built: size, nesting, documents, and what
-aliases unfold to.
+can make large is bounded before it is built: size, nesting, documents, and what aliases unfold to.
 """
 
 from dataclasses import dataclass, field

@@ -1,8 +1,7 @@
 """Checks the versions of a request against the rules of the protocol. Pure.
 
 ``SpecTouched``, ``MetadataTouched``, ``VerdictTouched``, ``AnswerChanged``,
-``CertificateWithoutReady``, ``FailureTimeWithoutReady``, ``FailureTimeMissing``,
-``UnknownReason``.
+``CertificateWithoutReady``, ``FailureTimeWithoutReady``, ``FailureTimeMissing``, ``UnknownReason``.
 """
 
 from collections.abc import Sequence

@@ -200,7 +200,9 @@ def being_deleted(before: ConditionUpdate, *, keep_objects: bool = False) -> lis
         ConditionUpdate(HEALTHY, "False", "DeletionPending", _BEING_DELETED),
         ConditionUpdate(PROGRESSING, "True", "DeletionPending", _BEING_DELETED),
     ]
-    return updates if keep_objects else [_deleting(before), *updates]
+    if keep_objects:
+        return updates
+    return [_sticky(before, "DeletionPending", _BEING_DELETED, only_deletion=True), *updates]
 
 
 def ignored() -> list[ConditionUpdate]:
@@ -303,10 +305,6 @@ def inventory_lost(problem: str, shard: str) -> str:
 def shard_unwritten(key: Key, problem: str) -> str:
     """Return that a part of the inventory cannot be written."""
     return f"the ConfigMap {key} with a part of the inventory cannot be written: {problem}"
-
-
-def _deleting(before: ConditionUpdate) -> ConditionUpdate:
-    return _sticky(before, "DeletionPending", _BEING_DELETED, only_deletion=True)
 
 
 def _sticky(

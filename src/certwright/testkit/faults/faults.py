@@ -1,8 +1,7 @@
 """What can go wrong between a controller and its API server, as values.
 
-A `Plan` is asked before every request and before every watch event whether this is where
-something goes wrong. Faults only describe: `certwright.testkit.faults.interference` carries
-them out.
+A `Plan` is asked before every request and before every watch event whether this is where something
+goes wrong. Faults only describe: `certwright.testkit.faults.interference` carries them out.
 """
 
 import random
