@@ -71,7 +71,7 @@ class Ledger:
     def sign(self, request: Request) -> None:
         """Note a signature, and what speaks against it."""
         assert self.cluster is not None
-        process = cast("Any", request.offload).__self__._around.client
+        process = cast("Any", request.offload).__self__.client
         if any(process is before for before in self.signed[request.uid]):
             self.wrong.append(f"{request.name} was signed twice by one process")
         self.signed[request.uid].append(process)

@@ -162,7 +162,7 @@ async def test_what_acme_cannot_do_fails_at_once(
     await live.create(secret("account", key=KEY))
     outcome = await issued(app, spec_for(pebble, http01=NOWHERE), isCA=True)
     assert outcome.ready.reason == "Failed"
-    assert "ACME servers sign no authorities" in outcome.ready.message
+    assert "ACME servers do not sign certificates of authorities" in outcome.ready.message
 
 
 async def ready_of(live: Any) -> Any:
