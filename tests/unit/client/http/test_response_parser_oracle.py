@@ -21,6 +21,9 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 STRICTER = {
     # what h11 accepts and we refuse: how to recognise it, and an example
     "line feeds without carriage return": (rb"(?<!\r)\n", OK + b"A: b\nContent-Length: 0\r\n\r\n"),
+    "carriage returns without line feed": (
+        rb"\r(?!\n)", CHUNKED + b"1;\ra=b\r\nx\r\n0\r\n\r\n",
+    ),
     "folded headers": (rb"\n[ \t]", OK + b"A: b\r\n c\r\nContent-Length: 0\r\n\r\n"),
     "control characters": (rb"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]", OK + b"A: \x01\r\n\r\n"),
     "versions of HTTP other than 1.0 and 1.1": (
