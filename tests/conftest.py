@@ -2,6 +2,12 @@
 
 import gc
 
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
+"""Two runs of one commit try the same examples. Others: ``--hypothesis-profile=default``."""
+
 
 def pytest_collection_finish() -> None:
     """Spare what collecting the tests left behind from being looked at again and again.
