@@ -17,9 +17,10 @@ def bare(api_version: str, kind: str, name: str, **fields: Any) -> JsonObject:
 
 
 @pytest.mark.scenario("MR-49")
-async def test_kinds_come_in_their_order_and_names_in_theirs(
+async def test_kinds_come_in_their_order(
     keeping: Keeping, toys: Toys, healthy: dict[str, str]
 ) -> None:
+    """Objects of one kind are sent at once on several connections: either may arrive first."""
     own = f"order-{keeping.namespace}"
     webhooks = "admissionregistration.k8s.io/v1"
     wanted = [
@@ -42,11 +43,12 @@ async def test_kinds_come_in_their_order_and_names_in_theirs(
     calls = await keeping.settle()
     assert await keeping.conditions("web") == healthy
     written = [
-        ((request.resource and request.resource.kind), request.path.rsplit("/", 1)[1])
+        (str(request.resource and request.resource.kind), request.path.rsplit("/", 1)[1])
         for request in calls
         if request.verb in {"patch", "create"} and request.resource != keeping.kind
     ]
-    assert written == [(obj["kind"], obj["metadata"]["name"]) for obj in wanted]
+    assert [kind for kind, _ in written] == [obj["kind"] for obj in wanted]
+    assert sorted(written) == sorted((obj["kind"], obj["metadata"]["name"]) for obj in wanted)
 
 
 def autoscaler(name: str, **target: str) -> JsonObject:
