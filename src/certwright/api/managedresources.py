@@ -1,9 +1,9 @@
 """``resources.gardener.cloud/v1alpha1``: objects kept as Secrets describe them.
 
 The group, its fields and their meaning are those of Gardener's resource manager, so its clients
-work unchanged. What is ours besides is optional, and absent it changes nothing: ``dependsOn`` and
-``suspend`` in the spec, ``summary``, ``objects`` and ``inventoryRefs`` in the status. Fields of
-the status that neither of the two knows are kept by the server.
+work unchanged. What is ours besides is optional, and absent it changes nothing: ``dependsOn``,
+``serviceAccountName`` and ``suspend`` in the spec, ``summary``, ``objects`` and ``inventoryRefs``
+in the status. Fields of the status that neither of the two knows are kept by the server.
 
 Optional fields are unset rather than defaulted: the server must not write into the objects of
 clients that compare what they sent with what they get. Unset counts as false in a condition.
@@ -102,6 +102,13 @@ class ManagedResourceSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
         list[Dependency],
         _text("What must be applied and healthy before anything of this is written."),
     ] = field(default_factory=list)
+    service_account_name: Annotated[
+        str | UnsetType,
+        _text(
+            "The ServiceAccount of this namespace as which the objects are read and written: its"
+            " roles decide. Without one, what the installation sets for all counts."
+        ),
+    ] = UNSET
     suspend: Annotated[
         bool | UnsetType, _text("Whether to write nothing for now. Health is still checked.")
     ] = UNSET

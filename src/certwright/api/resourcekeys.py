@@ -63,6 +63,9 @@ MANAGED_BY: Final = f"{GROUP}/managed-by"
 """A label: which installation keeps the object. What carries it is watched."""
 INVENTORY: Final = f"{_OURS}/inventory"
 """A label on companions, with the same value. What carries it is watched, too."""
+HAND_OVER_TO: Final = f"{_OURS}/hand-over-to"
+"""Which ManagedResources of other namespaces may take the object over: ``namespace/name,…``, with
+``*`` for any part of it."""
 REFERENCE_PREFIX: Final = f"reference.{GROUP}/"
 
 FINALIZER: Final = f"{GROUP}/gardener-resource-manager"

@@ -4,14 +4,16 @@ Name a kind by its class and get values of that class; name it by its `Resource`
 """
 
 import asyncio
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from certwright.client.config.config import Impersonation
 from certwright.client.config.context import load_config
 from certwright.client.discovery import Discovery
-from certwright.client.httptransport import HttpTransport
+from certwright.client.httptransport import HttpTransport, impersonation_headers
 from certwright.client.reader import LINE_LIMIT, Reader
 from certwright.client.responses import Decoders
 from certwright.client.retry import PATIENT, Policy
@@ -60,6 +62,21 @@ class Client(Reader, Writer):
         Reader.__init__(self, sender, decoders, line_limit)
         Writer.__init__(self, sender, decoders, Discovery(sender.send, clock), field_manager)
         self.transport = transport
+
+    def acting_as(self, user: str) -> Self:
+        """Return a client whose requests the server carries out as another user.
+
+        The server decides whether we may (the verb ``impersonate``), and then what that user may
+        do; it knows the groups of a ServiceAccount by its user name. Connections, limits and what
+        is known of kinds are shared with this client, which is the one to close. Raises
+        `ValueError` without a user: the server would take that for ourselves.
+        """
+        if not user or not user.isprintable() or not user.isascii():
+            raise ValueError(f"{user!r} is not a user to act as; name one")
+        other = copy.copy(self)
+        headers = impersonation_headers(Impersonation(user))
+        other._sender = self._sender.with_headers(*headers)  # noqa: SLF001 - of the same class
+        return other
 
     async def send(self, request: Request) -> Response:
         """Send any request; limits, retries and observers apply, refusals raise."""

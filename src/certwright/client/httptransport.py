@@ -27,7 +27,12 @@ from certwright.client.config.credentials import (
     TlsContexts,
 )
 from certwright.client.config.execplugin import ExecCredentials
-from certwright.client.errors import BodyTooLarge, NotAnApiServer, TransportError
+from certwright.client.errors import (
+    BodyTooLarge,
+    CredentialError,
+    NotAnApiServer,
+    TransportError,
+)
 from certwright.client.http.connection import Connection, ResponseReader
 from certwright.client.http.dialer import Dialer
 from certwright.client.http.errors import ResponseTooLarge
@@ -96,6 +101,7 @@ class HttpTransport:
         self._requests = Pool(dialer.dial, limits.connections + _FOR_LEASES)
         self._watches = Pool(dialer.dial, sys.maxsize)
         self._needs_tls = dialer.needs_tls
+        self._impersonates = bool(config.impersonate.user)
         self._seconds = limits.response.total_seconds()
         self._is_closed = False
 
@@ -191,6 +197,12 @@ class HttpTransport:
         raise failure
 
     def _write(self, request: Request, credentials: Credentials) -> tuple[bytes, bytes]:
+        if self._impersonates and any(n.startswith("impersonate-") for n, _ in request.headers):
+            # The server would take the first user and the groups of both.
+            raise CredentialError(
+                f"{self._config.source} acts as {self._config.impersonate.user!r} already, and a "
+                "server does not let that user act as another; remove 'as' there"
+            )
         return self._writer.write(
             request.method,
             request.path,

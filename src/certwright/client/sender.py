@@ -1,10 +1,12 @@
 """The way of every request: bounded concurrency, retries, observers, warnings."""
 
 import asyncio
+import copy
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Protocol
+from dataclasses import replace
+from typing import Protocol, Self
 
 from certwright.client import responses, retry
 from certwright.client.errors import TransportError
@@ -63,6 +65,13 @@ class Sender:
         self._observers = tuple(observers)
         self._on_warning = on_warning
         self._warned: set[str] = set()
+        self._headers: tuple[tuple[str, str], ...] = ()
+
+    def with_headers(self, *headers: tuple[str, str]) -> Self:
+        """Return a sender that adds headers to every request; limits and slots are shared."""
+        other = copy.copy(self)
+        other._headers = headers  # noqa: SLF001 - of the same class
+        return other
 
     async def send(self, request: Request) -> Response:
         """Return the response of a request that succeeded, repeated if need be.
@@ -71,6 +80,8 @@ class Sender:
             ApiError: the server refused, and repeating is unsafe or did not help.
             TransportError: there was no usable response, likewise.
         """
+        if self._headers:
+            request = replace(request, headers=(*request.headers, *self._headers))
         attempt = 1
         while True:
             outcome = await self._attempt(request)
@@ -91,6 +102,8 @@ class Sender:
 
         Streams do not count against the bound on requests in flight.
         """
+        if self._headers:
+            request = replace(request, headers=(*request.headers, *self._headers))
         started: float | None = self._clock.monotonic()
         try:
             async with self._transport.stream(request) as stream:

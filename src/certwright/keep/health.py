@@ -19,9 +19,10 @@ from certwright.apply.health import Health, Verdict, check_health, check_progres
 from certwright.apply.health.verdicts import check_failed
 from certwright.client import Selection, TransportError, request
 from certwright.clock import Clock
+from certwright.keep.cluster import Access
 from certwright.keep.stores import TargetStores
-from certwright.kube import ApiError, JsonObject, LabelSelector, NotFound, Resource
-from certwright.kube.kinds import CoreEvent, Deployment
+from certwright.kube import ApiError, JsonObject, Key, LabelSelector, NotFound, Resource
+from certwright.kube.kinds import CoreEvent, Deployment, Pod
 from certwright.runtime import Entry
 
 MOST_SERVICES: Final = 5
@@ -62,10 +63,13 @@ class Unwatched:
 
 
 class HealthChecks:
-    """Judges objects of the target cluster."""
+    """Judges objects of the target cluster, by what *access* lets see."""
 
-    def __init__(self, stores: TargetStores, clock: Clock, period_seconds: float) -> None:
+    def __init__(
+        self, stores: TargetStores, clock: Clock, period_seconds: float, access: Access
+    ) -> None:
         self._stores = stores
+        self._access = access
         self._clock = clock
         self._period = period_seconds
 
@@ -113,7 +117,7 @@ class HealthChecks:
         about = f"involvedObject.kind={ref.kind},involvedObject.name={ref.name},type=Warning"
         where = Selection(ref.namespace, fields=about)
         try:
-            answer = await self._stores.client.send(
+            answer = await self._access.client.send(
                 request.list_page(CoreEvent, where, limit=MOST_EVENTS)
             )
         except (ApiError, TransportError):
@@ -142,6 +146,8 @@ class HealthChecks:
     async def _find(
         self, resource: Resource, ref: ObjectRef, unwatched: Unwatched
     ) -> JsonObject | None:
+        if self._access.guarded:
+            await self._access.check(resource, ref.key)
         store = await self._stores.open(resource, ref.namespace)
         entry = store.get(ref.key)
         if entry is not None:
@@ -152,7 +158,7 @@ class HealthChecks:
 
     async def _read(self, resource: Resource, ref: ObjectRef) -> JsonObject | None:
         try:
-            answer = await self._stores.client.send(request.get(resource, ref.key))
+            answer = await self._access.client.send(request.get(resource, ref.key))
         except NotFound:
             return None
         return Live.of(orjson.loads(answer.body)).obj
@@ -161,6 +167,7 @@ class HealthChecks:
         """Return the pods a Deployment counts, of those that carry our label."""
         selector = LabelSelector.from_spec((deployment.get("spec") or {}).get("selector"))
         namespace = deployment["metadata"].get("namespace") or ""
+        await self._access.check(Pod, Key(namespace, ""), "list")
         pods = await self._stores.pods(namespace)
         return _objects(pod for pod in pods if selector.matches(pod.meta.labels))
 

@@ -29,11 +29,11 @@ from certwright.apply.engine.apply import BeforeWrite
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.objectset.prune import NO_PRUNE
 from certwright.clock import Clock
-from certwright.keep.cluster import WatchedCluster
+from certwright.keep.cluster import Access, Refuses, WatchedCluster
 from certwright.keep.health import HealthChecks
 from certwright.keep.state import Fights, Fingerprint, SetState, SetStates
 from certwright.keep.stores import TargetStores
-from certwright.kube import Conflict, Key
+from certwright.kube import Conflict, Forbidden, Key
 from certwright.runtime import Entry as Stored
 from certwright.runtime import Store
 
@@ -104,6 +104,8 @@ class DeclaredSet:
     """Whether the same was declared before: whatever is written restores what others changed."""
     always: bool = False
     """Whether to write also what does not differ."""
+    actor: "Actor | None" = None
+    """Who writes it; None for ourselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,16 @@ class KeptChanges:
         return any(entry.ref not in self.postponed for entry in blocked)
 
 
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """As whom the target is read and written for a set."""
+
+    access: Access
+    cluster: WatchedCluster
+    engine: Engine
+    health: HealthChecks
+
+
 class KeptSets(Generic[S]):
     """The object sets that one operator keeps in one target cluster."""
 
@@ -157,12 +169,22 @@ class KeptSets(Generic[S]):
     ) -> None:
         self.stores = stores
         self.states = states
-        self.cluster = WatchedCluster(stores, field_manager)
         self.memory = Memory()
-        self.engine = Engine(self.cluster, self.memory, clock=clock)
-        self.fights: Fights[tuple[str, str, str, str]] = Fights()
-        self.health = HealthChecks(stores, clock, health_seconds)
+        self._field_manager = field_manager
         self._clock = clock
+        self._health_seconds = health_seconds
+        self.fights: Fights[tuple[str, str, str, str]] = Fights()
+        self.ourselves = self.actor()
+        self.engine = self.ourselves.engine
+
+    def actor(self, user: str = "", refuses: Refuses | None = None) -> Actor:
+        """Return who acts as *user*, or as ourselves if empty, on what is not refused."""
+        clock, stores = self._clock, self.stores
+        access = Access(stores.client, clock, user, refuses)
+        cluster = WatchedCluster(stores, self._field_manager, access)
+        engine = Engine(cluster, self.memory, clock=clock)
+        health = HealthChecks(stores, clock, self._health_seconds, access)
+        return Actor(access, cluster, engine, health)
 
     async def apply(
         self,
@@ -175,6 +197,7 @@ class KeptSets(Generic[S]):
     ) -> KeptChanges:
         """Make the target hold a set; see `ObjectSet.apply`."""
         now, state = self._clock.monotonic(), self.states.of(key)
+        actor = declared.actor or self.ourselves
         due, postponed, opponents, wait = [], [], [], 0.0
         for one in declared.objects:
             seconds = self.fights.wait(one.ref.identity, now)
@@ -183,7 +206,7 @@ class KeptSets(Generic[S]):
                 continue
             wait = min(wait or seconds, seconds)
             if one.ref not in state.opponents:
-                state.opponents[one.ref] = await self._opponent(one.ref)
+                state.opponents[one.ref] = await self._opponent(actor, one.ref)
                 opponents.append((one.ref, state.opponents[one.ref]))
             writer = state.opponents[one.ref]
             postponed.append(Change(one.ref, Action.BLOCKED, _POSTPONED, writer=writer))
@@ -201,7 +224,7 @@ class KeptSets(Generic[S]):
             if on_entry is not None:
                 on_entry(entry, live)
 
-        done = await ObjectSet(self.engine, inventory, declared.owner).apply(
+        done = await ObjectSet(actor.engine, inventory, declared.owner).apply(
             due,
             options=declared.options,
             known=(*declared.known, *postponed),
@@ -255,14 +278,17 @@ class KeptSets(Generic[S]):
             state.opponents.pop(ref, None)  # of an earlier fight
         return began
 
-    async def _opponent(self, ref: ObjectRef) -> LastWriter | None:
+    async def _opponent(self, actor: Actor, ref: ObjectRef) -> LastWriter | None:
         """Return who else writes to an object, as its managedFields show."""
-        resource = await self.cluster.resource(ref.gvk)
-        live = await self.cluster.read(resource, ref.key, fresh=True)
+        try:
+            resource = await actor.cluster.resource(ref.gvk)
+            live = await actor.cluster.read(resource, ref.key, fresh=True)
+        except Forbidden:
+            return None
         if live is None:
             return None
         fields = {"metadata": {"managedFields": list(live.managed)}}
-        return last_foreign_writer(fields, {self.cluster.field_manager})
+        return last_foreign_writer(fields, {self._field_manager})
 
 
 def _repaired(done: SetChanges) -> tuple[ObjectRef, ...]:

@@ -36,18 +36,20 @@ def ownership(
     live: Live, owner: Owner | None, rules: Rules, field_manager: str, *, inherits: bool = False
 ) -> Ownership:
     """Decide whether an object may be written to; *inherits*: its owner surely is gone."""
-    if owner is None or rules.take_over:
+    if owner is None:
         return _MINE
     marked = live.annotations.get(owner.annotation)
+    withheld = owner.withheld(marked, live.annotations) if marked and rules.take_over else ""
+    if rules.take_over and not withheld:
+        return _MINE
     if marked and (inherits or owner.owns(marked)):
         return _MINE
     if marked:
         reason = f"it belongs to {marked}"
         if rules.fall_back:
             return Ownership(Right.LEAVE, reason)
-        return Ownership(
-            Right.REFUSE, f"{reason}; remove it there first, or ask for it to be taken over"
-        )
+        way_out = withheld or "remove it there first, or ask for it to be taken over"
+        return Ownership(Right.REFUSE, f"{reason}; {way_out}")
     if live.own(field_manager) is not None:
         return _MINE  # another client removed the mark of what we applied
     return _adoption(live, rules)

@@ -190,8 +190,10 @@ class _Application:
         """Return whether an object was another owner's that is no more."""
         owner = self._run.owner
         marked = live.annotations.get(owner.annotation) if owner is not None else None
-        if owner is None or not marked or owner.owns(marked) or self._rules.take_over:
+        if owner is None or not marked or owner.owns(marked):
             return False
+        if self._rules.take_over and not owner.withheld(marked, live.annotations):
+            return False  # it is ours anyway
         return await owner.succeeds(marked)
 
     async def _bring_in_line(self, before: Live) -> ObjectOutcome:

@@ -94,6 +94,9 @@ class Owner:
     succeeds: Callable[[str], Awaitable[bool]] = _never
     """Whose objects we may take: those of owners that certainly do not exist any more."""
 
+    withheld: Callable[[str, Mapping[str, str]], str] = lambda _value, _annotations: ""
+    """Returns why an object of another owner, with these annotations, must not be taken over."""
+
     def owns(self, value: str) -> bool:
         """Return whether an annotation with this value means us."""
         return value == self.value or self.aliases(value)

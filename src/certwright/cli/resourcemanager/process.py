@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,7 +152,21 @@ def declared(
             namespaces=configuration.source_client_connection.namespaces,
             workers=controllers.token_requestor.concurrent_syncs,
             ca_bundle=_authority(clusters.target or clusters.source),
+            allowed=allowed_accounts(configuration),
         )
+
+
+def allowed_accounts(configuration: Configuration) -> Sequence[str]:
+    """Return whose tokens Secrets of other namespaces may ask for.
+
+    An instance for some namespaces that has a target of its own, as Gardener runs one for each
+    cluster, hands out all of that target unless it is told otherwise; every other one nothing.
+    """
+    listed = configuration.controllers.token_requestor.allowed_service_accounts
+    if listed is not None:
+        return listed
+    has_target = bool(configuration.target_client_connection.kubeconfig)
+    return ("*/*",) if has_target and configuration.source_client_connection.namespaces else ()
 
 
 def election_of(settings: LeaderElectionSettings, own_namespace: str) -> LeaderElection | None:

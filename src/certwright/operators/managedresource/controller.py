@@ -49,6 +49,7 @@ from certwright.operators.managedresource.status import (
     Update,
     objects_before,
 )
+from certwright.operators.managedresource.tenancy import RECHECK_SECONDS
 from certwright.runtime import DONE, WAIT, Backoff, Context, Entry, Outcome, again
 
 
@@ -76,6 +77,7 @@ class ResourceController:
         self._shards = shards
         self._owners = owners
         self._health = health
+        self._actors = health.actors
         self._deletion = ResourceDeletion(settings, kept, shards, owners, metrics, backoff)
         self._decoder = Decoder()
         self._metrics = metrics
@@ -88,7 +90,7 @@ class ResourceController:
         entry = ctx.store(ManagedResource).get(key)
         if entry is None:
             return self._deletion.forget(key)
-        pass_ = await Pass.read(ctx, entry, self._states.of(key))
+        pass_ = await Pass.read(ctx, entry, self._states.of(key), self._actors.of)
         pass_.state.retry_at = 0.0
         decision = decide(pass_.resource, self._class)
         try:
@@ -166,7 +168,7 @@ class ResourceController:
             pass_.resource,
             [await self._decoder.decode(secret, cpu) for secret in secrets],
             await read_inventory(pass_, self._shards),
-            self._kept.stores,
+            pass_.actor.cluster,
             origin=self._owners.origin(pass_.key),
             managed_by=self._label,
             cpu=cpu,
@@ -187,6 +189,7 @@ class ResourceController:
             known=[Change(r.ref, Action.FAILED, str(r)) for r in facts.plan.refused],
             unchanged=facts.unchanged_input(pass_.resource),
             always=self._settings.managed_resource.always_update,
+            actor=pass_.actor,
         )
         metadata = decision.metadata(pass_.resource, self._class)
         return await self._kept.apply(
@@ -334,6 +337,8 @@ class ResourceController:
         if not applied or always or state.touched or now is None:
             state.settled = None
             return
+        if state.user:
+            state.recheck_at = pass_.ctx.clock.monotonic() + RECHECK_SECONDS
         sources = [(self._secrets.store(secret.key), secret) for secret in secrets]
         self._kept.settle(pass_.key, [(pass_.store, now), *sources], facts.refs, changes)
 

@@ -90,7 +90,7 @@ class ResourceDeletion:
     async def _delete(self, pass_: Pass, inventory: Sequence[ObjectReference]) -> ChangeSet:
         if inventory:
             await pass_.confirm()
-        return await self._kept.engine.delete(
+        return await pass_.actor.engine.delete(
             [ref_of(entry) for entry in inventory],
             owner=self._owners.of(pass_.key, pass_.ctx.client),
             rules=delete_rules(

@@ -17,6 +17,7 @@ from certwright.operators.managedresource.inventory import in_order, ref_of
 from certwright.operators.managedresource.shards import ShardStore, read_inventory
 from certwright.operators.managedresource.state import Pass, ResourceState
 from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
+from certwright.operators.managedresource.tenancy import Actors
 from certwright.runtime import DONE, Context, Metrics, Outcome, again
 
 _PREFIX: Final = "certwright_managed_resource_"
@@ -31,6 +32,7 @@ class HealthController:
         kept: KeptSets[ResourceState],
         shards: ShardStore,
         metrics: "ResourceMetrics",
+        actors: Actors,
         *,
         wake: Callable[[Key], None],
         wake_apply: Callable[[Key], None],
@@ -40,6 +42,7 @@ class HealthController:
         self._kept = kept
         self._shards = shards
         self._metrics = metrics
+        self.actors = actors
         self._wake = wake
         self._wake_apply = wake_apply
 
@@ -53,7 +56,7 @@ class HealthController:
             entry = ctx.store(ManagedResource).get(key)
             if entry is None:
                 return DONE
-            pass_ = await Pass.read(ctx, entry, states.of(key))
+            pass_ = await Pass.read(ctx, entry, states.of(key), self.actors.of)
             return await self._judge(pass_, settled=settled) if self._is_due(pass_) else DONE
 
     def wake(self, key: Key) -> None:
@@ -111,7 +114,7 @@ class HealthController:
     ) -> Judgement:
         """Judge objects and count them; *known* are states that no store holds."""
         state = pass_.state
-        found, state.unwatched = await self._kept.health.judge(refs, state.unwatched, known)
+        found, state.unwatched = await pass_.actor.health.judge(refs, state.unwatched, known)
         self._metrics.judged(pass_.key, found.counts())
         return found
 

@@ -6,7 +6,7 @@ complete. A Secret that was there before its ManagedResource is still at hand, o
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -46,6 +46,7 @@ from certwright.operators.managedresource.policy import (
     confirmation,
     delete_rules,
     plan,
+    refusing,
     scale_targets,
     without_workloads,
 )
@@ -230,6 +231,10 @@ class TargetReader(Protocol):
         """Return the HorizontalPodAutoscalers of namespaces."""
         ...
 
+    async def forbidden(self, refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
+        """Return which objects must not be touched, each with the reason."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -320,6 +325,8 @@ async def gather(
     many = sum(len(secret.manifests) for secret in decoded) > MANY
     run = cpu if many else inline
     declared = await run(combined_input, decoded, scopes.get)
+    if problems := await target.forbidden(item.ref for item in declared.objects):
+        declared = refusing(declared, problems)
     try:
         scaled = await _scaled(target, declared, equivalences)
     except Forbidden as error:

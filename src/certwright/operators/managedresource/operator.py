@@ -52,6 +52,7 @@ from certwright.operators.managedresource.ownership import (
 )
 from certwright.operators.managedresource.shards import ShardStore
 from certwright.operators.managedresource.state import Channels, ResourceState
+from certwright.operators.managedresource.tenancy import Actors
 from certwright.runtime import (
     Backoff,
     BadObject,
@@ -166,11 +167,13 @@ class _Assembly:
             touched=self._shard_touched,
         )
         metrics = ResourceMetrics(host.metrics)
+        actors = Actors(settings.managed_resource, self._kept)
         self._health = HealthController(
             settings,
             self._kept,
             shards,
             metrics,
+            actors,
             wake=self._judge.wake,
             wake_apply=self._apply.wake,
         )
@@ -277,7 +280,10 @@ class Sweep:
             states, now = self._kept.states, ctx.clock.monotonic()
             self._kept.fights.forget_quiet(now)
             for number, key in enumerate(store.keys(), start=1):
-                if not states.is_settled(key) and not _is_put_off(states.known(key), now):
+                if (state := states.known(key)) is not None and 0 < state.recheck_at <= now:
+                    state.recheck_at = 0.0
+                    states.unsettle(key)
+                if not states.is_settled(key) and not _is_put_off(state, now):
                     yield key
                 if not number % PER_TURN:
                     await asyncio.sleep(0)

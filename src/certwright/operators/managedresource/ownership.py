@@ -5,9 +5,10 @@ taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster.
 ManagedResource that owns an object still exists is asked of the server, since caches may be old.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from certwright.api import resourcekeys as keys
@@ -164,7 +165,24 @@ def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
             return False
         return not await exists(other.key)
 
-    return Owner(keys.ORIGIN, str(origin), (keys.DESCRIPTION,), aliases, succeeds)
+    def withheld(value: str, annotations: Mapping[str, str]) -> str:
+        other = _parsed(value)
+        if other is None or _domain(other) == _domain(origin) or _hands_over(annotations, origin):
+            return ""
+        return f"its owner has to agree: annotate it there with {keys.HAND_OVER_TO}={origin.key}"
+
+    return Owner(keys.ORIGIN, str(origin), (keys.DESCRIPTION,), aliases, succeeds, withheld)
+
+
+def _domain(origin: Origin) -> tuple[str, str]:
+    """Return what the ManagedResources of the same people have in common."""
+    return origin.cluster_id, origin.key.namespace
+
+
+def _hands_over(annotations: Mapping[str, str], origin: Origin) -> bool:
+    """Return whether the owner of an object lets a ManagedResource take it."""
+    listed = str(annotations.get(keys.HAND_OVER_TO) or "").split(",")
+    return any(fnmatchcase(str(origin.key), pattern.strip()) for pattern in listed)
 
 
 def _parsed(value: str) -> Origin | None:

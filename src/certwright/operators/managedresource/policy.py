@@ -287,9 +287,14 @@ def confirmation(answer: str | None) -> int:
 
 def without_workloads(declared: Input, problem: str) -> Input:
     """Refuse what an autoscaler might scale: how many replicas it should have is not known."""
-    scalable = [item for item in declared.objects if item.ref.kind in SCALED_KINDS]
+    refs = (item.ref for item in declared.objects)
+    return refusing(declared, {ref: problem for ref in refs if ref.kind in SCALED_KINDS})
+
+
+def refusing(declared: Input, problems: Mapping[ObjectRef, str]) -> Input:
+    """Refuse some objects, each with its reason; they do not enter the inventory."""
     return replace(
         declared,
-        objects=tuple(item for item in declared.objects if item.ref.kind not in SCALED_KINDS),
-        refused=(*declared.refused, *(Refusal(item.ref, problem) for item in scalable)),
+        objects=tuple(item for item in declared.objects if item.ref not in problems),
+        refused=(*declared.refused, *(Refusal(ref, why) for ref, why in problems.items())),
     )

@@ -4,7 +4,7 @@ Asks both clusters directly, from anywhere: for command lines. Facts and decisio
 operator; only what it reads from its stores is read from the servers here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -132,6 +132,9 @@ class _Target:
 
     async def resource(self, gvk: GroupVersionKind) -> Resource:
         return await self._client.discovery.resource_for(gvk)
+
+    async def forbidden(self, _refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
+        return {}  # dry runs tell
 
     async def autoscalers(self, namespaces: Iterable[str]) -> list[JsonObject]:
         kind = HorizontalPodAutoscaler

@@ -7,6 +7,7 @@ from typing import Final
 from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import ObjectRef
 from certwright.keep import Confirmation, SetState
+from certwright.keep.keptset import Actor
 from certwright.kube import JsonObject, Key
 from certwright.operators.managedresource.status import StatusWriter
 from certwright.runtime import Backoff, Channel, Context, Entry, Outcome, Store, again
@@ -47,8 +48,18 @@ class ResourceState(SetState):
     """Which of these were deleted or changed by others, so that they are to be written again."""
     deleted: set[ObjectRef] = field(default_factory=set)
     """What is known to be deleted, while the rest takes its time."""
+    user: str = ""
+    """As whom the target was last read and written; empty for ourselves."""
+    recheck_at: float = 0.0
+    """When to look again whether that user still may, though nothing changed; 0 for never."""
     pending: PendingReport | None = None
     """Deletions that were begun and not finished by the last pass; None if there are none."""
+
+    def act_as(self, user: str) -> None:
+        """Forget what was read as another user."""
+        if user != self.user:
+            self.user, self.unwatched = user, None
+            self.opponents.clear()
 
     def note_shard(self, name: str, entries: Sequence[ObjectReference], *, untouched: bool) -> None:
         """Note a part of the inventory that was read or written just now."""
@@ -98,19 +109,29 @@ class Pass:
     state: ResourceState
     status: StatusWriter
     confirm: Confirmation
+    actor: Actor
+    """As whom the target is read and written."""
 
     @classmethod
-    async def read(cls, ctx: Context, entry: Entry, state: ResourceState) -> "Pass":
+    async def read(
+        cls,
+        ctx: Context,
+        entry: Entry,
+        state: ResourceState,
+        actor_of: Callable[[ManagedResource], Actor],
+    ) -> "Pass":
         """Decode a ManagedResource; `BadObject` if it does not have the shape it should have."""
         large = len(entry.raw) > INLINE_BYTES
         resource, obj = await ctx.cpu(_decoded, entry) if large else _decoded(entry)
+        actor = actor_of(resource)
+        state.act_as(actor.access.user)
 
         async def confirm() -> None:
             await ctx.confirm(obj)
 
         return cls(
             ctx, entry, resource, obj, state, StatusWriter(ctx, obj, state),
-            Confirmation(state, confirm),
+            Confirmation(state, confirm), actor,
         )  # fmt: skip
 
     def with_inputs(self, inputs: Sequence[Callable[[], Awaitable[None]]]) -> "Pass":

@@ -10,17 +10,16 @@ any point: at worst a token is requested twice. Only a token that could not be s
 kept in memory, for the next try.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from certwright.kube import Conflict, JsonObject, Key, NotFound, key_of
-from certwright.kube.comparison import is_applied, own_fields
 from certwright.kube.kinds import Secret, ServiceAccount
-from certwright.kube.ownership import project
 from certwright.operators.tokenrequestor.contents import (
     CA_BUNDLE,
+    KUBECONFIG,
     TOKEN,
     KubeconfigError,
     SecretContents,
@@ -32,20 +31,25 @@ from certwright.operators.tokenrequestor.request import (
     PURPOSE,
     RENEW_AFTER,
     RENEW_TIMESTAMP,
+    TARGET_NAME,
     TOKEN_REQUESTOR,
     TokenRequest,
     TokenRequestError,
     account_of,
+    check_scope,
     read_request,
     renew_time,
     until_renewal,
     write_renew_time,
 )
 from certwright.operators.tokenrequestor.target import (
-    FIELD_MANAGER,
     IssuedToken,
     TokenTarget,
     account_object,
+    account_patch,
+    is_kept,
+    is_of_predecessor,
+    own_labels,
     requesters,
     target_secret,
 )
@@ -54,6 +58,10 @@ from certwright.runtime.queue.backoff import Rng
 
 FINALIZER: Final = "resources.gardener.cloud/tokenrequestor-controller"
 BY_ACCOUNT: Final = "account"
+FOREIGN_TARGET_PERIOD: Final = timedelta(minutes=5)
+"""How often it is tried again to create a Secret of the target cluster that is another one's."""
+_WRITTEN: Final = (TOKEN, CA_BUNDLE, KUBECONFIG)
+"""The keys of a Secret in the target cluster that we write."""
 
 
 class RequestCause(StrEnum):
@@ -65,11 +73,16 @@ class RequestCause(StrEnum):
     """It is not where it should be, or the API server does not accept it."""
 
 
+class ForeignTarget(TokenRequestError):
+    """The Secret of the target cluster that is to get the token is not ours."""
+
+
 class TokenRequestor:
     """Reconciles one Secret of the source cluster at a time.
 
     *namespace* limits it to the Secrets there, all if empty; *ca_bundle* returns the authority of
-    the target's API server as PEM; *count* is called with the cause of each token request.
+    the target's API server as PEM; *count* is called with the cause of each token request;
+    *allowed* are the ServiceAccounts that Secrets of other namespaces may ask for (`check_scope`).
     """
 
     def __init__(
@@ -79,8 +92,10 @@ class TokenRequestor:
         ca_bundle: Callable[[], bytes],
         count: Callable[[RequestCause], None],
         namespace: str = "",
+        allowed: Sequence[str] = (),
     ) -> None:
         self._target = target
+        self._allowed = allowed
         self._count = count
         self._rng = rng
         self._ca_bundle = ca_bundle
@@ -101,7 +116,11 @@ class TokenRequestor:
             return DONE
         try:
             request = read_request(_annotations(secret))
+            check_scope(request, key, self._allowed)
             left = await self._keep_token(ctx, secret, key, request)
+        except ForeignTarget as error:
+            ctx.event(secret, "Warning", "TargetSecretExists", str(error))
+            return again(after=FOREIGN_TARGET_PERIOD)
         except (TokenRequestError, KubeconfigError) as error:
             raise TerminalError(str(error)) from error
         await self._clean_up(ctx, key, request)
@@ -159,7 +178,7 @@ class TokenRequestor:
         new = filled(data, SecretContents(issued.token, bundle))
         keys: dict[str, str | None] = {**new}
         if request.target is not None:
-            await self._target.apply(Secret, target_secret(request.target, key, new))
+            await self._store_in_target(request, key, new)
             keys = {
                 name: None for name in (TOKEN, CA_BUNDLE) if name in data
             }  # from before it named a target Secret
@@ -172,6 +191,28 @@ class TokenRequestor:
         await ctx.patch(secret, change)
         del self._unstored[key]
         return due - now
+
+    async def _store_in_target(self, request: TokenRequest, key: Key, data: dict[str, str]) -> None:
+        """Write the Secret of the target cluster, unless one is there that is not ours."""
+        assert request.target is not None
+        desired = target_secret(request.target, key, data)
+        entry = self._target.find(Secret, request.target)
+        live = entry.obj() if entry is not None else await self._target.create(Secret, desired)
+        if live is None:
+            return
+        ours = key in requesters(live["metadata"].get("annotations") or {})
+        if not ours and not (
+            is_of_predecessor(live)
+            and await self._target.accepts(held_token(live), request.account)
+        ):
+            raise ForeignTarget(
+                f"the Secret {request.target} of the target cluster was not created for this one"
+                " and stays as it is; delete it, or name another one in the annotation"
+                f" {TARGET_NAME}"
+            )
+        rest = {name: None for name in _WRITTEN if name in (live.get("data") or {})}
+        metadata = {name: desired["metadata"][name] for name in ("labels", "annotations")}
+        await self._target.change(Secret, live, {"metadata": metadata, "data": {**rest, **data}})
 
     async def _token(self, key: Key, request: TokenRequest, now: datetime) -> IssuedToken:
         """Request a token, unless the one of the last try can still be used."""
@@ -188,16 +229,38 @@ class TokenRequestor:
     async def _keep_account(
         self, ctx: Context, account: Key, existence: "_Existence | None" = None
     ) -> None:
-        """Apply the ServiceAccount with all labels asked for, created only if the Secret exists."""
+        """Keep the ServiceAccount with all labels asked for, created only if the Secret exists.
+
+        One that is there and not ours stays as it is; the Secret gets tokens of it all the same.
+        """
         entry = self._target.find(ServiceAccount, account)
-        others = self._other_requesters(entry)
-        labels = _own_labels(entry) if others and entry is not None else {}
-        desired = account_object(account, _requests(ctx, account), others, labels)
-        if entry is not None and _is_current(entry, desired):
+        if entry is None and self._target.is_foreign(account):
             return
-        if entry is None and existence is not None:
+        others = self._other_requesters(entry)
+        mine = own_labels(entry.obj(), entry.managed_fields) if entry is not None else {}
+        requests = _requests(ctx, account, self._allowed)
+        desired = account_object(account, requests, others, mine if others else {})
+        if entry is not None:
+            await self._change_account(entry.obj(), desired, mine)
+            return
+        live = None
+        if existence is not None:
+            if existence.had_token:  # so there was an account; it need not be one of ours
+                live = await self._target.look(ServiceAccount, account)
             await existence.confirm()
-        await self._target.apply(ServiceAccount, desired)
+        if live is None:
+            live = await self._target.create(ServiceAccount, desired)
+        if live is not None and is_kept(live):  # the store was behind
+            managed = live["metadata"].get("managedFields") or ()
+            await self._change_account(live, desired, own_labels(live, managed))
+        elif live is not None and is_of_predecessor(live):
+            await self._change_account(live, desired, {})
+
+    async def _change_account(
+        self, live: JsonObject, desired: JsonObject, mine: dict[str, str]
+    ) -> None:
+        if (patch := account_patch(live, desired, mine)) is not None:
+            await self._target.change(ServiceAccount, live, patch)
 
     def _other_requesters(self, entry: Entry | None) -> list[Key]:
         """Return the Secrets of other namespaces that a ServiceAccount is kept for."""
@@ -211,7 +274,7 @@ class TokenRequestor:
         for entry in self._target.kept_for(ServiceAccount, key):
             if request is not None and entry.key == request.account:
                 continue
-            if _requests(ctx, entry.key) or self._other_requesters(entry):
+            if _requests(ctx, entry.key, self._allowed) or self._other_requesters(entry):
                 await self._keep_account(ctx, entry.key)
             else:
                 await self._target.delete(ServiceAccount, entry)
@@ -248,6 +311,7 @@ class _Existence:
         self._ctx = ctx
         self._secret = secret
         self._confirmed = confirmed
+        self.had_token = RENEW_TIMESTAMP in _annotations(secret)
 
     async def confirm(self) -> None:
         """Read the Secret from the API server, once; `Conflict` if it is gone or being deleted."""
@@ -271,27 +335,18 @@ def by_account(entry: Entry) -> tuple[Key, ...]:
     return () if account is None else (account,)
 
 
-def _requests(ctx: Context, account: Key) -> dict[Key, TokenRequest]:
-    """Return the Secrets that ask for tokens of a ServiceAccount, each with its request."""
+def _requests(ctx: Context, account: Key, allowed: Sequence[str]) -> dict[Key, TokenRequest]:
+    """Return the Secrets that may ask for tokens of a ServiceAccount, each with its request."""
     found = {}
     for entry in ctx.store(Secret).by_index(BY_ACCOUNT, account):
         if not entry.meta.deleting:
             try:
-                found[entry.key] = read_request(entry.annotations)
+                request = read_request(entry.annotations)
+                check_scope(request, entry.key, allowed)
             except TokenRequestError:
                 continue  # its own pass reports the error
+            found[entry.key] = request
     return found
-
-
-def _is_current(entry: Entry, desired: JsonObject) -> bool:
-    owned = own_fields(entry.managed_fields, FIELD_MANAGER)
-    return owned is not None and is_applied(entry.obj(), owned, desired)
-
-
-def _own_labels(entry: Entry) -> dict[str, str]:
-    owned = own_fields(entry.managed_fields, FIELD_MANAGER)
-    mine = project(entry.obj(), owned) if owned is not None else {}
-    return (mine.get("metadata") or {}).get("labels") or {}
 
 
 def _annotations(secret: JsonObject) -> dict[str, str]:

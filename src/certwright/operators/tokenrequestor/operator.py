@@ -40,13 +40,15 @@ def token_requestor(
     namespaces: Sequence[str] = (),
     workers: int = 5,
     ca_bundle: Callable[[], bytes] = bytes,
+    allowed: Sequence[str] = (),
 ) -> Operator:
     """Return the operator that keeps tokens of *target* in the Secrets that ask for them.
 
     *target* is the cluster the tokens are for, by default the one the Secrets are in.
     *resource_class* limits it to the Secrets that name this class, *namespaces* to some of the
     source's. *ca_bundle* returns the authority of the target's API server as PEM, for Secrets
-    that ask for it.
+    that ask for it. *allowed* are the ServiceAccounts that Secrets of other namespaces may ask
+    for: ``namespace/name``, with ``*`` for any part of it.
     """
 
     def build(site: OperatorHost) -> Iterator[Part]:
@@ -62,7 +64,7 @@ def token_requestor(
         for namespace in namespaces or [""]:
             wake = Channel()
             requestor = TokenRequestor(
-                TokenTarget(client, cache, wake), site.rng, ca_bundle, count, namespace
+                TokenTarget(client, cache, wake), site.rng, ca_bundle, count, namespace, allowed
             )
             yield Controller(
                 select(

@@ -5,9 +5,10 @@ Users write requests as annotations. Everything is checked before anything is do
 are reported at once, each with its annotation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import Final
 
 import orjson
@@ -84,6 +85,32 @@ def read_request(annotations: Mapping[str, str]) -> TokenRequest:
     return TokenRequest(
         account, labels, lifetime, annotations.get(INJECT_CA_BUNDLE) in _TRUTHY, target
     )
+
+
+def check_scope(request: TokenRequest, asker: Key, allowed: Sequence[str]) -> None:
+    """Refuse what a Secret may not ask for.
+
+    Who may create Secrets in a namespace can have tokens of its ServiceAccounts anyway; those of
+    other namespaces have to be *allowed*: ``namespace/name``, with ``*`` for any part of it. The
+    token goes into the namespace of the Secret, or into that of the ServiceAccount.
+
+    Raises:
+        TokenRequestError: with the way out.
+    """
+    account, target = request.account, request.target
+    if account.namespace != asker.namespace and not any(
+        fnmatchcase(str(account), pattern) for pattern in allowed
+    ):
+        raise TokenRequestError(
+            f"the ServiceAccount {account} is in another namespace than this Secret; ask for one of"
+            f" {asker.namespace}, or have {account} added to"
+            " controllers.tokenRequestor.allowedServiceAccounts"
+        )
+    if target is not None and target.namespace not in {asker.namespace, account.namespace}:
+        raise TokenRequestError(
+            f"annotation {TARGET_NAMESPACE} is {target.namespace!r}; use the namespace of this"
+            f" Secret ({asker.namespace}) or of the ServiceAccount ({account.namespace})"
+        )
 
 
 def account_of(annotations: Mapping[str, str]) -> Key | None:

@@ -1,7 +1,8 @@
 """The target cluster: what the token requestor keeps there, and its tokens.
 
 Several Secrets may ask for tokens of one ServiceAccount. Then it is kept for all of them: it
-carries the labels of all, lists them, and is deleted with the last of them.
+carries the labels of all, lists them, and is deleted with the last of them. What exists already
+and does not carry our label is neither changed nor deleted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +13,18 @@ from typing import Final
 import orjson
 
 from certwright.client import Client
-from certwright.kube import Conflict, JsonObject, Key, NotFound, Resource, key_of, parse_time
+from certwright.kube import (
+    AlreadyExists,
+    Conflict,
+    JsonObject,
+    Key,
+    NotFound,
+    Resource,
+    key_of,
+    parse_time,
+)
 from certwright.kube.kinds import Secret, ServiceAccount, TokenReview
+from certwright.kube.ownership import FieldSet, project
 from certwright.operators.tokenrequestor.request import TokenRequest
 from certwright.runtime import Cache, Channel, Entry
 
@@ -37,6 +48,7 @@ class TokenTarget:
         self._client = client
         self._cache = cache
         self._wake = wake
+        self._foreign: dict[Key, str] = {}
         self._handles = {
             kind: cache.store(kind, labels=SELECTOR, indexes={_BY_REQUESTER: _requesters})
             for kind in (ServiceAccount, Secret)
@@ -57,18 +69,29 @@ class TokenTarget:
         """Return what is kept for a Secret."""
         return self._handles[kind].store.by_index(_BY_REQUESTER, requester)
 
-    async def apply(self, kind: Resource, desired: JsonObject) -> None:
-        """Apply an object and store the result; `Conflict`, not a new object, if it is gone."""
-        key = key_of(desired)
-        seen = self.find(kind, key)
-        if seen is not None:
-            desired = {**desired, "metadata": {**desired["metadata"], "uid": seen.uid}}
+    async def create(self, kind: Resource, desired: JsonObject) -> JsonObject | None:
+        """Create an object and store it; if there is one already, return that as it is."""
         try:
-            stored = await self._client.apply(desired, field_manager=FIELD_MANAGER)
-        except Conflict:
-            await self._refresh(kind, key)
-            raise
+            stored = await self._client.create(desired, field_manager=FIELD_MANAGER)
+        except AlreadyExists:
+            return await self.look(kind, key_of(desired))
         self._cache.note_write(kind, orjson.dumps(stored))
+        return None
+
+    async def change(self, kind: Resource, live: JsonObject, patch: JsonObject) -> None:
+        """Patch exactly this object and store the result; `Conflict` if it is gone."""
+        key, metadata = key_of(live), patch.get("metadata") or {}
+        exactly = {**patch, "metadata": {**metadata, "uid": live["metadata"]["uid"]}}
+        try:
+            stored = await self._client.patch(kind, key, exactly, field_manager=FIELD_MANAGER)
+        except (Conflict, NotFound) as error:
+            await self.look(kind, key)
+            raise Conflict(f"{kind.kind} {key} is gone or another one by now") from error
+        self._cache.note_write(kind, orjson.dumps(stored))
+
+    def is_foreign(self, account: Key) -> bool:
+        """Return whether a ServiceAccount is known to be there and not ours."""
+        return account in self._foreign
 
     async def delete(self, kind: Resource, entry: Entry) -> None:
         """Delete exactly this version of an object, if it is there; `Conflict` if it changed."""
@@ -80,22 +103,26 @@ class TokenTarget:
         except NotFound:
             left = {}
         except Conflict:
-            await self._refresh(kind, entry.key)
+            await self.look(kind, entry.key)
             raise
         if left.get("kind") == kind.kind and key_of(left) == entry.key:
             self._cache.note_write(kind, orjson.dumps(left))  # finalizers hold it
         else:
             self._cache.note_delete(kind, entry.key, entry.uid)
 
-    async def _refresh(self, kind: Resource, key: Key) -> None:
-        """Read an object into the store, instead of waiting for its event."""
+    async def look(self, kind: Resource, key: Key) -> JsonObject | None:
+        """Read an object into the store, instead of waiting for its event; None if it is gone."""
+        self._foreign.pop(key, None)
         try:
             live = await self._client.get(kind, key)
         except NotFound:
             if (entry := self.find(kind, key)) is not None:
                 self._cache.note_delete(kind, key, entry.uid)
-        else:
-            self._cache.note_write(kind, orjson.dumps(live))
+            return None
+        self._cache.note_write(kind, orjson.dumps(live))
+        if kind == ServiceAccount and not is_kept(live):
+            self._foreign[key] = str(live["metadata"].get("uid") or "")
+        return live
 
     async def request_token(self, account: Key, lifetime: timedelta) -> IssuedToken:
         """Request a token; `NotFound` if there is no such account, and the store is corrected."""
@@ -105,6 +132,7 @@ class TokenTarget:
                 ServiceAccount, account, "token", {**_TOKEN_REQUEST, "spec": spec}
             )
         except NotFound:
+            self._foreign.pop(account, None)
             if (entry := self.find(ServiceAccount, account)) is not None:
                 self._cache.note_delete(ServiceAccount, account, entry.uid)
             raise
@@ -128,12 +156,12 @@ class TokenTarget:
         if not status.get("authenticated") or user.get("username") != wanted:
             return False
         if self._uid(account) != user.get("uid"):  # one of the two is outdated
-            await self._refresh(ServiceAccount, account)
+            await self.look(ServiceAccount, account)
         return self._uid(account) == user.get("uid")
 
     def _uid(self, account: Key) -> str:
         entry = self.find(ServiceAccount, account)
-        return entry.uid if entry is not None else ""
+        return entry.uid if entry is not None else self._foreign.get(account, "")
 
     def _on_change(self, old: Entry | None, new: Entry | None) -> None:
         for entry in (old, new):
@@ -154,6 +182,53 @@ REQUESTED_BY: Final = "resources.certwright.dev/requested-by"
 """The annotation that lists the Secrets something is kept for: ``namespace/name,…``."""
 _MARKED: Final = "true"
 SELECTOR: Final = f"{MARK}={_MARKED}"
+PREDECESSOR: Final = "gardener-resource-manager"
+"""The field manager whose objects we take over."""
+_ORIGIN: Final = "resources.gardener.cloud/origin"
+
+
+def is_kept(live: JsonObject) -> bool:
+    """Return whether an object is one that the token requestor keeps."""
+    return (live["metadata"].get("labels") or {}).get(MARK) == _MARKED
+
+
+def is_of_predecessor(live: JsonObject) -> bool:
+    """Return whether Gardener's token requestor made an object, and none of its ManagedResources.
+
+    Both sign alike; only what a ManagedResource keeps names it.
+    """
+    metadata = live["metadata"]
+    writers = {entry.get("manager") for entry in metadata.get("managedFields") or ()}
+    return PREDECESSOR in writers and _ORIGIN not in (metadata.get("annotations") or {})
+
+
+def own_labels(live: JsonObject, managed: Iterable[JsonObject]) -> dict[str, str]:
+    """Return the labels of an object that we set."""
+    fields = FieldSet()
+    for entry in managed:
+        if entry.get("manager") == FIELD_MANAGER and not entry.get("subresource"):
+            fields |= FieldSet.parse(entry.get("fieldsV1") or {})
+    return (project(live, fields).get("metadata") or {}).get("labels") or {}
+
+
+def account_patch(
+    live: JsonObject, desired: JsonObject, owned: Mapping[str, str]
+) -> JsonObject | None:
+    """Return the merge patch after which a ServiceAccount is as desired; None if it is.
+
+    *owned* are the labels we set before: those that are not desired any more go.
+    """
+    have, want = live["metadata"].get("labels") or {}, desired["metadata"]["labels"]
+    labels: dict[str, str | None] = {name: None for name in owned if name not in want}
+    labels |= {name: value for name, value in want.items() if have.get(name) != value}
+    requested = desired["metadata"]["annotations"]
+    metadata: JsonObject = {"labels": labels} if labels else {}
+    if not requested.items() <= (live["metadata"].get("annotations") or {}).items():
+        metadata["annotations"] = requested
+    patch: JsonObject = {"metadata": metadata} if metadata else {}
+    if live.get("automountServiceAccountToken") is not False:
+        patch["automountServiceAccountToken"] = False
+    return patch or None
 
 
 def requesters(annotations: Mapping[str, str]) -> list[Key]:

@@ -17,7 +17,7 @@ from certwright.operators.tokenrequestor.target import REQUESTED_BY
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import namespace, secret
 
-OPERATOR = token_requestor(namespaces=["default", "other"])
+OPERATOR = token_requestor(namespaces=["default", "other"], allowed=["default/web"])
 
 
 def asking(where: str, **labels: str) -> JsonObject:

@@ -10,6 +10,13 @@ These settings are ours, all optional:
     ``tokenRequestor``). ``concurrentSyncs`` cannot be zero.
 ``controllers.garbageCollector.minimumObjectLifetime``
     How old an object must be to be collected; ``0s`` for any age. ``dryRun`` only reports.
+``controllers.tokenRequestor.allowedServiceAccounts``
+    Whose tokens Secrets of other namespaces may ask for. Without it nobody's, unless the instance
+    is for some source namespaces and has a target of its own: then everybody's there.
+``controllers.managedResource.serviceAccountName``
+    As which ServiceAccount of their namespace ManagedResources act that name none themselves.
+``controllers.managedResource.allowedNamespaces``, ``allowedKinds``
+    Which objects of the target are touched at all; all if empty.
 ``controllers.managedResource.pruneGuard``
     From how many objects on, and which part of them, a deletion has to be confirmed.
 
@@ -123,6 +130,11 @@ class ManagedResourceSettings(_Block, frozen=True, kw_only=True):
     always_update: bool = False
     managed_by_label_value: str = "gardener"
     prune_guard: PruneGuardSettings = PruneGuardSettings()
+    service_account_name: str = ""
+    allowed_namespaces: tuple[str, ...] = ()
+    """Patterns with ``*``; ``<own>`` is the namespace of the ManagedResource."""
+    allowed_kinds: tuple[str, ...] = ()
+    """Patterns with ``*`` such as ``ConfigMap`` and ``*.apps``."""
 
 
 class HealthSettings(_Block, frozen=True, kw_only=True):
@@ -152,6 +164,8 @@ class TokenRequestorSettings(_Block, frozen=True, kw_only=True):
 
     enabled: bool = False
     concurrent_syncs: int = 5
+    allowed_service_accounts: tuple[str, ...] | None = None
+    """Which ServiceAccounts Secrets of other namespaces may ask for, as ``namespace/name``."""
 
 
 class Controllers(_Block, frozen=True, kw_only=True):

@@ -1,23 +1,28 @@
 """What values must fulfil beyond having the right type."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
 from certwright.kube.durations import format_duration
-from certwright.kube.names import label_value_problems
+from certwright.kube.names import dns_subdomain_problems, label_value_problems
 from certwright.operators.managedresource.configuration.decode import ConfigurationProblem
 from certwright.operators.managedresource.configuration.settings import (
     ClientConnection,
     Configuration,
     Controllers,
     LeaderElectionSettings,
+    ManagedResourceSettings,
 )
 
 _ZERO: Final = timedelta()
 _SHORTEST_RESYNC: Final = timedelta(seconds=10)
 _LOG_LEVELS: Final = ("info", "debug", "error")
 _LOG_FORMATS: Final = ("json", "text")
+_NAMESPACES: Final = re.compile(r"<own>|[-a-z0-9*]+")
+_ACCOUNTS: Final = re.compile(r"[-a-z0-9*]+/[-a-z0-9.*]+")
+_KINDS: Final = re.compile(r"[A-Za-z0-9*]+(\.[-a-z0-9.*]+)?")
 
 
 def validate(configuration: Configuration) -> list[ConfigurationProblem]:
@@ -79,6 +84,7 @@ def _controllers(path: str, controllers: Controllers) -> Iterator[ConfigurationP
     yield from _at_least(f"{path}.managedResource.concurrentSyncs", managed.concurrent_syncs, 1)
     yield from _no_shorter(f"{path}.managedResource.syncPeriod", managed.sync_period, shortest)
     yield from _label(f"{path}.managedResource.managedByLabelValue", managed.managed_by_label_value)
+    yield from _tenancy(f"{path}.managedResource", managed)
     yield from _at_least(f"{path}.managedResource.pruneGuard.objects", guard.objects, 1)
     yield from _at_least(f"{path}.managedResource.pruneGuard.percent", guard.percent, 0)
     yield from _at_least(f"{path}.health.concurrentSyncs", health.concurrent_syncs, 1)
@@ -88,9 +94,34 @@ def _controllers(path: str, controllers: Controllers) -> Iterator[ConfigurationP
     yield from _no_shorter(
         f"{path}.garbageCollector.minimumObjectLifetime", garbage.minimum_object_lifetime, _ZERO
     )
-    yield from _at_least(
-        f"{path}.tokenRequestor.concurrentSyncs", controllers.token_requestor.concurrent_syncs, 1
+    tokens = controllers.token_requestor
+    yield from _at_least(f"{path}.tokenRequestor.concurrentSyncs", tokens.concurrent_syncs, 1)
+    yield from _patterns(
+        f"{path}.tokenRequestor.allowedServiceAccounts",
+        tokens.allowed_service_accounts or (),
+        _ACCOUNTS,
+        "kube-system/web or kube-system/*",
     )
+
+
+def _tenancy(path: str, managed: ManagedResourceSettings) -> Iterator[ConfigurationProblem]:
+    if managed.service_account_name:
+        for problem in dns_subdomain_problems(managed.service_account_name):
+            value = f'"{managed.service_account_name}"'
+            yield _invalid(f"{path}.serviceAccountName", value, problem)
+    for name, patterns, form, example in (
+        ("allowedNamespaces", managed.allowed_namespaces, _NAMESPACES, "team-* or <own>"),
+        ("allowedKinds", managed.allowed_kinds, _KINDS, "ConfigMap or Deployment.apps"),
+    ):
+        yield from _patterns(f"{path}.{name}", patterns, form, example)
+
+
+def _patterns(
+    path: str, patterns: Sequence[str], form: re.Pattern[str], example: str
+) -> Iterator[ConfigurationProblem]:
+    for pattern in patterns:
+        if not form.fullmatch(pattern):
+            yield _invalid(path, f'"{pattern}"', f"write it like {example}")
 
 
 def _at_least(path: str, value: int, least: int) -> Iterator[ConfigurationProblem]:
