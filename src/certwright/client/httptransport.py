@@ -110,6 +110,8 @@ class HttpTransport:
 
     async def send(self, request: Request) -> Response:
         """Send a request and return the whole response."""
+        if self._impersonates:
+            self._check_user(request)
         credentials = await self._credentials.current()
         response = await self._exchange(request, credentials)
         if response.status == 401:
@@ -122,6 +124,8 @@ class HttpTransport:
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Stream]:
         """Send a request whose response is read as it arrives; leaving the context ends it."""
+        if self._impersonates:
+            self._check_user(request)
         credentials = await self._credentials.current()
         connection, response = await self._open(request, credentials)
         try:
@@ -197,12 +201,6 @@ class HttpTransport:
         raise failure
 
     def _write(self, request: Request, credentials: Credentials) -> tuple[bytes, bytes]:
-        if self._impersonates and any(n.startswith("impersonate-") for n, _ in request.headers):
-            # The server would take the first user and the groups of both.
-            raise CredentialError(
-                f"{self._config.source} acts as {self._config.impersonate.user!r} already, and a "
-                "server does not let that user act as another; remove 'as' there"
-            )
         return self._writer.write(
             request.method,
             request.path,
@@ -232,6 +230,14 @@ class HttpTransport:
                 f"{self._base}{request.path} answered {response.status} with a web page, not as "
                 "a Kubernetes API server; correct host and port of the server of "
                 f"{self._config.source}"
+            )
+
+    def _check_user(self, request: Request) -> None:
+        """Refuse to act as two users: servers take the first one, and the groups of both."""
+        if any(name.startswith("impersonate-") for name, _ in request.headers):
+            raise CredentialError(
+                f"{self._config.source} acts as {self._config.impersonate.user!r} already, and a "
+                "server does not let that user act as another; remove 'as' there"
             )
 
     def _unauthorized(self, headers: Mapping[str, str]) -> Response:

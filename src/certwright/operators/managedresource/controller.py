@@ -40,7 +40,7 @@ from certwright.operators.managedresource.shards import (
     read_inventory,
     restore_shards,
 )
-from certwright.operators.managedresource.state import Pass, ResourceState
+from certwright.operators.managedresource.state import RECHECK_SECONDS, Pass, ResourceState
 from certwright.operators.managedresource.status import (
     APPLIED,
     MANY,
@@ -49,7 +49,6 @@ from certwright.operators.managedresource.status import (
     Update,
     objects_before,
 )
-from certwright.operators.managedresource.tenancy import RECHECK_SECONDS
 from certwright.runtime import DONE, WAIT, Backoff, Context, Entry, Outcome, again
 
 

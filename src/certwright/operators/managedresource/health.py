@@ -15,9 +15,8 @@ from certwright.operators.managedresource.configuration import Controllers
 from certwright.operators.managedresource.decision import ResourceClass, is_deleting, is_ignored
 from certwright.operators.managedresource.inventory import in_order, ref_of
 from certwright.operators.managedresource.shards import ShardStore, read_inventory
-from certwright.operators.managedresource.state import Pass, ResourceState
+from certwright.operators.managedresource.state import Actors, Pass, ResourceState
 from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
-from certwright.operators.managedresource.tenancy import Actors
 from certwright.runtime import DONE, Context, Metrics, Outcome, again
 
 _PREFIX: Final = "certwright_managed_resource_"

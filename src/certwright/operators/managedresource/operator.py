@@ -51,8 +51,7 @@ from certwright.operators.managedresource.ownership import (
     resolve_cluster_id,
 )
 from certwright.operators.managedresource.shards import ShardStore
-from certwright.operators.managedresource.state import Channels, ResourceState
-from certwright.operators.managedresource.tenancy import Actors
+from certwright.operators.managedresource.state import Actors, Channels, ResourceState
 from certwright.runtime import (
     Backoff,
     BadObject,

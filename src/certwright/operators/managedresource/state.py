@@ -1,14 +1,24 @@
-"""What is remembered about each ManagedResource, and the inputs of one pass."""
+"""What is remembered about each ManagedResource, and the inputs of one pass.
 
+Among these is as whom the target cluster is read and written. With ``spec.serviceAccountName``, or
+the name that the configuration sets for all, it is that ServiceAccount of the ManagedResource's
+namespace, whose roles decide.
+"""
+
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import ObjectRef
-from certwright.keep import Confirmation, SetState
+from certwright.keep import Confirmation, KeptSets, SetState
 from certwright.keep.keptset import Actor
 from certwright.kube import JsonObject, Key
+from certwright.kube.names import dns_subdomain_problems
+from certwright.operators.managedresource.configuration import ManagedResourceSettings
+from certwright.operators.managedresource.configuration.limits import TargetLimits
 from certwright.operators.managedresource.status import StatusWriter
 from certwright.runtime import Backoff, Channel, Context, Entry, Outcome, Store, again
 
@@ -16,6 +26,10 @@ REPORT_SECONDS: Final = 60.0
 """How often it is reported for how long a deletion has been pending."""
 BLOCKED_SECONDS: Final = 60.0
 """After how long an event says that a deletion does not get on."""
+RECHECK_SECONDS: Final = 600.0
+"""How often a ManagedResource at rest is looked at, since its account may have lost a right."""
+_MOST_ACTORS: Final = 1000
+"""How many accounts are remembered; others are asked about again."""
 INLINE_BYTES: Final = 64 * 1024
 """Larger objects are decoded in a thread."""
 
@@ -180,3 +194,49 @@ class Channels:
         channel = self._channels.get("") or self._channels.get(key.namespace)
         if channel is not None:
             channel.send(key)
+
+
+def account_of(resource: ManagedResource, default: str) -> str:
+    """Return the user a ManagedResource acts as; empty for ourselves.
+
+    Raises:
+        ValueError: what it names cannot be a ServiceAccount.
+    """
+    name = resource.spec.service_account_name or default
+    if not name:
+        return ""
+    if problems := dns_subdomain_problems(name):
+        raise ValueError(
+            f"spec.serviceAccountName is {name[:100]!r}, which cannot be the name of a "
+            f"ServiceAccount: {'; '.join(problems)}"
+        )
+    return f"system:serviceaccount:{resource.metadata.namespace}:{name}"
+
+
+class Actors:
+    """Knows as whom each ManagedResource acts."""
+
+    def __init__(self, settings: ManagedResourceSettings, kept: KeptSets[ResourceState]) -> None:
+        self._default = settings.service_account_name
+        self._limits = TargetLimits(settings.allowed_namespaces, settings.allowed_kinds)
+        self._kept = kept
+        self._known: OrderedDict[tuple[str, str], Actor] = OrderedDict()
+
+    def of(self, resource: ManagedResource) -> Actor:
+        """Return who acts for a ManagedResource; one that names no account touches nothing."""
+        own = resource.metadata.namespace
+        try:
+            user = account_of(resource, self._default)
+        except ValueError as error:
+            problem = str(error)
+            return self._kept.actor(refuses=lambda _resource, _key: problem)
+        if not user and not self._limits:
+            return self._kept.ourselves
+        known = self._known.pop((user, own), None)
+        if known is None:
+            refuses = partial(self._limits.refusal, own) if self._limits else None
+            known = self._kept.actor(user, refuses)
+        self._known[user, own] = known
+        while len(self._known) > _MOST_ACTORS:
+            self._known.popitem(last=False)
+        return known
