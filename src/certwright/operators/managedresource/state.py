@@ -219,6 +219,7 @@ class Actors:
     def __init__(self, settings: ManagedResourceSettings, kept: KeptSets[ResourceState]) -> None:
         self._default = settings.service_account_name
         self._limits = TargetLimits(settings.allowed_namespaces, settings.allowed_kinds)
+        self._limited = bool(settings.allowed_namespaces or settings.allowed_kinds)
         self._kept = kept
         self._known: OrderedDict[tuple[str, str], Actor] = OrderedDict()
 
@@ -230,11 +231,11 @@ class Actors:
         except ValueError as error:
             problem = str(error)
             return self._kept.actor(refuses=lambda _resource, _key: problem)
-        if not user and not self._limits:
+        if not user and not self._limited:
             return self._kept.ourselves
         known = self._known.pop((user, own), None)
         if known is None:
-            refuses = partial(self._limits.refusal, own) if self._limits else None
+            refuses = partial(self._limits.refusal, own) if self._limited else None
             known = self._kept.actor(user, refuses)
         self._known[user, own] = known
         while len(self._known) > _MOST_ACTORS:

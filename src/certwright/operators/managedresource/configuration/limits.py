@@ -21,9 +21,6 @@ class TargetLimits:
     namespaces: Sequence[str] = ()
     kinds: Sequence[str] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.namespaces or self.kinds)
-
     def refusal(self, own: str, resource: Resource, key: Key) -> str:
         """Return why a ManagedResource in namespace *own* must not touch an object, or nothing.
 
