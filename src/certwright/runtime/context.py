@@ -29,6 +29,7 @@ from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.store import THIS_PROCESS, Store
 from certwright.runtime.process.eventloop import CpuPool
 from certwright.runtime.queue.backoff import Rng
+from certwright.runtime.writes.conditions import ConditionReporter, read_conditions
 from certwright.runtime.writes.events import EventRecorder, EventType
 from certwright.runtime.writes.patches import (
     FinalizerChange,
@@ -57,6 +58,7 @@ class Environment(Struct, frozen=True, eq=False):
     writes: Writes
     applier: Applier
     events: EventRecorder
+    conditions: ConditionReporter
     pool: CpuPool
     rng: Rng
 
@@ -174,10 +176,11 @@ class Context:
             Conflict: the object changed since; the runtime repeats the reconcile.
         """
         resource = await self._resource(obj)
-        patch = status_patch(self._live(resource, obj), new)
+        live = self._live(resource, obj)
+        patch = status_patch(live, new)
         if patch is None:
             return Effect.UNCHANGED
-        return await self._patch(resource, obj, patch, "status")
+        return await self._patch(resource, live, patch, "status")
 
     async def patch(
         self, obj: JsonObject | Object, change: JsonObject, *, subresource: str = ""
@@ -188,10 +191,10 @@ class Context:
             Conflict: the object changed since; the runtime repeats the reconcile.
         """
         resource = await self._resource(obj)
-        metadata = self._live(resource, obj)["metadata"]
-        exactly = {name: metadata[name] for name in ("uid", "resourceVersion")}
+        live = self._live(resource, obj)
+        exactly = {name: live["metadata"][name] for name in ("uid", "resourceVersion")}
         changed = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
-        return await self._patch(resource, obj, changed, subresource)
+        return await self._patch(resource, live, changed, subresource)
 
     async def apply_status(
         self, obj: JsonObject | Object, status: JsonObject, *, any_version: bool = False
@@ -213,7 +216,12 @@ class Context:
             "metadata": {name: value for name, value in metadata.items() if value},
             "status": status,
         }
-        return await self._environment.writes.apply_status(resource, desired, self._writer)
+        store = self._environment.stores.get(resource)
+        entry = store.get(key) if store is not None else None
+        before = None if entry is None else read_conditions(entry.raw)
+        stored = await self._environment.writes.apply_status(resource, desired, self._writer)
+        self._environment.conditions.written(before, stored)
+        return stored
 
     async def confirm(self, obj: JsonObject | Object) -> None:
         """Ask the server whether an object that was read is still as it was.
@@ -269,18 +277,20 @@ class Context:
         self, obj: JsonObject | Object, finalizer: str, change: FinalizerChange
     ) -> Effect:
         resource = await self._resource(obj)
-        metadata = self._live(resource, obj)["metadata"]
+        live = self._live(resource, obj)
+        metadata = live["metadata"]
         finalizers = change(metadata.get("finalizers") or (), finalizer)
         if finalizers is None:
             return Effect.UNCHANGED
-        return await self._patch(resource, obj, finalizer_patch(metadata, finalizers))
+        return await self._patch(resource, live, finalizer_patch(metadata, finalizers))
 
     async def _patch(
-        self, resource: Resource, obj: JsonObject | Object, patch: JsonObject, subresource: str = ""
+        self, resource: Resource, live: JsonObject, patch: JsonObject, subresource: str = ""
     ) -> Effect:
-        await self._environment.writes.patch(
-            resource, key_of(obj), patch, subresource, self._writer
-        )
+        writes, key = self._environment.writes, key_of(live)
+        stored = await writes.patch(resource, key, patch, subresource, self._writer)
+        if subresource == "status":
+            self._environment.conditions.written(live.get("status"), stored)
         return Effect.WRITTEN
 
     def _live(self, resource: Resource, obj: JsonObject | Object) -> JsonObject:

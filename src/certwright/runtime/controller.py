@@ -84,6 +84,10 @@ class Controller:
     """How often to look at every object though nothing changed; never if None."""
     rbac: Sequence[PolicyRule] = ()
     """What the reconcile function needs beyond what the declaration implies."""
+    conditions: Sequence[str] = ("Ready",)
+    """The conditions that are True when all is well, the most important one first."""
+    condition_events: bool = False
+    """Whether events tell when one of `conditions` fails or recovers; the log does anyway."""
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -35,10 +35,11 @@ from certwright.runtime.process.eventloop import CpuPool, StallMonitor
 from certwright.runtime.queue.backoff import Backoff, Rng, new_rng
 from certwright.runtime.queue.queue import Queue
 from certwright.runtime.queue.workers import InFlight, Workers
-from certwright.runtime.serve import health
+from certwright.runtime.serve import conditions, health
 from certwright.runtime.serve.metrics import ControllerMetrics, GaugeSample, Metrics, QueueCounters
 from certwright.runtime.serve.probes import ListenAddress, Probes
 from certwright.runtime.triggers import Watched
+from certwright.runtime.writes.conditions import ConditionReporter, FailedConditions
 from certwright.runtime.writes.events import EventRecorder
 from certwright.runtime.writes.writer import Applier, Writes
 
@@ -86,6 +87,7 @@ class Manager:
         self.pool = CpuPool()
         self.monitor = StallMonitor(self._stalled)
         self._running: list[RunningController] = []
+        self.failed_conditions: FailedConditions = {}
         self._stopping = asyncio.Event()
         self._some_synced = asyncio.Event()
         self._elector: Elector | None = None
@@ -234,7 +236,14 @@ class Manager:
 
     async def exposition(self) -> bytes:
         """Return the metrics in Prometheus' text format."""
-        return await self.pool.run(self.metrics.render, list(self.gauges()))
+        views = {
+            id(share.store): conditions.ConditionView(workers.controller, share.store.items())
+            for workers, _, shares in self._running
+            for share in shares
+            if share.store.resource == workers.controller.resource and not workers.paused
+        }
+        rendered = await self.pool.run(self.metrics.render, list(self.gauges()))
+        return rendered + await self.pool.run(conditions.exposition, [*views.values()])
 
     def dump(self) -> JsonObject:
         """Return the internal state as JSON."""
@@ -273,6 +282,13 @@ def assemble(controller: Controller, process: Manager) -> RunningController:
         writes=writes,
         applier=Applier(writes, stores),
         events=recorder,
+        conditions=ConditionReporter(
+            controller.name,
+            controller.conditions,
+            count=process.metrics.on_condition,
+            failed=process.failed_conditions,
+            record=recorder.record if controller.condition_events else None,
+        ),
         pool=process.pool,
         rng=process.rng,
     )

@@ -2,7 +2,8 @@
 
 It returns `DONE` (as it should be), `WAIT` (something is missing that a watched change will
 bring; scheduled like `DONE`, and safe only if that change really is watched) or
-``again(after=…)``. Failures are raised, not returned::
+``again(after=…)``. Failures are raised, not returned, unless a condition of the object tells them
+already: then ``WAIT.as_failure()`` has them counted, and nothing more::
 
     ReconcileError           base of what this package raises around a reconcile
     ├── TerminalError        wrong until the object changes: reported, not retried
@@ -38,6 +39,12 @@ class Outcome(Struct, frozen=True):
     name: str
     after: float | None = None
     """Seconds until the next look, or None."""
+    failed: bool = False
+    """Whether the reconcile failed, and its status says so."""
+
+    def as_failure(self) -> "Outcome":
+        """Return this outcome for a reconcile whose failure a condition tells: it counts as one."""
+        return Outcome(self.name, self.after, failed=True)
 
 
 DONE = Outcome("done")
@@ -126,14 +133,16 @@ class Settlement(Struct, frozen=True):
 
 
 _SUCCESS = Settlement("success", RequeueMode.NONE)
+_FAILURE = Settlement("error", RequeueMode.NONE)
 
 
 def settle(ended: Outcome | BaseException, failures: int) -> Settlement:
     """Decide what happens to a key whose reconcile *ended* so, after *failures* others in a row."""
     if isinstance(ended, Outcome):
         if ended.after is None:
-            return _SUCCESS
-        return Settlement("requeue_after", RequeueMode.LATER, ended.after)
+            return _FAILURE if ended.failed else _SUCCESS
+        result = "error" if ended.failed else "requeue_after"
+        return Settlement(result, RequeueMode.LATER, ended.after)
     leaves = tuple(_leaves(ended))
     fault = max(map(_fault, leaves))
     match fault:

@@ -204,6 +204,11 @@ class Cluster(ABC):
         self._log.mark()
         return await self.settle(*(controllers or again))
 
+    async def scrape(self) -> str:
+        """Return the metrics of the controllers, as Prometheus would read them now."""
+        texts = [await process.exposition() for process in self._processes]
+        return b"".join(texts).decode()
+
     async def stop(self) -> None:
         """Stop all controllers, as SIGTERM would, and wait until they have ended."""
         processes, self._processes = self._processes, []

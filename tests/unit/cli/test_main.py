@@ -41,7 +41,7 @@ def test_the_version(certwright: Callable[..., Any]) -> None:
 
 
 COMMANDS = [
-    "up", "run", "crds", "rbac", "apply", "diff", "delete", "tree", "gc", "unique",
+    "up", "run", "crds", "rbac", "apply", "diff", "delete", "tree", "gc", "unique", "alerts",
     "mr list", "mr explain", "mr diff", "mr force-delete",
 ]  # fmt: skip
 
@@ -80,6 +80,16 @@ def test_nothing_typed_is_a_question(certwright: Callable[..., Any]) -> None:
     code, out, err = certwright()
     assert code == 2
     assert "Start an API server, controllers and samples" in out + err
+
+
+def test_alerting_rules_are_printed(certwright: Callable[..., Any]) -> None:
+    code, out, _ = certwright("alerts")
+    assert code == 0
+    assert [group["name"] for group in yaml.safe_load(out)["groups"]] == [
+        "certwright-managed-resources",
+        "certwright-issuers",
+        "certwright-processes",
+    ]
 
 
 def test_crds_are_printed(certwright: Callable[..., Any]) -> None:

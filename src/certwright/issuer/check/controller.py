@@ -162,10 +162,8 @@ class IssuerController:
         event = update.event
         if event is None:
             return
-        ctx.log.info(
-            "issuer became ready" if update.requeue is Requeue.DONE else "issuer is not ready",
-            note=event.note,
-        )
+        if update.requeue is Requeue.DONE:  # of a failure the runtime tells
+            ctx.log.info("issuer became ready", note=event.note)
         ctx.event(obj, event.type, event.reason, event.note, event.action)
 
     def _requeue(self, ctx: Context, memory: IssuerMemory, update: StatusUpdate) -> Outcome:
@@ -173,7 +171,10 @@ class IssuerController:
             case Requeue.BACKOFF:
                 memory.failures += 1
                 early = memory.not_before - ctx.clock.monotonic()
-                return again(max(self.backoff.delay(memory.failures), early, 0.001))
+                delay = max(self.backoff.delay(memory.failures), early, 0.001)
+                return again(delay).as_failure()
+            case Requeue.STOP:
+                return DONE.as_failure()
             case Requeue.DONE:
                 memory.failures = 0
                 is_initialized = update.status is not None and update.event is None

@@ -295,7 +295,7 @@ class RequestController:
             case Requeue.BACKOFF:
                 memory.failures += 1
                 delay = self.backoff.delay(memory.failures)
-                return again(max(delay, update.after.total_seconds(), 0.001))
+                return again(max(delay, update.after.total_seconds(), 0.001)).as_failure()
         return DONE
 
     def _close(self, ctx: Context, inputs: _Inputs) -> Outcome:

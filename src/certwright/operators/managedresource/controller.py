@@ -128,7 +128,7 @@ class ResourceController:
             secrets = await self._secrets.read(pass_.store, pass_.resource)
         except NotFound as error:
             await self._write_conditions(pass_, messages.cannot_read_secret(str(error)))
-            return WAIT  # its creation wakes us
+            return WAIT.as_failure()  # its creation wakes us
         except (ApiError, TransportError) as error:
             return await self._fail(pass_, messages.cannot_read_secret(str(error)))
         try:
@@ -147,7 +147,9 @@ class ResourceController:
         except ShardUnwritten as error:
             return await self._fail(pass_, messages.apply_failed([str(error)]))
         self._settle(pass_, secrets, facts, changes, applied=applied)
-        return self._outcome(pass_, changes)
+        outcome = self._outcome(pass_, changes)
+        failed = pass_.status.condition(APPLIED).status == "False"
+        return outcome.as_failure() if failed else outcome
 
     def _blocked(self, pass_: Pass) -> ConditionUpdate | None:
         """Return what `Ready` says while a ManagedResource waits for others."""
@@ -258,7 +260,7 @@ class ResourceController:
             annotations = {keys.CONFIRM_PRUNE: None}
             await pass_.ctx.patch(pass_.obj, {"metadata": {"annotations": annotations}})
         self._metrics.blocked(pass_.key, len(pending))
-        self._announce_condition(pass_, condition, before, pending=bool(pending))
+        self._announce_pending(pass_, condition, pending=bool(pending))
         if (why := self._objection(changes)) and condition.message != before.message:
             pass_.ctx.event(pass_.obj, "Warning", "PruneUnconfirmed", why)
         if many:
@@ -305,12 +307,8 @@ class ResourceController:
         told = Report.recorded(pass_.status.status)
         return [], report.with_health_of(told) if applied else report
 
-    def _announce_condition(
-        self, pass_: Pass, condition: ConditionUpdate, before: ConditionUpdate, *, pending: bool
-    ) -> None:
-        """Record events about what is new in a status."""
-        if condition.status == "True" and before.status == "False":
-            pass_.ctx.event(pass_.obj, "Normal", "Applied", condition.message)
+    def _announce_pending(self, pass_: Pass, condition: ConditionUpdate, *, pending: bool) -> None:
+        """Record an event about objects that are to be deleted and stay for long."""
         if not pending:
             pass_.state.pending = None
         elif pass_.state.is_stuck(pass_.ctx.clock.monotonic()):
@@ -377,7 +375,7 @@ class ResourceController:
     async def _fail(self, pass_: Pass, condition: ConditionUpdate) -> Outcome:
         """Report what went wrong; try again later."""
         await self._write_conditions(pass_, condition)
-        return pass_.later(self._backoff)
+        return pass_.later(self._backoff).as_failure()
 
     async def _write_conditions(
         self, pass_: Pass, *updates: ConditionUpdate, hindrance: ConditionUpdate | None = None

@@ -68,7 +68,7 @@ class ResourceDeletion:
             inventory = await read_inventory(pass_, self._shards)
         except (InventoryError, ApiError, TransportError) as error:
             await self._write_conditions(pass_, messages.deletion_failed(str(error)))
-            return pass_.later(self._backoff)
+            return pass_.later(self._backoff).as_failure()
         rest = [entry for entry in inventory if ref_of(entry) not in pass_.state.deleted]
         result = await self._delete(pass_, rest)
         pending = messages.pending_deletions(result)
@@ -121,7 +121,7 @@ class ResourceDeletion:
         if state.is_stuck(now):
             pass_.ctx.event(pass_.obj, "Warning", "DeletionBlocked", condition.message)
         if any(item.failed for item in pending):
-            return pass_.later(self._backoff)
+            return pass_.later(self._backoff).as_failure()
         return again(PENDING_SECONDS)
 
     async def _write_conditions(

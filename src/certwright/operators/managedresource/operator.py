@@ -52,6 +52,7 @@ from certwright.operators.managedresource.ownership import (
 )
 from certwright.operators.managedresource.shards import ShardStore
 from certwright.operators.managedresource.state import Actors, Channels, ResourceState
+from certwright.operators.managedresource.status import EXPECTED
 from certwright.runtime import (
     Backoff,
     BadObject,
@@ -219,6 +220,8 @@ class _Assembly:
             workers=settings.concurrent_syncs,
             deadline=max(settings.sync_period, SHORTEST_DEADLINE),
             rbac=[*SOURCE_RULES, *(TARGET_RULES if self._shared else ())],
+            conditions=EXPECTED,
+            condition_events=True,
         )
 
     def _health_controller(self, namespace: str) -> Controller:
@@ -231,6 +234,8 @@ class _Assembly:
             predicate=predicate(worth_a_look, self._class),
             workers=settings.concurrent_syncs,
             deadline=max(settings.sync_period, SHORTEST_DEADLINE),
+            conditions=EXPECTED,
+            condition_events=True,
         )
 
     def _named(self, name: str, namespace: str) -> str:

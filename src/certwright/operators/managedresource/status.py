@@ -108,6 +108,8 @@ def _is_list(value: Any) -> bool:
 
 OUTCOME: Final = (APPLIED, HEALTHY, PROGRESSING)
 """What `Ready` sums up."""
+EXPECTED: Final = (APPLIED, HEALTHY, READY)
+"""What is True when all is well."""
 MANY: Final = 100
 """Work on more objects than this is left to a thread."""
 MOST_OBJECTS: Final = 20
@@ -304,7 +306,7 @@ class StatusWriter:
         return [self.condition(t) for t in OUTCOME if t in known and t not in updated]
 
     async def write(self, update: Update) -> None:
-        """Write the status if it changes, new failures also as events; `Conflict` if outdated."""
+        """Write the status if it changes; `Conflict` if outdated. The runtime tells of it."""
         before, now = self.status, self._ctx.clock.now()
         if len(update.resources or ()) > MANY:
             status, change = await self._ctx.cpu(_changed, before, update, now)
@@ -313,10 +315,6 @@ class StatusWriter:
         if change:
             await self._ctx.patch(self._obj, {"status": change}, subresource="status")
             self._state.confirmed = True
-            for condition in update.conditions:
-                failed = (condition.type, condition.status) == (APPLIED, "False")
-                if failed and condition != self.condition(APPLIED):
-                    self._ctx.event(self._obj, "Warning", condition.reason, condition.message)
         self.status = status
 
 

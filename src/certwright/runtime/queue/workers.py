@@ -341,6 +341,8 @@ class Workers:
         self._metrics.results[settlement.result].inc()
         self._metrics.seconds.observe(seconds)
         if isinstance(ended, Outcome):
+            if ended.failed:
+                self._metrics.errors.inc()
             if self._verbose:
                 self._log.debug(
                     "reconciled", key=str(key), outcome=ended.name, seconds=round(seconds, 4)

@@ -145,6 +145,11 @@ class Metrics:
         self.leading = gauge(
             "leader_election_master_status", "1 while this replica leads", ["name"]
         )
+        self.transitions = counter(
+            "certwright_condition_transitions_total",
+            "Conditions that this process gave another status",
+            ["kind", "type", "status"],
+        )
         self.events_dropped = counter("certwright_events_dropped_total", "Events held back")
         self.stalls = histogram(
             "certwright_event_loop_stall_seconds",
@@ -170,6 +175,10 @@ class Metrics:
         code = str(outcome) if isinstance(outcome, int) else "<error>"
         self.requests.labels(code, request.method, self._host).inc()
         self.request_seconds.labels(request.verb, self._host).observe(seconds)
+
+    def on_condition(self, kind: str, type_: str, status: str) -> None:
+        """Count a condition that got another status."""
+        self.transitions.labels(kind, type_, status).inc()
 
     def render(self, gauges: Iterable[GaugeSample]) -> bytes:
         """Return the exposition. Takes up to a tenth of a second: call it in a thread."""

@@ -1,7 +1,8 @@
 """HTTP for kubelets and Prometheus: /livez, /readyz and /metrics.
 
 ``?verbose`` shows every check; a failing probe shows them anyway. All who can reach
-the address can read it, so it names what is watched and its age, never what is in it.
+the address can read it, so it names what is watched and its age, the objects and their conditions
+(status and reason), never what is in them.
 """
 
 from collections.abc import Awaitable, Callable, Iterator

@@ -92,6 +92,10 @@ class ControllerProcess:
             self._manager = None
         return died.is_set()
 
+    async def exposition(self) -> bytes:
+        """Return its metrics in Prometheus' text format; nothing while it is not running."""
+        return b"" if self._manager is None else await self._manager.exposition()
+
     async def is_resting(self, witness: Witness) -> bool:
         """Return whether nothing moves, without the words of `restless` for what does."""
         manager = self._manager

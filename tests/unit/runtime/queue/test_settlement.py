@@ -26,6 +26,8 @@ CASES = {
     "done": (DONE, "success", RequeueMode.NONE, 0, None),
     "waits for a change": (WAIT, "success", RequeueMode.NONE, 0, None),
     "again": (again(after=timedelta(seconds=7)), "requeue_after", RequeueMode.LATER, 7, None),
+    "failed, as a condition tells": (WAIT.as_failure(), "error", RequeueMode.NONE, 0, None),
+    "failed, and tried again": (again(7).as_failure(), "error", RequeueMode.LATER, 7, None),
     "pending": (RequeueAfter("x", after=3), "requeue_after", RequeueMode.LATER, 3, Fault.PENDING),
     "terminal": (TerminalError("x"), "error", RequeueMode.NONE, 0, Fault.TERMINAL),
     "wrong shape": (BadObject("x"), "error", RequeueMode.NONE, 0, Fault.TERMINAL),

@@ -220,7 +220,7 @@ async def test_the_loss_is_told_and_no_defect_of_ours(
         assert second in await keeping.message("web")
         for controller in ("managedresource", "health"):
             labels = {"controller": controller}
-            name = "controller_runtime_reconcile_errors_total"
+            name = "controller_runtime_reconcile_panics_total"
             assert not metrics.registry.get_sample_value(name, labels)
 
 
