@@ -48,8 +48,8 @@ def exposition(views: Iterable[ConditionView], limit: int = MOST_SERIES) -> byte
             continue
         for entry in view.entries:
             conditions = conditions_in(read_conditions(entry.raw))[:MOST_PER_OBJECT]
-            lines = well if _is_well(conditions, view.controller.conditions) else wrong
-            lines.update(dict.fromkeys(_lines(resource.kind, entry, conditions)))
+            found = well if _is_well(conditions, view.controller.conditions) else wrong
+            found.update(dict.fromkeys(_lines(resource.kind, entry, conditions)))
     lines = [*wrong, *well]
     shown, left_out = lines[:limit], max(0, len(lines) - limit)
     return "\n".join((*_HEADERS, *shown, *_LEFT_OUT_HEADERS, f"{_LEFT_OUT} {left_out}", "")).encode(

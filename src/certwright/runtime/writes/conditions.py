@@ -23,6 +23,7 @@ LOGGED_BYTES: Final = 512
 FailedConditions: TypeAlias = dict[tuple[str, str], None]
 """Conditions that were told to be False and are not True yet: uid and type, oldest first."""
 
+_FIELDS: Final = ("type", "status", "reason", "message")
 _log = structlog.get_logger()
 
 
@@ -46,9 +47,9 @@ def changed_conditions(before: Any, after: Any) -> list[ConditionChange]:
     changes = []
     for one in conditions_in(after):
         old = known.get(one["type"]) or {}
-        if any(old.get(name) != one.get(name) for name in ("status", "reason", "message")):
-            words = (str(one.get(name) or "") for name in ("type", "status", "reason", "message"))
-            changes.append(ConditionChange(*words, before=str(old.get("status") or "")))
+        if any(old.get(name) != one.get(name) for name in _FIELDS):
+            said = {name: str(one.get(name) or "") for name in _FIELDS}
+            changes.append(ConditionChange(**said, before=str(old.get("status") or "")))
     return changes
 
 
@@ -78,7 +79,7 @@ def conditions_in(status: Any) -> list[JsonObject]:
     return [
         one
         for one in (entries if isinstance(entries, list) else ())
-        if isinstance(one, dict) and isinstance(one.get("type"), str)
+        if isinstance(one, dict) and all(isinstance(one.get(name), str) for name in _FIELDS[:2])
     ]
 
 
@@ -115,6 +116,11 @@ class ConditionReporter:
             type_: EventType = "Warning" if first.status == "False" else "Normal"
             self._record(stored, type_, first.reason, first.message)
 
+    def _is_expected(self, type_: str, stored: JsonObject) -> bool:
+        """Return whether a condition should be True; once deletion began, only the first one."""
+        deleting = stored["metadata"].get("deletionTimestamp")
+        return not self._expected.get(type_, 1) if deleting else type_ in self._expected
+
     def _tell(self, change: ConditionChange, stored: JsonObject) -> bool:
         """Count and log a change; return whether it is worth an event."""
         kind = str(stored.get("kind", ""))
@@ -124,7 +130,7 @@ class ConditionReporter:
         if change.before == "False":
             self._failed[failure] = None
         level, worth = self._log.debug, False
-        if change.type in self._expected and change.status == "False":
+        if self._is_expected(change.type, stored) and change.status == "False":
             self._failed[failure] = None
             level, worth = self._log.warning, True
         elif change.status == "True" and self._failed.pop(failure, "") is None:

@@ -82,9 +82,12 @@ class Told:
             record=lambda _obj, *event: self.events.append(event),
         )
 
-    def write(self, *entries: JsonObject, uid: str = "u") -> list[tuple[str, str, str]]:
+    def write(
+        self, *entries: JsonObject, uid: str = "u", deleted: str = ""
+    ) -> list[tuple[str, str, str]]:
         """Write conditions; return level, type and status of the lines of the log."""
-        stored = {"kind": "Toy", "metadata": {"name": "a", "namespace": "n", "uid": uid}}
+        metadata = {"name": "a", "namespace": "n", "uid": uid, "deletionTimestamp": deleted}
+        stored = {"kind": "Toy", "metadata": metadata}
         with capture_logs() as lines:
             self._reporter.written(self._before, {**stored, "status": status(*entries)})
         self._before = orjson.loads(orjson.dumps(status(*entries)))
@@ -137,6 +140,16 @@ def test_another_message_of_a_failure_is_told() -> None:
     told.write(condition("Ready", "False", "Broken", "two"))
     assert [note for _, _, note in told.events] == ["one", "two"]
     assert told.counted == [("Toy", "Ready", "False")]
+
+
+def test_while_an_object_goes_only_the_first_condition_matters() -> None:
+    told = Told()
+    told.write(condition("Ready", "True"))
+    deleted = "2026-01-01T00:00:00Z"
+    assert told.write(condition("Ready", "False"), deleted=deleted) == [("debug", "Ready", "False")]
+    assert told.events == []
+    told.write(condition("Applied", "False"), deleted=deleted)
+    assert [type_ for type_, _, _ in told.events] == ["Warning"]
 
 
 def test_conditions_that_nothing_is_expected_of_are_logged_for_debugging() -> None:

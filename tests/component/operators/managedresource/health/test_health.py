@@ -169,7 +169,7 @@ async def test_each_kind_is_judged_by_its_own_rules(
         await say(keeping, obj, good)
         calls = await keeping.settle()
         assert await health(keeping) == "True/ResourcesHealthy"
-        assert (calls.writes, calls.reads) == (1, 0)
+        assert (calls.writes, calls.reads) == (2, 0), "the status and an event"
 
 
 @pytest.mark.scenario("MR-73")

@@ -177,7 +177,7 @@ async def test_a_custom_resource_may_say_how_it_is(
         f'Toy "{keeping.namespace}/bear" is unhealthy: condition "Ready" has invalid status False '
         "(expected True) due to Torn: an ear is missing"
     )
-    assert (calls.writes, calls.reads) == (1, 0)
+    assert (calls.writes, calls.reads) == (2, 0), "the status and an event"
     mended = {"status": {"conditions": [condition("Ready", "True")]}}
     await keeping.cluster.patch(toys.resource, "bear", mended, subresource="status")
     await keeping.settle()

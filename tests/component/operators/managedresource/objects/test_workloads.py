@@ -71,7 +71,7 @@ async def test_health_follows_the_deployment(
     await roll_out(keeping, "web")
     calls = await keeping.settle()
     assert await keeping.conditions("web") == healthy
-    assert (calls.writes, calls.reads) == (1, 0)
+    assert (calls.writes, calls.reads) == (2, 0), "the status and an event"
 
 
 @pytest.mark.scenario("MR-77")
