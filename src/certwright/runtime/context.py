@@ -29,7 +29,7 @@ from certwright.runtime.cache.entries import Entry
 from certwright.runtime.cache.store import THIS_PROCESS, Store
 from certwright.runtime.process.eventloop import CpuPool
 from certwright.runtime.queue.backoff import Rng
-from certwright.runtime.writes.conditions import ConditionReporter, read_conditions
+from certwright.runtime.writes.conditions import ConditionReporter
 from certwright.runtime.writes.events import EventRecorder, EventType
 from certwright.runtime.writes.patches import (
     FinalizerChange,
@@ -216,11 +216,9 @@ class Context:
             "metadata": {name: value for name, value in metadata.items() if value},
             "status": status,
         }
-        store = self._environment.stores.get(resource)
-        entry = store.get(key) if store is not None else None
-        before = None if entry is None else read_conditions(entry.raw)
         stored = await self._environment.writes.apply_status(resource, desired, self._writer)
-        self._environment.conditions.written(before, stored)
+        before = getattr(obj, "status", None) if isinstance(obj, Object) else obj.get("status")
+        self._environment.conditions.written(to_builtins(before), stored)
         return stored
 
     async def confirm(self, obj: JsonObject | Object) -> None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import to_builtins
+
 from certwright.issuer.author import Author
 from certwright.issuer.check.reader import IssuerReader, IssuerRecord, SecretMissing, read_issuer
 from certwright.issuer.check.status import IssuerStatusWriter, IssuerStep, issuer_step
@@ -198,7 +200,7 @@ class IssuerController:
 
 
 def _identity(at: IssuerKey, record: IssuerRecord) -> JsonObject:
-    """Return as much of an issuer as a write needs."""
+    """Return as much of an issuer as a write of its status needs."""
     metadata = record.metadata
     named = {"name": at.key.name, "namespace": at.key.namespace, "uid": metadata.uid}
     kept = {name: value for name, value in named.items() if value}
@@ -206,4 +208,5 @@ def _identity(at: IssuerKey, record: IssuerRecord) -> JsonObject:
         "apiVersion": at.kind.api_version,
         "kind": at.kind.kind,
         "metadata": kept | {"resourceVersion": metadata.resource_version},
+        "status": {"conditions": to_builtins(record.conditions)},
     }

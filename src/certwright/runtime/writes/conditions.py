@@ -107,7 +107,7 @@ class ConditionReporter:
         self._log = _log.bind(controller=controller)
 
     def written(self, before: Any, stored: JsonObject) -> None:
-        """Tell what a write of the status made of it; *before* is the status as it was."""
+        """Report which conditions a write of a status changed; *before* is the status as it was."""
         changes = changed_conditions(before, stored.get("status"))
         told = [change for change in changes if self._tell(change, stored)]
         if told and self._record is not None:
