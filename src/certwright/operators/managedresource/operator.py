@@ -14,7 +14,7 @@ watches a process will need before it has to work, so that a standby takes over 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -26,7 +26,7 @@ from certwright.client import Client, TransportError
 from certwright.keep import KeptSets, SetStates, TargetStores
 from certwright.keep.drift import Drift
 from certwright.kube import ApiError, Key, NotFound
-from certwright.kube.kinds import ConfigMap, Secret
+from certwright.kube.kinds import ConfigMap, Secret, ServiceAccount
 from certwright.operators.managedresource.configuration import Configuration, Controllers
 from certwright.operators.managedresource.controller import ResourceController
 from certwright.operators.managedresource.decision import (
@@ -76,6 +76,11 @@ SOURCE_RULES: Final = (
 """What is needed in the source cluster besides ManagedResources themselves."""
 TARGET_RULES: Final = (PolicyRule("*", "*", ("*",)),)
 """What is needed in the target cluster: manifests may hold anything."""
+ACTING_RULES: Final = (
+    PolicyRule("*", "*", ("get", "list", "watch")),
+    allow(ServiceAccount, "impersonate"),
+)
+"""What is needed there if ManagedResources act as ServiceAccounts: the writes are theirs."""
 SHORTEST_DEADLINE: Final = timedelta(minutes=1)
 """A pass may take one period, and no less than this."""
 RETRY_SECONDS: Final = (0.1, 300.0)
@@ -219,10 +224,14 @@ class _Assembly:
             predicate=predicate(worth_a_pass, self._class),
             workers=settings.concurrent_syncs,
             deadline=max(settings.sync_period, SHORTEST_DEADLINE),
-            rbac=[*SOURCE_RULES, *(TARGET_RULES if self._shared else ())],
+            rbac=[*SOURCE_RULES, *(self._target_rules() if self._shared else ())],
             conditions=EXPECTED,
             condition_events=True,
         )
+
+    def _target_rules(self) -> Sequence[PolicyRule]:
+        acting = self._settings.managed_resource.service_account_name
+        return ACTING_RULES if acting else TARGET_RULES
 
     def _health_controller(self, namespace: str) -> Controller:
         settings = self._settings.health

@@ -32,8 +32,14 @@ TARGET = {
         {
             "apiGroups": ["apps"],
             "resources": ["deployments"],
-            "verbs": ["get", "list", "watch", "create", "patch", "delete"],
-        }
+            "verbs": ["get", "create", "update", "patch", "delete"],
+        },
+        {
+            "apiGroups": ["autoscaling"],
+            "resources": ["horizontalpodautoscalers"],
+            "verbs": ["list"],
+        },
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
     ],
 }
 
@@ -64,13 +70,22 @@ class Acting:
 
 
 async def install(cluster: EmbeddedCluster, manifests: list[JsonObject]) -> None:
-    """Apply it, with a role for Deployments in the place of cluster-admin."""
+    """Apply it, and let ManagedResources of one namespace write Deployments."""
     await cluster.install(crd_manifest(ManagedResource))
     await cluster.apply(TARGET)
     for manifest in manifests:
-        if manifest.get("roleRef", {}).get("name") == "cluster-admin":
-            manifest["roleRef"]["name"] = "target"
         await cluster.apply(manifest)
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "target"}
+    account = {"kind": "ServiceAccount", "name": "managed-resources", "namespace": "default"}
+    await cluster.apply(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "managed-resources", "namespace": "default"},
+            "roleRef": reference,
+            "subjects": [account],
+        }
+    )
 
 
 async def declare(cluster: EmbeddedCluster) -> None:
@@ -112,6 +127,34 @@ async def test_its_roles_are_enough_and_no_watch_is_refused(
         assert await cluster.names(Deployment) == {"web"}
         assert "loose" not in await cluster.names(ConfigMap)
         assert refused == []
+        for verb in ("create", "update", "patch", "delete"):
+            assert not await may(cluster, verb, "apps", "deployments")
+        assert await may(cluster, "impersonate", "", "serviceaccounts", "managed-resources")
+        assert not await may(cluster, "impersonate", "", "serviceaccounts", "default")
+
+
+async def may(
+    cluster: EmbeddedCluster, verb: str, group: str, resource: str, name: str = ""
+) -> bool:
+    """Return whether the process may do something by its own rights."""
+    attributes = {"namespace": "default", "verb": verb, "group": group, "resource": resource}
+    review: JsonObject = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": ACCOUNT, "resourceAttributes": {**attributes, "name": name}},
+    }
+    answer: JsonObject = await cluster.client.create(review)
+    return answer["status"]["allowed"] is True
+
+
+def test_it_binds_nothing_that_may_do_everything(manifests: list[JsonObject]) -> None:
+    bound = {m["roleRef"]["name"] for m in manifests if "roleRef" in m}
+    defined = {m["metadata"]["name"] for m in manifests if m["kind"].endswith("Role")}
+    assert bound <= defined
+    rules = [rule for m in manifests for rule in m.get("rules") or ()]
+    assert rules
+    assert not [rule for rule in rules if "*" in str(rule)]
+    assert not [rule for rule in rules if {"escalate", "bind"} & set(rule["verbs"])]
 
 
 def configured(manifests: list[JsonObject]) -> Configuration:
