@@ -10,6 +10,8 @@ from certwright.apiserver.storage.storage import ChangeType, StoredChange
 from certwright.clock import Clock
 
 _PREFIX = "certwright-"
+_FEW = 1000
+"""So many tokens may be remembered before those that have expired are looked for."""
 AUDIENCE = "https://kubernetes.default.svc"
 """For whom tokens are that open this server."""
 
@@ -33,6 +35,7 @@ class Tokens:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._issued: dict[str, GrantedToken] = {}
+        self._crowded = _FEW
 
     def issue(
         self,
@@ -41,6 +44,8 @@ class Tokens:
         audiences: Sequence[str] = (AUDIENCE,),
     ) -> str:
         """Return a new token for a user; without a lifetime it is valid as long as the server."""
+        if len(self._issued) >= self._crowded:
+            self._forget_expired()
         token = _PREFIX + secrets.token_urlsafe(32)
         expiry = self._clock.now() + lifetime if lifetime else None
         self._issued[token] = GrantedToken(user, expiry, tuple(audiences))
@@ -53,6 +58,13 @@ class Tokens:
             del self._issued[token]
             return None
         return issued
+
+    def _forget_expired(self) -> None:
+        now = self._clock.now()
+        expired = [token for token, one in self._issued.items() if one.expiry and one.expiry <= now]
+        for token in expired:
+            del self._issued[token]
+        self._crowded = max(_FEW, 2 * len(self._issued))
 
     def user(self, token: str) -> UserInfo | None:
         """Return whom a token lets in; None when it is none for this server."""

@@ -10,6 +10,7 @@ from functools import partial
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.controllers.aggregation import RoleAggregation
 from certwright.apiserver.controllers.customresources import CustomResources
+from certwright.apiserver.controllers.eventexpiry import EventExpiry
 from certwright.apiserver.controllers.garbage import GarbageCollector
 from certwright.apiserver.controllers.namespacedefaults import NamespaceDefaults
 from certwright.apiserver.controllers.namespaces import NamespaceController
@@ -36,6 +37,7 @@ class Background:
         self._namespaces = NamespaceController(backend, deletion)
         self._definitions = CustomResources(backend, writes, deletion)
         self._roles = RoleAggregation(backend)
+        self._events = EventExpiry(backend)
         self._contents = NamespaceDefaults(backend, writes) if namespace_defaults else None
         self._steps: dict[object, Step] = {}
         self._running = False
@@ -47,6 +49,7 @@ class Background:
 
     def observe(self, change: StoredChange) -> None:
         """Queue what a change calls for."""
+        self._events.observe(change)
         for place in self._garbage.concerns(change):
             self._add(place, partial(self._garbage.collect, place))
         if namespace := self._namespaces.concerns(change):
@@ -57,6 +60,10 @@ class Background:
             self._add(("definition", name), partial(self._definitions.sync, name))
         if self._roles.concerns(change):
             self._add("roles", self._roles.sync)
+
+    def expire(self) -> None:
+        """Delete what is too old, as of now; not held up by *paused*."""
+        self._events.expire()
 
     def publish(self, authority: bytes) -> None:
         """Put the certificate the server is reached under into every namespace."""

@@ -2,33 +2,43 @@
 
 One counter numbers all writes, as etcd's revision does. Records are never changed once
 stored; readers that want to edit one take a `StoredRecord.copy`. Watches and consistent lists
-read the history of changes, which can be trimmed like a compacted etcd.
+read the history of changes, which can be trimmed like a compacted etcd. What it holds is encoded
+and bounded, in number for each resource and in bytes for all: the oldest changes are forgotten.
 """
 
 import asyncio
 from bisect import bisect_left, bisect_right, insort
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.objects import JsonObject
 
+_CHANGE_BYTES: Final = 512
+"""What a change in the history takes besides the object that it replaced."""
+
 
 class StoredRecord:
     """One version of one object, and its encodings, made once and shared by all readers."""
 
-    __slots__ = ("_views", "key", "kind", "obj", "revision")
+    __slots__ = ("_obj", "_views", "key", "kind", "revision")
 
     def __init__(self, key: str, kind: ServedKind, obj: JsonObject, revision: int) -> None:
         self.key = key
         self.kind = kind
-        self.obj = obj
+        self._obj: JsonObject | None = obj
         self.revision = revision
         self._views: list[tuple[Any, Any]] = []
+
+    @property
+    def obj(self) -> JsonObject:
+        """The object; not to be changed. Of a version that is history, decoded anew each time."""
+        return self._obj if self._obj is not None else self.copy()
 
     @property
     def metadata(self) -> JsonObject:
@@ -60,6 +70,11 @@ class StoredRecord:
         """Return an object of the caller's own, to be changed and written back."""
         obj: JsonObject = orjson.loads(self.raw)
         return obj
+
+    def pack(self) -> None:
+        """Keep the encoded object only: a version in the history is read rarely, if at all."""
+        self._views = [(self.kind, self.raw)]
+        self._obj = None
 
     def view(self, purpose: object, make: Callable[[], bytes]) -> bytes:
         """Return the bytes made for *purpose*, making them the first time."""
@@ -176,6 +191,8 @@ class Collection:
             if key not in self._records:
                 insort(self._keys, key)
             self._records[key] = change.record
+        if self._changes and self._changes[-1].type is ChangeType.DELETED:
+            self._changes[-1].record.pack()  # by now its deletion has been answered
         self._changes.append(change)
         if len(self._changes) > 2 * self._limit:
             self.trim(self._changes[-self._limit].revision)
@@ -188,6 +205,12 @@ class Collection:
         if count:
             self.trimmed = self._changes[count - 1].revision
             del self._changes[:count]
+
+    def compact(self, revision: int) -> None:
+        """Forget changes up to *revision*; where there are none, readers can still continue."""
+        count = bisect_right(self._changes, revision, key=_revision)
+        if count:
+            self.trim(self._changes[count - 1].revision)
 
     def end_watches(self) -> None:
         """End every watch: what they were opened on is no longer served that way."""
@@ -215,9 +238,12 @@ class Collection:
 class Storage:
     """All collections and the counter of writes."""
 
-    def __init__(self, *, revision: int, history_limit: int) -> None:
+    def __init__(self, *, revision: int, history_limit: int, history_bytes: int) -> None:
         self.revision = revision
         self._limit = history_limit
+        self._allowed_bytes = history_bytes
+        self._sizes: deque[tuple[int, int]] = deque()  # of each change: its number, its bytes
+        self._history_bytes = 0
         self._floor = revision  # also of collections not used yet
         self._collections: dict[tuple[str, str], Collection] = {}
         self._listeners: list[Callable[[StoredChange], None]] = []
@@ -270,6 +296,25 @@ class Storage:
         collection.commit(change)
         for listener in self._listeners:
             listener(change)
+        self._bound_history(change)
+
+    def _bound_history(self, change: StoredChange) -> None:
+        """Encode what a change replaced, and forget the oldest quarter of a history too large."""
+        size = _CHANGE_BYTES
+        if change.previous is not None:
+            change.previous.pack()
+            copies = 2 if change.type is ChangeType.DELETED else 1  # the last state is kept, too
+            size += copies * len(change.previous.raw)
+        self._sizes.append((change.revision, size))
+        self._history_bytes += size
+        if self._history_bytes <= self._allowed_bytes:
+            return
+        revision = 0
+        while self._history_bytes > self._allowed_bytes * 3 // 4:
+            revision, forgotten = self._sizes.popleft()
+            self._history_bytes -= forgotten
+        for each in self._collections.values():
+            each.compact(revision)
 
 
 def storage_key(namespace: str, name: str) -> str:
