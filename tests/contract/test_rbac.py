@@ -1,5 +1,7 @@
 """Who may do what, and how it is refused. Users are impersonated by an administrator."""
 
+from base64 import b64encode
+
 import pytest
 from tests.support.contract.samples import (
     CONFIG_MAPS,
@@ -34,10 +36,13 @@ from tests.support.contract.users import (
     withdraw_everywhere,
 )
 
+from certwright import pki
 from certwright.kube import JsonObject
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
 ACCOUNTS = f"{NAMESPACED}/serviceaccounts"
+CERTIFICATES = "certificates.k8s.io"
+SIGNING = "certificatesigningrequests"
 OTHER = "/api/v1/namespaces/default"
 
 
@@ -258,6 +263,67 @@ async def test_everybody_who_is_known(api: Conversation) -> None:
     await as_user(api, "jane").get(f"{CONFIG_MAPS}/a")
     await as_user(api, "system:anonymous").get(f"{CONFIG_MAPS}/a")
     await as_user(api, "system:serviceaccount:{ns}:robot").get(f"{CONFIG_MAPS}/a")
+
+
+@contract
+async def test_users_who_show_no_credentials(api: Conversation) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    for groups in ((), ("devs",), ("system:unauthenticated",), ("system:authenticated",)):
+        for name in ("system:anonymous", "jane"):
+            somebody = as_user(api, name, *groups)
+            await somebody.get("/livez")
+            await somebody.get("/apis/nowhere")
+            await somebody.get(f"{CONFIG_MAPS}/a")
+            await somebody.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
+
+
+@contract
+async def test_verdicts_and_certificates_need_the_right_to_act_for_the_signer(
+    api: Conversation,
+) -> None:
+    jane, signer = f"jane-{api.namespace}", "pki.example.com/sales"
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    name = f"r-{api.namespace}"
+    write = rule("update patch", f"{SIGNING}/approval {SIGNING}/status", CERTIFICATES)
+    await grant_everywhere(api, "write", user(jane), write, rule("get", SIGNING, CERTIFICATES))
+    asked = {"signerName": signer, "usages": ["client auth"], "request": signing_request()}
+    await api.post(path, {"metadata": {"name": name}, "spec": asked}, recorded=False)
+    approved = {"type": "Approved", "status": "True", "reason": "R", "message": "M"}
+    failed = {"type": "Failed", "status": "True", "reason": "R", "message": "M"}
+
+    async def try_all() -> None:
+        somebody = as_user(api, jane)
+        now = await api.get(f"{path}/{name}", recorded=False)
+        verdict = {**now.body, "status": {"conditions": [approved]}}
+        answers = [await somebody.put(f"{path}/{name}/approval", verdict, recorded=False)]
+        for patch in ({"status": {}}, {"metadata": {"labels": {"a": "b"}}}):
+            patched = await somebody.merge(f"{path}/{name}/status", patch, recorded=False)
+            answers.append(patched)
+        now = await api.get(f"{path}/{name}", recorded=False)
+        conditions = [*(now.body["status"].get("conditions") or ()), failed]
+        signed = {**now.body, "status": {"conditions": conditions}}
+        answers.append(await somebody.put(f"{path}/{name}/status", signed, recorded=False))
+        # Who asked, and for which key, differs in what is accepted.
+        api.note([[answer.status, answer.body.get("message")] for answer in answers])
+
+    await try_all()
+    other = rule("approve sign", "signers", CERTIFICATES, "other.example.com/*")
+    await grant_everywhere(api, "other", user(jane), other)
+    await try_all()
+    wide = rule("approve", "signers", CERTIFICATES, "pki.example.com/*")
+    await grant_everywhere(api, "wide", user(jane), wide)
+    await try_all()
+    exact = rule("sign", "signers", CERTIFICATES, signer)
+    await grant_everywhere(api, "exact", user(jane), exact)
+    await try_all()
+    await api.delete(f"{path}/{name}", recorded=False)
+    await withdraw_everywhere(api, "write", "other", "wide", "exact")
+
+
+def signing_request() -> str:
+    key = pki.generate_key(pki.KeySpec())
+    request = pki.build_request(key, pki.parse_name("CN=jane"), pki.AlternativeNames())
+    return b64encode(pki.write_request(request)).decode()
 
 
 @contract

@@ -61,11 +61,12 @@ class ApiServer:
     *clock* and *rng*. `transport` puts them behind the client's seam, `serve` behind TLS.
     Nothing outlives the object, and two servers share nothing.
 
-    With *rbac*, what users may do depends on the roles and bindings stored; otherwise
-    every user may do everything. With *namespace_defaults*, every namespace gets a default
+    What users may do depends on the roles and bindings stored; without *rbac* every user may
+    do everything. With *namespace_defaults*, every namespace gets a default
     ServiceAccount and the ConfigMap ``kube-root-ca.crt``, as from a controller manager;
     garbage collection and namespace deletion are always on. *history_limit* is how many
-    changes of a kind watches can go back at least.
+    changes of a kind watches can go back at least, unless those of all kinds hold more than
+    *history_bytes*. Events are gone an hour after their last write.
     """
 
     def __init__(
@@ -73,14 +74,19 @@ class ApiServer:
         *,
         clock: Clock = SYSTEM,
         rng: Random | None = None,
-        rbac: bool = False,
+        rbac: bool = True,
         namespace_defaults: bool = False,
         kinds: Iterable[ServedKind] | None = None,
         history_limit: int = 10_000,
+        history_bytes: int = 32 * 2**20,
     ) -> None:
         rng = rng or Random()
         # Clients must not rely on where numbers start.
-        storage = Storage(revision=rng.randrange(1_000, 1_000_000), history_limit=history_limit)
+        storage = Storage(
+            revision=rng.randrange(1_000, 1_000_000),
+            history_limit=history_limit,
+            history_bytes=history_bytes,
+        )
         registry = Registry(storage, served_kinds() if kinds is None else kinds)
         self._backend = Backend(storage, registry, clock, rng)
         self._tokens = Tokens(clock)
@@ -111,9 +117,17 @@ class ApiServer:
 
     def handle(self, request: Request, user: UserInfo = ADMIN) -> Response:
         """Answer a request. What it sets off in the background is done before this returns."""
-        warnings: list[str] = []
         try:
             user = effective_user(request, user, self._authorizer)
+        except ApiError as error:
+            return refusal_response(error)
+        return self._handle(request, user)
+
+    def _handle(self, request: Request, user: UserInfo) -> Response:
+        """Answer a request of the user it is to be carried out as."""
+        warnings: list[str] = []
+        self.background.expire()
+        try:
             call = self._understand(request, user)
             if call is None:
                 asked = Attributes(request.method.lower(), path=request.path)
@@ -130,9 +144,10 @@ class ApiServer:
         """Open a watch; a refusal is a stream with another status than 200."""
         try:
             user = effective_user(request, user, self._authorizer)
+            self.background.expire()
             call = self._understand(request, user)
             if call is None or call.verb != "watch":
-                return RefusedStream(self.handle(request, user))
+                return RefusedStream(self._handle(request, user))
             return WatchStream(self._backend, call)
         except ApiError as error:
             return RefusedStream(refusal_response(error))
@@ -144,8 +159,14 @@ class ApiServer:
         return MemoryTransport(self, UserInfo(user, tuple(groups)))
 
     def serve(self, port: int = 0) -> AbstractAsyncContextManager[Endpoint]:
-        """Serve over TLS on 127.0.0.1 while the context is open; bearer tokens only."""
-        front = TlsListener(self, self._tokens, self._backend.clock)
+        """Serve over TLS on 127.0.0.1 while the context is open.
+
+        Users show a bearer token or a client certificate. Without either they are
+        system:anonymous, who may do what roles allow; without *rbac* they are refused.
+        """
+        front = TlsListener(
+            self, self._tokens, self._backend.clock, anonymous=self._authorizer.enabled
+        )
         self.background.publish(front.authority)
         return front.serve(port)
 

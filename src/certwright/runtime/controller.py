@@ -37,11 +37,12 @@ _BETWEEN_WORDS = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 
 
 class PolicyRule(Struct, frozen=True, order=True):
-    """Verbs on one resource, which may be a subresource."""
+    """Verbs on one resource, which may be a subresource; if *names* are given, on those only."""
 
     group: str
     resource: str
     verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +139,14 @@ def allow(kind: type[Object] | Resource, *verbs: str, subresource: str = "") -> 
 
 def policy_rules(controllers: Iterable[Controller]) -> list[JsonObject]:
     """Return the rules of a ClusterRole that lets these controllers work, in a stable order."""
-    merged: dict[tuple[str, str], set[str]] = {}
+    merged: dict[tuple[str, str, tuple[str, ...]], set[str]] = {}
     for controller in controllers:
         for rule in _rules(controller):
-            merged.setdefault((rule.group, rule.resource), set()).update(rule.verbs)
+            merged.setdefault((rule.group, rule.resource, rule.names), set()).update(rule.verbs)
     return [
         {"apiGroups": [group], "resources": [resource], "verbs": sorted(verbs)}
-        for (group, resource), verbs in sorted(merged.items())
+        | ({"resourceNames": list(names)} if names else {})
+        for (group, resource, names), verbs in sorted(merged.items())
     ]
 
 

@@ -37,8 +37,8 @@ class EmbeddedCluster(Cluster):
 
     *controllers* are started by the first `settle`. With *interference*, it stands between
     the controllers and the server, and the server's own controllers (garbage collection,
-    namespaces) take their time; the test's own client is spared. With *rbac*, roles are
-    enforced; tests and controllers alike are administrators unless they act as another user.
+    namespaces) take their time; the test's own client is spared. Roles are enforced unless
+    *rbac* is off; tests and controllers alike are administrators unless they act as another user.
     With *metrics*, the controllers count there instead of each process anew.
     """
 
@@ -48,7 +48,7 @@ class EmbeddedCluster(Cluster):
         *,
         interference: Interference | None = None,
         seed: int = 0,
-        rbac: bool = False,
+        rbac: bool = True,
         metrics: Metrics | None = None,
     ) -> None:
         super().__init__(new_rng(seed), metrics)

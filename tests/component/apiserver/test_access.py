@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.component.apiserver.conftest import Api, SetClock
+from tests.component.apiserver.conftest import Api, SetClock, request
 
 from certwright.apiserver import ApiServer, UserInfo, service_account
 from certwright.kube import JsonObject
@@ -15,7 +15,7 @@ JANE = UserInfo("jane", ("devs", "system:authenticated"))
 
 @pytest.fixture
 def server(clock: SetClock) -> ApiServer:
-    return ApiServer(clock=clock, rbac=True)
+    return ApiServer(clock=clock)
 
 
 @pytest.fixture
@@ -253,6 +253,12 @@ def test_acting_as_somebody_else_must_be_allowed(jane: Api, maps: str) -> None:
     assert 'User "jane" cannot impersonate resource "users"' in refusal.message
 
 
+def test_a_watch_of_what_is_no_resource_is_answered_as_another_user(api: Api) -> None:
+    jane = [("Impersonate-User", "jane")]
+    assert api.server.watch(request("GET", "/version", watch="1", headers=jane)).status == 200
+    assert api.server.watch(request("GET", "/metrics", watch="1", headers=jane)).status == 403
+
+
 def test_acting_in_a_group(api: Api, maps: str) -> None:
     headers = [("Impersonate-User", "jane"), ("Impersonate-Group", "system:masters")]
 
@@ -262,7 +268,7 @@ def test_acting_in_a_group(api: Api, maps: str) -> None:
 def test_without_rbac_everybody_may_do_everything(
     clock: SetClock, api_of: type[Api], maps: str
 ) -> None:
-    assert api_of(ApiServer(clock=clock), JANE).get(maps).status == 200
+    assert api_of(ApiServer(clock=clock, rbac=False), JANE).get(maps).status == 200
 
 
 def test_nobody_grants_more_than_they_have(jane: Api, grant: Callable[..., Any]) -> None:

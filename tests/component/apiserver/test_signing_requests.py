@@ -6,11 +6,16 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.component.apiserver.conftest import Answer, Api
+from tests.component.apiserver.conftest import Answer, Api, SetClock
 
 from certwright.apiserver import ApiServer, UserInfo
 
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+
+@pytest.fixture
+def server(clock: SetClock) -> ApiServer:
+    return ApiServer(clock=clock, rbac=False)
 
 
 @pytest.fixture

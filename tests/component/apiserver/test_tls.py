@@ -4,18 +4,23 @@ import io
 import json
 import ssl
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from certwright.apiserver import ApiServer, Endpoint, UserInfo
-from certwright.kube import JsonObject
+from certwright.apiserver.http.certs import TestAuthority
+from certwright.apiserver.http.kubeconfig import kubeconfig_with_certificate
+from certwright.client import TransportError, connect
+from certwright.kube import Forbidden, JsonObject
+from certwright.kube.kinds import Secret
 
 
 @pytest.fixture
 async def endpoint() -> AsyncIterator[tuple[ApiServer, Endpoint]]:
-    server = ApiServer(rbac=True, namespace_defaults=True)
+    server = ApiServer(namespace_defaults=True)
     async with server.serve() as endpoint:
         yield server, endpoint
 
@@ -33,11 +38,65 @@ def bearer(token: str) -> JsonObject:
     return {"Authorization": f"Bearer {token}"}
 
 
-async def test_nobody_gets_in_without_a_token(session: aiohttp.ClientSession) -> None:
-    for headers in ({}, bearer("guess"), bearer(""), {"Authorization": "Basic YTpi"}):
-        async with session.get("/api/v1/namespaces", headers=headers) as answer:
+async def test_a_token_of_another_server_is_worth_nothing(session: aiohttp.ClientSession) -> None:
+    for path in ("/api/v1/namespaces", "/version"):
+        async with session.get(path, headers=bearer("guess")) as answer:
             assert answer.status == 401
             assert (await answer.json())["reason"] == "Unauthorized"
+
+
+async def test_requests_without_credentials_are_anonymous(session: aiohttp.ClientSession) -> None:
+    for headers in ({}, bearer(""), {"Authorization": "Basic YTpi"}):
+        async with session.get("/api/v1/namespaces", headers=headers) as answer:
+            assert answer.status == 403
+            assert 'User "system:anonymous" cannot list' in (await answer.json())["message"]
+        async with session.get("/version", headers=headers) as answer:
+            assert answer.status == 200
+
+
+async def test_without_roles_there_are_no_anonymous_requests() -> None:
+    async with ApiServer(rbac=False).serve() as endpoint:
+        context = ssl.create_default_context(cadata=endpoint.authority.decode())
+        async with (
+            aiohttp.ClientSession(endpoint.url) as session,
+            session.get("/version", ssl=context) as answer,
+        ):
+            assert answer.status == 401
+
+
+async def test_a_client_certificate_stands_for_its_user(
+    endpoint: tuple[ApiServer, Endpoint], tmp_path: Path
+) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(endpoint[1].kubeconfig(UserInfo("jane", ("devs", "staff"))), "utf-8")
+    async with connect(kubeconfig=file) as client:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        answer = await client.create(review)
+        with pytest.raises(Forbidden, match='User "jane" cannot list resource "secrets"'):
+            await client.list(Secret)
+    groups = ["devs", "staff", "system:authenticated"]
+    assert answer["status"]["userInfo"] == {"username": "jane", "groups": groups}
+
+
+async def test_the_certificate_of_a_master_opens_everything(
+    endpoint: tuple[ApiServer, Endpoint], tmp_path: Path
+) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(endpoint[1].kubeconfig(UserInfo("root", ("system:masters",))), "utf-8")
+    async with connect(kubeconfig=file) as client:
+        assert (await client.list(Secret)).items == []
+
+
+async def test_a_certificate_of_another_authority_is_refused(
+    endpoint: tuple[ApiServer, Endpoint], tmp_path: Path
+) -> None:
+    other = TestAuthority("other", datetime.now(UTC)).client("root", ["system:masters"])
+    ours = endpoint[1]
+    file = tmp_path / "kubeconfig"
+    file.write_text(kubeconfig_with_certificate(ours.url, ours.authority, other), "utf-8")
+    async with connect(kubeconfig=file) as client:
+        with pytest.raises(TransportError):
+            await client.list(Secret)
 
 
 async def test_the_certificate_is_not_one_anybody_trusts(

@@ -7,6 +7,7 @@ import signal
 import stat
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ import pytest
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
-from certwright.client import ConnectFailed, connect
-from certwright.kube import Key, NotFound, Resource
-from certwright.kube.kinds import ConfigMap, Deployment, Secret, StatefulSet
+from certwright.client import Client, ConnectFailed, HttpTransport, User, connect, load_config
+from certwright.client.config.config import Impersonation
+from certwright.kube import Forbidden, Key, NotFound, Resource
+from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount, StatefulSet
 from certwright.managed import wait_until_healthy
 
 MANAGED = ManagedResource.resource
@@ -262,6 +264,61 @@ async def test_the_sample_issuer_and_what_to_try_with_it(
     assert "sample-ca" in await up.line("CAIssuer default/sample  RetryableError: Not ready yet")
     assert await up.end(signal.SIGINT) == 0
     assert "Traceback" not in up.text
+
+
+async def test_roles_are_enforced_and_operators_have_accounts_of_their_own(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
+    up = await start("up", "--kubeconfig", "kubeconfig", "--no-samples")
+    await up.line("create deployment web")
+    config = load_config(tmp_path / "kubeconfig")
+    jane = replace(config, impersonate=Impersonation(user="jane"))
+    stranger = replace(config, user=User())
+    for other, name in ((jane, "jane"), (stranger, "system:anonymous")):
+        async with Client(HttpTransport(other)) as client:
+            with pytest.raises(Forbidden, match=f'User "{name}" cannot list resource "secrets"'):
+                await client.list(Secret)
+    async with Client(HttpTransport(config)) as admin:
+
+        async def may(account: str, verb: str, resource: str, group: str = "") -> bool:
+            user = f"system:serviceaccount:certwright:{account}"
+            asked = {"verb": verb, "resource": resource, "group": group}
+            spec = {"user": user, "resourceAttributes": asked}
+            head = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
+            return bool((await admin.create({**head, "spec": spec}))["status"]["allowed"])
+
+        assert await may("resource-manager", "list", "managedresources", MANAGED.group)
+        assert await may("ca-issuer", "watch", "certificaterequests", "cert-manager.io")
+        assert not await may("ca-issuer", "create", "certificaterequests", "cert-manager.io")
+        assert not await may("ca-issuer", "create", "secrets")
+        assert await may("simulator", "watch", "deployments", "apps")
+        assert not await may("simulator", "get", "secrets")
+        assert not await may("approver", "get", "secrets")
+        with pytest.raises(NotFound):
+            await admin.get(ServiceAccount, Key("certwright", "controllers"))
+    assert await up.end(signal.SIGINT) == 0
+
+
+async def test_a_controller_may_do_what_it_declares(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
+    (tmp_path / "curious.py").write_text(
+        "from certwright.kube.kinds import ConfigMap, Secret\n"
+        "from certwright.runtime import DONE, Controller\n"
+        "async def reconcile(ctx, key):\n"
+        "    await ctx.client.list(Secret)\n"
+        "    return DONE\n"
+        "controller = Controller(ConfigMap, reconcile, name='curious')\n",
+        "utf-8",
+    )
+    (tmp_path / "curious.yaml").write_text(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", "utf-8"
+    )
+    up = await start("up", "curious.py", "--no-managed-resources", "--no-issuers")
+    line = await up.line("reconcile failed  controller=curious key=default/a")
+    assert "secrets is forbidden" in line
+    assert "system:serviceaccount:certwright:controllers" in line
+    assert await up.end(signal.SIGINT) == 0
 
 
 async def test_without_issuers_if_asked_for(

@@ -4,13 +4,18 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from certwright.apiserver.access.rbac import Attributes, Authorizer
-from certwright.apiserver.access.users import AUTHENTICATED, UserInfo, service_account
+from certwright.apiserver.access.users import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    UNAUTHENTICATED,
+    UserInfo,
+    service_account,
+)
 from certwright.client.transport import Request
 from certwright.kube.errors import BadRequest
 
 _PREFIX = "impersonate-"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
-_ANONYMOUS = "system:anonymous"
 _AUTHENTICATION = "authentication.k8s.io"
 
 
@@ -35,8 +40,12 @@ def effective_user(request: Request, user: UserInfo, authorizer: Authorizer) -> 
     if asked.name.startswith(_SERVICE_ACCOUNT) and not asked.groups:
         namespace, _, account = asked.name.removeprefix(_SERVICE_ACCOUNT).partition(":")
         return replace(service_account(namespace, account), uid=asked.uid, extra=asked.extra)
-    if AUTHENTICATED not in asked.groups and asked.name != _ANONYMOUS:
-        return replace(asked, groups=(*asked.groups, AUTHENTICATED))
+    if asked.name == ANONYMOUS.name:
+        known, added = {UNAUTHENTICATED}, UNAUTHENTICATED
+    else:
+        known, added = {AUTHENTICATED, UNAUTHENTICATED}, AUTHENTICATED
+    if known.isdisjoint(asked.groups):
+        return replace(asked, groups=(*asked.groups, added))
     return asked
 
 

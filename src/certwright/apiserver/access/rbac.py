@@ -50,11 +50,11 @@ class Authorizer:
 
     def __init__(self, backend: Backend, *, enabled: bool) -> None:
         self._backend = backend
-        self._enabled = enabled
+        self.enabled = enabled
 
     def trusts(self, user: UserInfo) -> bool:
         """Return whether a user may do anything."""
-        return not self._enabled or user.is_master
+        return not self.enabled or user.is_master
 
     def decide(self, user: UserInfo, attributes: Attributes) -> AccessDecision:
         """Return whether a user may do something."""
@@ -74,7 +74,7 @@ class Authorizer:
 
     def rules(self, user: UserInfo, namespace: str) -> tuple[list[JsonObject], list[str]]:
         """Return the rules that grant a user something in a namespace, and what is amiss."""
-        if not self._enabled:
+        if not self.enabled:
             return list(EVERYTHING), []
         problems: list[str] = []
         return [rule for rule, _ in self._granted(user, namespace, problems)], problems

@@ -9,6 +9,7 @@ MASTERS = "system:masters"
 """Members of this group may do anything, whatever the roles say."""
 
 AUTHENTICATED = "system:authenticated"
+UNAUTHENTICATED = "system:unauthenticated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,22 @@ class UserInfo:
 
 
 ADMIN = UserInfo("kubernetes-admin", (MASTERS, AUTHENTICATED))
+
+ANONYMOUS = UserInfo("system:anonymous", (UNAUTHENTICATED,))
+"""Who shows no credentials."""
+
+
+def certificate_user(certificate: Mapping[str, object] | None) -> UserInfo | None:
+    """Return whom a verified client certificate stands for; None if there is none.
+
+    *certificate* is what `ssl.SSLSocket.getpeercert` returns: its common name is the user's, its
+    organizations are the groups.
+    """
+    subject = certificate.get("subject") if certificate else None
+    parts = [part for parts in subject for part in parts] if isinstance(subject, tuple) else []
+    name = next((value for kind, value in parts if kind == "commonName"), "")
+    groups = [value for kind, value in parts if kind == "organizationName"]
+    return UserInfo(name, (*groups, AUTHENTICATED)) if name else None
 
 
 def service_account(namespace: str, name: str, uid: str = "") -> UserInfo:

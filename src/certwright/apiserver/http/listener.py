@@ -10,10 +10,10 @@ from pathlib import Path
 from aiohttp import web
 
 from certwright.apiserver.access.tokens import Tokens
-from certwright.apiserver.access.users import ADMIN
+from certwright.apiserver.access.users import ADMIN, ANONYMOUS, UserInfo, certificate_user
 from certwright.apiserver.http.bodies import SIZE_LIMIT
 from certwright.apiserver.http.certs import KeyPair, TestAuthority
-from certwright.apiserver.http.kubeconfig import kubeconfig_with_token
+from certwright.apiserver.http.kubeconfig import kubeconfig_with_certificate, kubeconfig_with_token
 from certwright.apiserver.http.responses import refusal_response
 from certwright.apiserver.http.transport import RequestHandler
 from certwright.client.transport import Request, Response, Stream
@@ -31,10 +31,15 @@ class Endpoint:
     url: str
     authority: bytes = field(repr=False)
     token: str = field(repr=False)
+    certificates: TestAuthority = field(repr=False)
+    """Signs the certificates of clients."""
 
-    def kubeconfig(self) -> str:
-        """Return a kubeconfig of the administrator."""
-        return kubeconfig_with_token(self.url, self.authority, self.token)
+    def kubeconfig(self, user: UserInfo | None = None) -> str:
+        """Return a kubeconfig: of the administrator, or with a client certificate of a user."""
+        if user is None:
+            return kubeconfig_with_token(self.url, self.authority, self.token)
+        pair = self.certificates.client(user.name, user.groups)
+        return kubeconfig_with_certificate(self.url, self.authority, pair)
 
     def write_kubeconfig(self, path: Path) -> None:
         """Write the kubeconfig for its owner's eyes only."""
@@ -46,9 +51,12 @@ class Endpoint:
 class TlsListener:
     """An HTTP server in front of an API server: authenticates, then passes on."""
 
-    def __init__(self, server: RequestHandler, tokens: Tokens, clock: Clock) -> None:
+    def __init__(
+        self, server: RequestHandler, tokens: Tokens, clock: Clock, *, anonymous: bool
+    ) -> None:
         self._server = server
         self._tokens = tokens
+        self._anonymous = anonymous
         self._authority = TestAuthority("certwright embedded API server", clock.now())
 
     @property
@@ -59,7 +67,7 @@ class TlsListener:
     @asynccontextmanager
     async def serve(self, port: int = 0) -> AsyncIterator[Endpoint]:
         """Listen on 127.0.0.1 until the context is left; port 0 takes a free one."""
-        context = _tls(self._authority.serving(_HOST, "localhost"))
+        context = _tls(self._authority.serving(_HOST, "localhost"), self.authority)
         app = web.Application(client_max_size=SIZE_LIMIT + 1)
         app.router.add_route("*", "/{path:.*}", self._answer)
         # A client that hangs up ends its watch at once, instead of at the next event.
@@ -72,13 +80,13 @@ class TlsListener:
             await site.start()
             bound = runner.addresses[0][1]
             token = self._tokens.issue(ADMIN)
-            yield Endpoint(f"https://{_HOST}:{bound}", self.authority, token)
+            url = f"https://{_HOST}:{bound}"
+            yield Endpoint(url, self.authority, token, self._authority)
         finally:
             await runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        user = self._tokens.user(token.strip()) if scheme.lower() == "bearer" else None
+        user = self._user(request)
         if user is None:
             return _whole(refusal_response(Unauthorized("Unauthorized")))
         try:
@@ -98,6 +106,17 @@ class TlsListener:
             return await self._stream(request, self._server.watch(call, user))
         return _whole(self._server.handle(call, user))
 
+    def _user(self, request: web.Request) -> UserInfo | None:
+        """Return whose request it is; None if it shows a token that is worth nothing."""
+        assert request.transport is not None
+        user = certificate_user(request.transport.get_extra_info("peercert"))
+        if user is not None:
+            return user
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and token.strip():
+            return self._tokens.user(token.strip())
+        return ANONYMOUS if self._anonymous else None
+
     async def _stream(self, request: web.Request, stream: Stream) -> web.StreamResponse:
         response = web.StreamResponse(status=stream.status, headers=dict(stream.headers))
         with suppress(ConnectionResetError):  # the client has hung up, as it may
@@ -112,7 +131,7 @@ def _whole(response: Response) -> web.Response:
     return web.Response(status=response.status, headers=dict(response.headers), body=response.body)
 
 
-def _tls(pair: KeyPair) -> ssl.SSLContext:
+def _tls(pair: KeyPair, authority: bytes) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # The ssl module reads keys from files only; this one is gone before the first connection.
@@ -120,4 +139,6 @@ def _tls(pair: KeyPair) -> ssl.SSLContext:
         file.write(pair.key + pair.certificate)
         file.flush()
         context.load_cert_chain(file.name)
+    context.load_verify_locations(cadata=authority.decode())
+    context.verify_mode = ssl.CERT_OPTIONAL  # clients may show a certificate of ours instead
     return context

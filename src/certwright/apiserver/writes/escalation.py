@@ -1,4 +1,4 @@
-"""Privilege escalation: users grant only what they are allowed themselves."""
+"""Privilege escalation: users grant and certify only what they are allowed themselves."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
@@ -24,6 +24,7 @@ from certwright.apiserver.refusals import forbidden, not_found
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view
 from certwright.apiserver.writes.deletion import ObjectDeleter
+from certwright.apiserver.writes.signingrequests import is_signing_request
 from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.kube.objects import JsonObject
 
@@ -44,7 +45,8 @@ class AuthorizedWriter(ObjectWriter):
     """Writes in which users grant only what they are granted themselves.
 
     Those who may ``escalate`` a role or ``bind`` it are exempt, and so are members of
-    system:masters and the server itself.
+    system:masters and the server itself. Verdicts on signing requests need the right to
+    ``approve`` for their signer, and certificates the right to ``sign``.
     """
 
     def __init__(self, backend: Backend, deletion: ObjectDeleter, authorizer: Authorizer) -> None:
@@ -66,6 +68,8 @@ class AuthorizedWriter(ObjectWriter):
     ) -> StoredRecord:
         """Store an object, whose owners are recorded, over the one that is there."""
         self._check(kind, new, view(record, kind), options.user)
+        if is_signing_request(kind) and options.user is not None:
+            self._check_signer(kind, new, record.obj, options.user, subresource)
         return super().replace(kind, record, new, options, subresource)
 
     def _check(
@@ -79,6 +83,21 @@ class AuthorizedWriter(ObjectWriter):
             self._check_role(kind, new, old, user)
         elif kind.resource.plural in _BINDINGS:
             self._check_binding(kind, new, user)
+
+    def _check_signer(
+        self, kind: ServedKind, new: JsonObject, old: JsonObject, user: UserInfo, subresource: str
+    ) -> None:
+        """Refuse verdicts and certificates of users who may not act for the signer."""
+        verb = {"approval": "approve", "status": "sign"}.get(subresource)
+        if verb is None or (verb == "sign" and _certifies_the_same(new, old)):
+            return
+        signer = old["spec"]["signerName"]
+        for name in (signer, f"{signer.partition('/')[0]}/*"):
+            asked = Attributes(verb, kind.resource.group, "signers", name=name)
+            if self._authorizer.decide(user, asked).allowed:
+                return
+        why = f"user not permitted to {verb} requests with signerName {_quoted(signer)}"
+        raise forbidden(kind.resource, old["metadata"]["name"], why)
 
     def _check_role(
         self, kind: ServedKind, new: JsonObject, old: JsonObject | None, user: UserInfo
@@ -136,6 +155,12 @@ def _gives_the_same(new: JsonObject, old: JsonObject) -> bool:
         return {**obj, "metadata": kept}
 
     return rest(new) == rest(old)
+
+
+def _certifies_the_same(new: JsonObject, old: JsonObject) -> bool:
+    before, after = old.get("status") or {}, new.get("status") or {}
+    fields = ("certificate", "conditions")
+    return all((before.get(field) or None) == (after.get(field) or None) for field in fields)
 
 
 def _atoms(rule: JsonObject) -> Iterator[JsonObject]:

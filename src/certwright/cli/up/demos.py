@@ -11,12 +11,12 @@ import yaml
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
+from certwright.cli.up.accounts import Account
 from certwright.clock import SYSTEM
 from certwright.issuers.ca import app
 from certwright.kube import JsonObject, Object, Resource
 from certwright.kube.kinds import ConfigMap, Secret, StatefulSet
 from certwright.operators.managedresource import Configuration, resource_operator
-from certwright.runtime import Declared
 from certwright.testkit.actors import approver
 
 NAME: Final = "sample"
@@ -26,8 +26,9 @@ NAME: Final = "sample"
 class Demo:
     """Operators with their kinds, sample objects, and commands to try."""
 
+    accounts: Sequence[Account]
+    """What runs, each part under a ServiceAccount of its own."""
     kinds: Sequence[type[Object]]
-    operators: Sequence[Declared]
     objects: Callable[[], list[JsonObject]]
     introduction: str
     suggestions: Callable[[str], list[str]]
@@ -37,8 +38,8 @@ class Demo:
 def managed_resource_demo() -> Demo:
     """Return the ManagedResource operator and a ManagedResource."""
     return Demo(
+        accounts=[Account("resource-manager", [resource_operator(Configuration())])],
         kinds=[ManagedResource],
-        operators=[resource_operator(Configuration())],
         objects=managed_sample,
         introduction="A ManagedResource keeps its objects as declared. Try:",
         suggestions=_managed_suggestions,
@@ -48,8 +49,8 @@ def managed_resource_demo() -> Demo:
 def issuer_demo() -> Demo:
     """Return an issuer of certificates, and a controller that approves requests to it."""
     return Demo(
+        accounts=[Account(app.name, [app.operator]), Account("approver", [approver()])],
         kinds=[CertificateRequest, *app.kinds],
-        operators=[app.operator, approver()],
         objects=lambda: issuer_sample(SYSTEM.now()),
         introduction="An issuer has signed a CertificateRequest. Try:",
         suggestions=_issuer_suggestions,

@@ -16,13 +16,21 @@ from certwright.cli.apply.inputs import read_manifests
 from certwright.cli.controllers import custom_kinds, load_controllers
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
+from certwright.cli.up.accounts import Account, sign_in
 from certwright.cli.up.demos import Demo, issuer_demo, managed_resource_demo
 from certwright.cli.up.feed import LiveFeed
 from certwright.cli.up.samples import apply_samples
-from certwright.client import Client, connect, until_served
+from certwright.client import Client, connect, load_config, until_served
 from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
-from certwright.runtime import Declared, Manager, Operator, configure_logs, on_signals
+from certwright.runtime import (
+    Declared,
+    Manager,
+    MemoryTrimmer,
+    Operator,
+    configure_logs,
+    on_signals,
+)
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
 
@@ -74,16 +82,30 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
         kinds = [*custom_kinds(controllers), *(kind for demo in demos for kind in demo.kinds)]
         for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
-        declared = [*controllers, *workload_controllers()]
-        manager = Manager(client, declared)
-        for operator in [operator for demo in demos for operator in demo.operators]:
-            manager.add(operator)
-        watched = [resource for one in declared for resource in _watched(one)]
-        feed = LiveFeed(manager, (*watched, *map(resource_of, kinds), *_INTERESTING))
-        manager.add(feed)
-        with on_signals(manager.stop, manager.dump):
+        simulated = workload_controllers()
+        accounts = [
+            *([Account("controllers", controllers)] if controllers else []),
+            Account("simulator", simulated),
+            *(account for demo in demos for account in demo.accounts),
+        ]
+        managers = await _managers(stack, client, kubeconfig, accounts)
+        looking_on = Manager(client)
+        watched = [resource for one in (*controllers, *simulated) for resource in _watched(one)]
+        feed = LiveFeed(looking_on, (*watched, *map(resource_of, kinds), *_INTERESTING))
+        looking_on.add(feed)
+        looking_on.add(MemoryTrimmer(looking_on))
+        managers["feed"] = looking_on
+
+        def stop() -> None:
+            for manager in managers.values():
+                manager.stop()
+
+        def dump() -> JsonObject:
+            return {name: manager.dump() for name, manager in managers.items()}
+
+        with on_signals(stop, dump):
             async with asyncio.TaskGroup() as group:
-                running = group.create_task(manager.run())
+                running = [group.create_task(manager.run()) for manager in managers.values()]
                 shown = demos if options.with_samples else []
                 extra = [manifest for demo in shown for manifest in demo.objects()]
 
@@ -93,8 +115,20 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
                         _suggest(demo)
 
                 starting = group.create_task(_start(client, feed, [*samples, *extra], greet))
-                await running
+                await asyncio.wait(running)
                 starting.cancel()
+
+
+async def _managers(
+    stack: AsyncExitStack, admin: Client, kubeconfig: Path, accounts: Sequence[Account]
+) -> dict[str, Manager]:
+    """Return a manager for each account, which holds the token of that account and no other."""
+    config = load_config(kubeconfig)
+    managers = {}
+    for account in accounts:
+        client = await stack.enter_async_context(await sign_in(admin, config, account))
+        managers[account.name] = Manager(client, account.declared)
+    return managers
 
 
 async def _start(

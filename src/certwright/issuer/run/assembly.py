@@ -17,6 +17,7 @@ from certwright.issuer.requests.controller import RequestController
 from certwright.issuer.requests.kind import RequestKind
 from certwright.issuer.requests.signingrequest import SigningRequestKind
 from certwright.issuer.run import predicates
+from certwright.issuer.run.manifests import signer_names
 from certwright.issuer.run.memory import AppMemory
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
@@ -25,8 +26,18 @@ from certwright.issuer.sign.threads import Threads
 from certwright.issuer.spec import SpecType
 from certwright.issuer.upstream import Compatibility
 from certwright.kube import Resource
-from certwright.kube.kinds import Secret
-from certwright.runtime import Controller, OperatorHost, Part, Trigger, Watched, mapped, select
+from certwright.kube.kinds import Secret, SubjectAccessReview
+from certwright.runtime import (
+    Controller,
+    OperatorHost,
+    Part,
+    PolicyRule,
+    Trigger,
+    Watched,
+    allow,
+    mapped,
+    select,
+)
 from certwright.runtime.triggers import Mapper
 
 S = TypeVar("S")
@@ -134,10 +145,24 @@ def build(
             field_manager=settings.field_manager,
             watches=list(_links(kinds, memory, request_kind, triggers.linked)),
             reads=secrets,
+            rbac=tuple(_rules(request_kind, kinds, settings)),
             predicate=predicates.on_entries(changed, request_kind.decode),
             workers=settings.workers,
             deadline=settings.sign_timeout + settings.check_timeout * 2 + GRACE,
         )
+
+
+def _rules(
+    request_kind: RequestKind, kinds: Sequence[Resource], settings: IssuerSettings
+) -> Iterator[PolicyRule]:
+    """Yield what answering requests of a kind needs besides reading them and their status."""
+    if isinstance(request_kind, SigningRequestKind):
+        served = [kind for kind in kinds if not kind.namespaced or settings.namespaced_csrs]
+        if served:
+            group = request_kind.resource.group
+            yield PolicyRule(group, "signers", ("sign",), signer_names(served))
+        if settings.namespaced_csrs:
+            yield allow(SubjectAccessReview, "create")
 
 
 def _secrets(kinds: Sequence[Resource], spec: SpecType[S], namespace: str) -> list[Watched]:

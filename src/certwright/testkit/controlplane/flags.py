@@ -1,6 +1,7 @@
 """The command lines of the control plane's processes. Pure: folders and ports in, words out.
 
-Everything listens on 127.0.0.1 and asks for a client certificate or token; etcd skips fsync
+Everything listens on 127.0.0.1 and asks for a client certificate or token; requests without one
+are system:anonymous, who may see health and version only, as on any cluster. etcd skips fsync
 because its data dies with the run.
 """
 
@@ -82,7 +83,6 @@ def apiserver_command(
         f"--tls-cert-file={layout.file('serving.crt')}",
         f"--tls-private-key-file={layout.file('serving.key')}",
         f"--client-ca-file={layout.file('ca.crt')}",
-        "--anonymous-auth=false",
         "--authorization-mode=RBAC",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={layout.file('tokens.pub')}",

@@ -35,7 +35,7 @@ def test_nobody_gets_in_without_a_credential() -> None:
     etcd = etcd_command(ASSETS, LAYOUT, PORTS)
     assert "--client-cert-auth=true" in etcd
     assert "--peer-client-cert-auth=true" in etcd
-    assert "--anonymous-auth=false" in apiserver_command(ASSETS, LAYOUT, PORTS)
+    assert "--authorization-mode=RBAC" in apiserver_command(ASSETS, LAYOUT, PORTS)
     assert "--secure-port=0" in controller_manager_command(ASSETS, LAYOUT)
 
 
