@@ -81,6 +81,10 @@ bench: $(READY) go ## The benchmarks, with their peers, on this machine
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
 	@$(BIN)/python -m bench $(or $(ARGS),--report bench/RESULTS.md)
 
+.PHONY: soak
+soak: $(READY) ## Random requests to `certwright up`: fails if its memory grows (ARGS='--minutes 30')
+	@$(BIN)/python -m bench.soak $(ARGS)
+
 .PHONY: bench-compare
 bench-compare: $(READY) go ## This checkout against another one, in turns: make bench-compare REV=v0.1.0
 	@test -n "$(REV)" || { echo "error: say what to compare with: make bench-compare REV=<commit or tag>" >&2; exit 2; }

@@ -38,7 +38,7 @@ def main() -> None:
         date = datetime.now(UTC).date().isoformat()
         earlier = options.report.read_text("utf-8") if options.report.exists() else ""
         text = report.as_markdown(results, where, date)
-        options.report.write_text(report.with_comparison_of(earlier, text), "utf-8")
+        options.report.write_text(report.with_sections_of(earlier, text), "utf-8")
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def main() -> None:
         where, date = machine.describe(), datetime.now(UTC).date().isoformat()
         section = report.comparison(results, options.revision, where, date)
         text = options.report.read_text("utf-8")
-        options.report.write_text(report.with_comparison(text, section), "utf-8")
+        options.report.write_text(report.with_section(text, section), "utf-8")
 
 
 if __name__ == "__main__":

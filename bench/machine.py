@@ -13,6 +13,11 @@ PACKAGES = (
 
 def describe() -> dict[str, Any]:
     """Return what somebody needs to know to judge a measurement; nothing that names a host."""
+    return {**hardware(), "packages": {name: version(name) for name in PACKAGES}}
+
+
+def hardware() -> dict[str, Any]:
+    """Return the machine and the interpreter."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": _cpu_model(),
@@ -21,7 +26,6 @@ def describe() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 1),
         "system": f"{platform.system()} {platform.release()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": {name: version(name) for name in PACKAGES},
     }
 
 

@@ -7,6 +7,8 @@ from bench.result import Figures, Result
 
 COMPARISON = "## Compared with revision"
 """How the section begins that `bench.compare` writes."""
+SOAK = "## Soak"
+"""How the section begins that `bench.soak` writes."""
 _LAST = "## Repeat it"
 
 
@@ -102,18 +104,32 @@ def comparison(
     return "\n".join([f"{COMPARISON} {revision}", "", how, "", *_rows(rows), ""])
 
 
-def with_comparison(text: str, section: str) -> str:
-    """Return a report with a section about another revision, in place of the one it has."""
+def with_section(text: str, section: str) -> str:
+    """Return a report with a section of another command, in place of the one it has."""
+    heading = next(each for each in (SOAK, COMPARISON) if section.startswith(each))
+    if known := _section(text, heading):
+        text = text.replace(known, "", 1)
     head, _, tail = text.partition(_LAST)
-    return f"{head.partition(COMPARISON)[0]}{section.rstrip()}\n\n{_LAST}{tail}"
+    return f"{head}{section.rstrip()}\n\n{_LAST}{tail}"
 
 
-def with_comparison_of(earlier: str, text: str) -> str:
-    """Return a new report that keeps the comparison of an earlier one."""
-    _, found, rest = earlier.partition(COMPARISON)
-    if not found:
-        return text
-    return with_comparison(text, COMPARISON + rest.partition(_LAST)[0])
+def with_sections_of(earlier: str, text: str) -> str:
+    """Return a new report that keeps what other commands wrote into an earlier one."""
+    for heading in (SOAK, COMPARISON):
+        if section := _section(earlier, heading):
+            text = with_section(text, section)
+    return text
+
+
+def _section(text: str, heading: str) -> str:
+    """Return a section with its heading, as far as the next one; empty if there is none."""
+    _, found, rest = text.partition(heading)
+    return found + rest.partition("\n## ")[0] + "\n" if found else ""
+
+
+def series(caption: str, heading: str, rows: Sequence[Sequence[str]]) -> str:
+    """Return a section with one table."""
+    return "\n".join([heading, "", caption, "", *_rows(rows), ""])
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -130,6 +146,7 @@ $ make bench                                  # everything; rewrites this file
 $ make bench ARGS='list-watch --quick'        # one benchmark, one run, on the terminal only
 $ make bench ARGS='--json results.jsonl'      # a line of JSON per benchmark
 $ make bench-compare REV=5016511              # this checkout against another revision, in turns
+$ make soak ARGS='--minutes 30 --rate 50'     # memory of `certwright up` under random requests
 ```
 
 The status writes need etcd and kube-apiserver, which are built once (minutes) and cached.
