@@ -296,7 +296,8 @@ async def test_verdicts_and_certificates_need_the_right_to_act_for_the_signer(
         now = await api.get(f"{path}/{name}", recorded=False)
         verdict = {**now.body, "status": {"conditions": [approved]}}
         answers = [await somebody.put(f"{path}/{name}/approval", verdict, recorded=False)]
-        for patch in ({"status": {}}, {"metadata": {"labels": {"a": "b"}}}):
+        patches: list[JsonObject] = [{"status": {}}, {"metadata": {"labels": {"a": "b"}}}]
+        for patch in patches:
             patched = await somebody.merge(f"{path}/{name}/status", patch, recorded=False)
             answers.append(patched)
         now = await api.get(f"{path}/{name}", recorded=False)
