@@ -23,7 +23,7 @@ _EFFECTIVE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class OperatorAccount:
     """A ServiceAccount, and what runs under it."""
 
     name: str
@@ -47,7 +47,7 @@ def account_manifests(name: str, rules: Sequence[JsonObject]) -> list[JsonObject
     ]
 
 
-async def sign_in(admin: Client, config: Config, account: Account) -> Client:
+async def sign_in(admin: Client, config: Config, account: OperatorAccount) -> Client:
     """Create an account with its role, and return a client that holds a token of it.
 
     *config* says how *admin* reaches the server. The client is the caller's to close.

@@ -11,7 +11,7 @@ import yaml
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
-from certwright.cli.up.accounts import Account
+from certwright.cli.up.accounts import OperatorAccount
 from certwright.clock import SYSTEM
 from certwright.issuers.ca import app
 from certwright.kube import JsonObject, Object, Resource
@@ -26,7 +26,7 @@ NAME: Final = "sample"
 class Demo:
     """Operators with their kinds, sample objects, and commands to try."""
 
-    accounts: Sequence[Account]
+    accounts: Sequence[OperatorAccount]
     """What runs, each part under a ServiceAccount of its own."""
     kinds: Sequence[type[Object]]
     objects: Callable[[], list[JsonObject]]
@@ -38,7 +38,7 @@ class Demo:
 def managed_resource_demo() -> Demo:
     """Return the ManagedResource operator and a ManagedResource."""
     return Demo(
-        accounts=[Account("resource-manager", [resource_operator(Configuration())])],
+        accounts=[OperatorAccount("resource-manager", [resource_operator(Configuration())])],
         kinds=[ManagedResource],
         objects=managed_sample,
         introduction="A ManagedResource keeps its objects as declared. Try:",
@@ -49,7 +49,10 @@ def managed_resource_demo() -> Demo:
 def issuer_demo() -> Demo:
     """Return an issuer of certificates, and a controller that approves requests to it."""
     return Demo(
-        accounts=[Account(app.name, [app.operator]), Account("approver", [approver()])],
+        accounts=[
+            OperatorAccount(app.name, [app.operator]),
+            OperatorAccount("approver", [approver()]),
+        ],
         kinds=[CertificateRequest, *app.kinds],
         objects=lambda: issuer_sample(SYSTEM.now()),
         introduction="An issuer has signed a CertificateRequest. Try:",

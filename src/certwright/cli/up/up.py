@@ -16,7 +16,7 @@ from certwright.cli.apply.inputs import read_manifests
 from certwright.cli.controllers import custom_kinds, load_controllers
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
-from certwright.cli.up.accounts import Account, sign_in
+from certwright.cli.up.accounts import OperatorAccount, sign_in
 from certwright.cli.up.demos import Demo, issuer_demo, managed_resource_demo
 from certwright.cli.up.feed import LiveFeed
 from certwright.cli.up.samples import apply_samples
@@ -84,8 +84,8 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
             await install(client, crd_manifest(kind))
         simulated = workload_controllers()
         accounts = [
-            *([Account("controllers", controllers)] if controllers else []),
-            Account("simulator", simulated),
+            *([OperatorAccount("controllers", controllers)] if controllers else []),
+            OperatorAccount("simulator", simulated),
             *(account for demo in demos for account in demo.accounts),
         ]
         managers = await _managers(stack, client, kubeconfig, accounts)
@@ -120,7 +120,7 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
 
 
 async def _managers(
-    stack: AsyncExitStack, admin: Client, kubeconfig: Path, accounts: Sequence[Account]
+    stack: AsyncExitStack, admin: Client, kubeconfig: Path, accounts: Sequence[OperatorAccount]
 ) -> dict[str, Manager]:
     """Return a manager for each account, which holds the token of that account and no other."""
     config = load_config(kubeconfig)
