@@ -7,6 +7,7 @@ import pytest
 from tests.component.apply.conftest import Bench
 
 from certwright.apply import Action, Adopt, ObjectRef, Owner, Rules
+from certwright.apply.engine.declared import OwnerState
 from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
@@ -42,8 +43,8 @@ async def test_what_belongs_to_somebody_else_is_refused_naming_them(bench: Bench
     assert await data(bench) == {"k": "theirs"}
 
 
-async def is_theirs(value: str) -> bool:
-    return value == "theirs"
+async def released(_value: str, _ref: ObjectRef) -> OwnerState:
+    return OwnerState.RELEASED
 
 
 @pytest.mark.scenario("MR-91")
@@ -51,7 +52,7 @@ async def is_theirs(value: str) -> bool:
     ("owner", "rules"),
     [
         (OURS, Rules(take_over=True)),
-        (Owner(MARK, "ours", succeeds=is_theirs), Rules()),
+        (Owner(MARK, "ours", state=released), Rules()),
     ],
     ids=["asked for", "orphan"],
 )

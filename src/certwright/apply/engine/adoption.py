@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.declared import Adopt, Owner, Rules
+from certwright.apply.engine.declared import Adopt, Owner, OwnerState, Rules
+from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
 from certwright.kube.ownership import FieldSet
 
@@ -32,17 +33,56 @@ class Ownership:
 _MINE = Ownership(Right.WRITE)
 
 
+async def is_given_up(
+    ref: ObjectRef, live: Live, owner: Owner | None, *, applied: bool, listed: bool
+) -> bool:
+    """Return whether an object names another owner that does not hold it, so that we may take it.
+
+    *applied*: this process has written the object, or found it as it should be. *listed*: our
+    inventory lists it, so that a forged mark is one of ours that another client replaced.
+    """
+    marked = live.annotations.get(owner.annotation) if owner is not None else None
+    if owner is None or not marked or owner.owns(marked):
+        return False
+    if (applied or listed) and is_forged(live, owner):
+        return True
+    if owner.former(marked) and not applied:
+        return True
+    return await owner.state(marked, ref) is not OwnerState.HOLDS
+
+
+def is_forged(live: Live, owner: Owner) -> bool:
+    """Return whether another client replaced the mark that an owner once wrote.
+
+    Owners write an object and its mark with the same field manager. So there is one that holds
+    fields of the object, and none of them holds the mark.
+    """
+    name = f"f:{owner.annotation}"
+    signed = [
+        entry
+        for entry in live.managed
+        if owner.signs(str(entry.get("manager") or "")) and not entry.get("subresource")
+    ]
+    return bool(signed) and not any(name in _annotations(entry) for entry in signed)
+
+
+def _annotations(entry: JsonObject) -> JsonObject:
+    """Return the annotations that an entry of managedFields covers."""
+    metadata = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+    return metadata.get("f:annotations") or {}
+
+
 def ownership(
-    live: Live, owner: Owner | None, rules: Rules, field_manager: str, *, inherits: bool = False
+    live: Live, owner: Owner | None, rules: Rules, field_manager: str, *, given_up: bool = False
 ) -> Ownership:
-    """Decide whether an object may be written to; *inherits*: its owner surely is gone."""
+    """Decide whether an object may be written to; *given_up*: see `is_given_up`."""
     if owner is None:
         return _MINE
     marked = live.annotations.get(owner.annotation)
     withheld = owner.withheld(marked, live.annotations) if marked and rules.take_over else ""
     if rules.take_over and not withheld:
         return _MINE
-    if marked and (inherits or owner.owns(marked)):
+    if marked and (given_up or owner.owns(marked)):
         return _MINE
     if marked:
         reason = f"it belongs to {marked}"

@@ -9,7 +9,13 @@ import orjson
 
 from certwright.apply.changeset import Action, Change
 from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
-from certwright.apply.engine.adoption import Right, has_legacy, ownership, taken_over
+from certwright.apply.engine.adoption import (
+    Right,
+    has_legacy,
+    is_given_up,
+    ownership,
+    taken_over,
+)
 from certwright.apply.engine.blockers import obstacles
 from certwright.apply.engine.declared import Adopt, Declared, Owner, desired_of
 from certwright.apply.engine.findings import Definitions, ObjectOutcome, configured, created, failed
@@ -176,8 +182,8 @@ class _Application:
         if live.deleting:
             waiting = f"it is being deleted, and comes back afterwards; {obstacles(live)}"
             return ObjectOutcome(Change(ref, Action.BLOCKED, waiting), live)
-        manager, inherits = run.cluster.field_manager, await self._inherits(live)
-        allowed = ownership(live, run.owner, self._rules, manager, inherits=inherits)
+        manager, given_up = run.cluster.field_manager, await self._is_given_up(live)
+        allowed = ownership(live, run.owner, self._rules, manager, given_up=given_up)
         if allowed.right is Right.REFUSE:
             return failed(self._wanted, Conflict(allowed.reason), live)
         if allowed.right is Right.LEAVE:
@@ -186,15 +192,16 @@ class _Application:
             return ObjectOutcome(Change(ref, Action.UNCHANGED), live)
         return await self._bring_in_line(live)
 
-    async def _inherits(self, live: Live) -> bool:
-        """Return whether an object was another owner's that is no more."""
-        owner = self._run.owner
+    async def _is_given_up(self, live: Live) -> bool:
+        """Return whether an object names another owner that does not hold it."""
+        run, ref, owner = self._run, self._wanted.ref, self._run.owner
         marked = live.annotations.get(owner.annotation) if owner is not None else None
         if owner is None or not marked or owner.owns(marked):
             return False
         if self._rules.take_over and not owner.withheld(marked, live.annotations):
             return False  # it is ours anyway
-        return await owner.succeeds(marked)
+        applied = run.memory.get(self._resource, ref.key) is not None
+        return await is_given_up(ref, live, owner, applied=applied, listed=ref in run.expected)
 
     async def _bring_in_line(self, before: Live) -> ObjectOutcome:
         """Write what differs; what apply cannot remove goes with a patch afterwards."""

@@ -77,8 +77,19 @@ class Declared:
         return ObjectRef.of(self.obj)
 
 
-async def _never(_value: str) -> bool:
-    return False
+class OwnerState(StrEnum):
+    """What is known of another owner that an object names."""
+
+    GONE = "gone"
+    """It does not exist any more; it may have left the object on purpose."""
+    RELEASED = "released"
+    """It exists, and its inventory does not list the object."""
+    HOLDS = "holds"
+    """Its inventory lists the object, or cannot be read."""
+
+
+async def _unknown(_value: str, _ref: ObjectRef) -> OwnerState:
+    return OwnerState.HOLDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +102,12 @@ class Owner:
     """Further annotations that go when an object is released."""
     aliases: Callable[[str], bool] = lambda _value: False
     """Which other values mean us as well."""
-    succeeds: Callable[[str], Awaitable[bool]] = _never
-    """Whose objects we may take: those of owners that certainly do not exist any more."""
+    former: Callable[[str], bool] = lambda _value: False
+    """Which values may have meant us before: we take such objects, and do not delete them."""
+    state: Callable[[str, ObjectRef], Awaitable[OwnerState]] = _unknown
+    """Whether another owner still holds an object; one that does not loses it to us."""
+    signs: Callable[[str], bool] = lambda _manager: True
+    """Which field managers write this annotation; what others write there names no owner."""
 
     withheld: Callable[[str, Mapping[str, str]], str] = lambda _value, _annotations: ""
     """Returns why an object of another owner, with these annotations, must not be taken over."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.declared import Owner
+from certwright.apply.engine.declared import Owner, OwnerState
 from certwright.apply.refs import ObjectRef
 from certwright.client import Propagation
 from certwright.kube import LabelSelector
@@ -30,17 +30,21 @@ KEEP_NOTHING = DeleteRules()
 """Everything goes, at the pace of its finalizers."""
 
 
-def reason_to_keep(ref: ObjectRef, live: Live, owner: Owner | None, rules: DeleteRules) -> str:
+async def reason_to_keep(
+    ref: ObjectRef, live: Live, owner: Owner | None, rules: DeleteRules
+) -> str:
     """Return why an object is not deleted; empty if it is.
 
     What carries the mark of another owner is theirs, also if that one is gone: it may have left
-    the object on purpose. What carries none was ours: marks can be removed, and earlier versions
-    set none.
+    the object on purpose. It is not if that owner exists and does not list it. What carries no
+    mark was ours: marks can be removed, and earlier versions set none.
     """
     marked = live.annotations.get(owner.annotation) if owner is not None else None
-    if owner is not None and marked and not owner.owns(marked):
-        return f"it belongs to {marked} now"
-    return rules.keep(ref, live)
+    if owner is None or not marked or owner.owns(marked):
+        return rules.keep(ref, live)
+    if await owner.state(marked, ref) is OwnerState.RELEASED:
+        return rules.keep(ref, live)
+    return f"it belongs to {marked} now"
 
 
 def propagation_for(ref: ObjectRef) -> Propagation | None:

@@ -20,6 +20,10 @@ import orjson
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import GroupKind, ManagedResource, ObjectReference
 from certwright.apply import ObjectRef
+from certwright.client import Client
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap
+from certwright.managed.shards import read_shard
 
 Pair: TypeAlias = tuple[str, str]
 """Group and kind."""
@@ -181,6 +185,21 @@ def recorded(
         intent = resource.metadata.annotations.get(keys.INTENT, "")
         return decode_intent(intent, resource.metadata.uid)
     return inventory
+
+
+async def read_recorded(source: Client, resource: ManagedResource) -> list[ObjectReference]:
+    """Return the inventory of a ManagedResource, reading the parts that are kept beside it.
+
+    Raises:
+        ValueError, NotFound: a part is missing or was changed.
+        ApiError, TransportError: the source cluster does not answer.
+    """
+    overflow: list[ObjectReference] = []
+    for reference in resource.status.inventory_refs:
+        if not reference.obsolete:
+            key = Key(resource.metadata.namespace, reference.name)
+            overflow += read_shard(key, await source.get(ConfigMap, key))
+    return recorded(resource, overflow)
 
 
 def encode_intent(references: Sequence[ObjectReference], uid: str) -> str | None:

@@ -128,7 +128,7 @@ class _Assembly:
         self._class = ResourceClass(settings.resource_class)
         self._apply = Channels(self._namespaces)
         self._judge = Channels(self._namespaces)
-        self._owners = Owners(identity)
+        self._owners = Owners(identity, self._apply.wake)
         label = settings.managed_resource.managed_by_label_value
         manager = field_manager(label)
         self._target_cache = Cache(
@@ -283,8 +283,7 @@ class Sweep:
     async def run(self, ctx: Context) -> AsyncIterator[Key]:
         """Yield, once per period, what is not known to be well."""
         store = ctx.store(ManagedResource)
-        if self._namespace not in self._owners.stores:
-            self._owners.stores[self._namespace] = store
+        if self._owners.serve(self._namespace, store):
             wake_dependants(store, self._wake)
         with suppress(ApiError, TransportError):
             await self._warm_up(store)

@@ -1,23 +1,30 @@
 """Whose an object is: ``[<cluster id>:]<namespace>/<name>`` of its ManagedResource.
 
 The cluster id tells source clusters apart that share a target. It is configured literally, or
-taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster. Whether the
-ManagedResource that owns an object still exists is asked of the server, since caches may be old.
+taken from the ConfigMap ``kube-system/cluster-identity`` of the source cluster. Whether another
+ManagedResource has given up an object is asked of the server, since caches may be old.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from certwright.api import resourcekeys as keys
-from certwright.api.managedresources import ManagedResource
-from certwright.apply import Live, Owner
+from certwright.api.managedresources import ManagedResource, ObjectReference
+from certwright.apply import Live, ObjectRef, Owner
+from certwright.apply.engine.declared import OwnerState
 from certwright.client import Client
 from certwright.kube import JsonObject, Key, NotFound, parse_time
 from certwright.operators.managedresource.configuration import ManagedResourceSettings
-from certwright.runtime import Store
+from certwright.operators.managedresource.inventory import (
+    Equivalences,
+    read_recorded,
+    recorded,
+    ref_of,
+)
+from certwright.runtime import BadObject, Entry, Store
 
 FIELD_MANAGER: Final = "certwright"
 """Who signs the fields of target objects, in the usual installation."""
@@ -95,22 +102,54 @@ def resolve_cluster_id(configured: str, identity: JsonObject | None) -> str:
     )
 
 
-async def exists(source: Client, key: Key) -> bool:
-    """Ask the source cluster; `ApiError` or `TransportError` if it does not answer."""
+Lists: TypeAlias = Callable[[ObjectRef], bool]
+"""Returns whether an inventory lists an object."""
+
+
+def _lists(resource: ManagedResource, inventory: Iterable[ObjectReference]) -> Lists:
+    canonical = Equivalences.of(resource.spec.equivalences).canonical
+    listed = {canonical(ref_of(entry)) for entry in inventory}
+    return lambda ref: canonical(ref) in listed
+
+
+async def read_inventory_of(source: Client, key: Key) -> Lists | None:
+    """Ask the source cluster for a ManagedResource and its inventory; None if there is none.
+
+    Raises:
+        ApiError, TransportError: the source cluster does not answer.
+    """
     try:
-        await source.get(ManagedResource, key)
+        resource = await source.get(ManagedResource, key)
     except NotFound:
-        return False
-    return True
+        return None
+    try:
+        return _lists(resource, await read_recorded(source, resource))
+    except (NotFound, ValueError):
+        return lambda _ref: True  # a part of it is lost, or is just being written anew
 
 
 class Owners:
-    """Knows the ManagedResources of this process, and names them as owners of objects."""
+    """Knows the ManagedResources of this process, and names them as owners of objects.
 
-    def __init__(self, cluster_id: str) -> None:
-        self.stores: dict[str, Store] = {}
-        """The ManagedResources, by the namespace they are confined to; all under the empty one."""
+    *wake* is called with a ManagedResource when another one gives up an object that it wants.
+    """
+
+    def __init__(self, cluster_id: str, wake: Callable[[Key], None] = lambda _key: None) -> None:
         self._cluster_id = cluster_id
+        self._wake = wake
+        self._stores: dict[str, Store] = {}
+        self._refused: dict[Key, dict[Key, set[ObjectRef]]] = {}
+
+    def serve(self, namespace: str, store: Store) -> bool:
+        """Use a complete store of ManagedResources; an empty namespace says that it has all.
+
+        Return whether it is new.
+        """
+        if namespace in self._stores:
+            return False
+        self._stores[namespace] = store
+        store.listen(self._changed)
+        return True
 
     def origin(self, key: Key) -> Origin:
         """Return how the objects of a ManagedResource name it."""
@@ -118,20 +157,57 @@ class Owners:
 
     def of(self, key: Key, client: Client) -> Owner:
         """Return the owner of the objects of a ManagedResource, for one pass."""
-        asked: dict[Key, bool] = {}
+        seen: dict[Key, Lists] = {}
+        asked: dict[Key, Lists | None] = {}
 
-        async def exists_still(other: Key) -> bool:
-            """Return whether there is another one; that there is none is asked, once."""
-            if other not in asked:
-                asked[other] = self._may_exist(other) or await exists(client, other)
-            return asked[other]
+        async def state(other: Key, ref: ObjectRef) -> OwnerState:
+            """Say what the store shows; that it has given up an object is asked, once."""
+            if other not in seen:
+                seen[other] = self._seen(other)
+            lists: Lists | None = seen[other]
+            if not seen[other](ref):
+                if other not in asked:
+                    asked[other] = await read_inventory_of(client, other)
+                lists = asked[other]
+            if lists is None:
+                return OwnerState.GONE
+            if not lists(ref):
+                return OwnerState.RELEASED
+            self._refused.setdefault(other, {}).setdefault(key, set()).add(ref)
+            return OwnerState.HOLDS
 
-        return owner(self.origin(key), exists_still)
+        return owner(self.origin(key), state)
 
-    def _may_exist(self, key: Key) -> bool:
-        """Return whether there may be a ManagedResource: we see it, or cannot see it."""
-        store = self.stores.get("") or self.stores.get(key.namespace)
-        return store is None or key in store
+    def _seen(self, key: Key) -> Lists:
+        """Return what a ManagedResource lists as far as we see it; all if we may not see it."""
+        store = self._stores.get("") or self._stores.get(key.namespace)
+        if store is None:
+            return lambda _ref: bool(self._stores)
+        return _listed_in(store.get(key))
+
+    def _changed(self, old: Entry | None, new: Entry | None) -> None:
+        """Wake those who want what a ManagedResource does not list any more."""
+        changed = new or old
+        waiting = self._refused.get(changed.key) if changed is not None else None
+        if changed is None or waiting is None:
+            return
+        lists = _listed_in(new)
+        for key in [key for key, refs in waiting.items() if not all(map(lists, refs))]:
+            del waiting[key]
+            self._wake(key)
+        if not waiting:
+            del self._refused[changed.key]
+
+
+def _listed_in(entry: Entry | None) -> Lists:
+    """Return what the status of a cached ManagedResource lists, without its shards."""
+    if entry is None:
+        return lambda _ref: False
+    try:
+        resource = entry.as_(ManagedResource)
+        return _lists(resource, recorded(resource))
+    except BadObject:
+        return lambda _ref: True
 
 
 def field_manager(managed_by: str) -> str:
@@ -147,23 +223,24 @@ def _is_signature(manager: str) -> bool:
     return manager == PREDECESSOR or manager.partition(":")[0] == FIELD_MANAGER
 
 
-def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
-    """Return whose the objects are.
+def owner(origin: Origin, state: Callable[[Key, ObjectRef], Awaitable[OwnerState]]) -> Owner:
+    """Return whose the objects are; *state* tells of another ManagedResource of our source.
 
-    Those that carry our name with another cluster id are ours too, for ids change, and what is
-    not an origin is nobody's. Those of a ManagedResource that does not *exist* any more may be
-    taken, and are not deleted before they are.
+    What is not an origin names no owner. One that has our name and another cluster id is taken
+    over when it is first met, because ids change, and because a ManagedResource may have been
+    moved here from another cluster. After that the id tells us apart: what another installation
+    has taken from us is its own, and what it has left is not deleted.
     """
 
-    def aliases(value: str) -> bool:
+    def former(value: str) -> bool:
         other = _parsed(value)
-        return other is None or other.key == origin.key
+        return other is not None and other.key == origin.key
 
-    async def succeeds(value: str) -> bool:
+    async def state_of(value: str, ref: ObjectRef) -> OwnerState:
         other = _parsed(value)
         if other is None or other.cluster_id != origin.cluster_id:
-            return False
-        return not await exists(other.key)
+            return OwnerState.HOLDS
+        return await state(other.key, ref)
 
     def withheld(value: str, annotations: Mapping[str, str]) -> str:
         other = _parsed(value)
@@ -171,7 +248,16 @@ def owner(origin: Origin, exists: Callable[[Key], Awaitable[bool]]) -> Owner:
             return ""
         return f"its owner has to agree: annotate it there with {keys.HAND_OVER_TO}={origin.key}"
 
-    return Owner(keys.ORIGIN, str(origin), (keys.DESCRIPTION,), aliases, succeeds, withheld)
+    return Owner(
+        keys.ORIGIN,
+        str(origin),
+        (keys.DESCRIPTION,),
+        aliases=lambda value: _parsed(value) is None,
+        former=former,
+        state=state_of,
+        withheld=withheld,
+        signs=_is_signature,
+    )
 
 
 def _domain(origin: Origin) -> tuple[str, str]:

@@ -16,8 +16,7 @@ from certwright.apply import ChangeSet, Direct, Engine, ObjectRef, ObjectSet
 from certwright.apply.engine.engine import OnEntry
 from certwright.client import Client
 from certwright.kube import GroupVersionKind, JsonObject, Key, NotFound, Resource
-from certwright.kube.kinds import ConfigMap, HorizontalPodAutoscaler, Secret
-from certwright.managed.shards import read_shard
+from certwright.kube.kinds import HorizontalPodAutoscaler, Secret
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import (
     Configuration,
@@ -26,7 +25,7 @@ from certwright.operators.managedresource.configuration import (
 )
 from certwright.operators.managedresource.declared import decode_secret
 from certwright.operators.managedresource.input import gather, inline
-from certwright.operators.managedresource.inventory import recorded, ref_of
+from certwright.operators.managedresource.inventory import read_recorded, ref_of
 from certwright.operators.managedresource.ownership import Origin, Owners, field_manager
 from certwright.operators.managedresource.status import objects_before
 
@@ -65,7 +64,7 @@ async def preview(
     """
     settings = (configuration or Configuration()).controllers
     resource = await source.get(ManagedResource, key)
-    inventory = await _inventory(source, resource)
+    inventory = await read_recorded(source, resource)
     installation = await _installation(target, inventory, key)
     label = installation.managed_by
     if configuration is not None:
@@ -169,15 +168,6 @@ async def _installation(
             label = live.labels.get(keys.MANAGED_BY, _DEFAULT_LABEL)
             return _Installation(label, origin.cluster_id)
     return _Installation()
-
-
-async def _inventory(source: Client, resource: ManagedResource) -> list[ObjectReference]:
-    overflow: list[ObjectReference] = []
-    for reference in resource.status.inventory_refs:
-        if not reference.obsolete:
-            key = Key(resource.metadata.namespace, reference.name)
-            overflow += read_shard(key, await source.get(ConfigMap, key))
-    return recorded(resource, overflow)
 
 
 def _notes(resource: ManagedResource) -> Iterable[str]:

@@ -9,10 +9,18 @@ from hypothesis import strategies as st
 from certwright.apply import (
     Adopt,
     Live,
+    ObjectRef,
     Owner,
     Rules,
 )
-from certwright.apply.engine.adoption import Right, has_legacy, ownership, taken_over
+from certwright.apply.engine.adoption import (
+    Right,
+    has_legacy,
+    is_given_up,
+    ownership,
+    taken_over,
+)
+from certwright.apply.engine.declared import OwnerState
 from certwright.kube import JsonObject
 from certwright.kube.comparison import own_fields
 from certwright.kube.ownership import FieldSet
@@ -68,8 +76,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_claims(case: tuple[Live, Owner | None, Rules, Right]) -> None:
     obj, owner, rules, right = case
-    inherits = obj.annotations.get(MARK) == "gone"
-    found = ownership(obj, owner, rules, "me", inherits=inherits)
+    given_up = obj.annotations.get(MARK) == "gone"
+    found = ownership(obj, owner, rules, "me", given_up=given_up)
     assert found.right is right
     assert bool(found.reason) == (right is not Right.WRITE)
 
@@ -82,6 +90,46 @@ def entry(manager: str, operation: str, fields: JsonObject, subresource: str = "
         "subresource": subresource,
         "fieldsV1": fields,
     }
+
+
+def wrote(manager: str, *annotations: str, subresource: str = "") -> JsonObject:
+    names: JsonObject = {f"f:{name}": {} for name in annotations}
+    return entry(manager, "Update", {"f:metadata": {"f:annotations": names}}, subresource)
+
+
+MINE, THEIRS = wrote("me", MARK), wrote("kubectl", MARK)
+KNOWN, LISTED = {"applied": True, "listed": True}, {"applied": False, "listed": True}
+NEW = {"applied": False, "listed": False}
+GIVEN_UP = {
+    "no mark": (live(), KNOWN, False),
+    "ours": (live("ours"), KNOWN, False),
+    "of one that is gone": (live("gone"), NEW, True),
+    "of one that does not list it": (live("released"), NEW, True),
+    "of one that lists it": (live("holds", managed=[MINE]), KNOWN, False),
+    "of our name elsewhere": (live("former", managed=[MINE]), NEW, True),
+    "of our name elsewhere, listed": (live("former", managed=[MINE]), LISTED, True),
+    "taken from us by our name elsewhere": (live("former", managed=[MINE]), KNOWN, False),
+    "forged": (live("holds", managed=[wrote("me", "other"), THEIRS]), LISTED, True),
+    "forged in our name elsewhere": (live("former", managed=[wrote("me"), THEIRS]), KNOWN, True),
+    "forged, and not ours": (live("holds", managed=[wrote("me"), THEIRS]), NEW, False),
+    "a mark on what no owner wrote": (live("holds", managed=[THEIRS]), LISTED, False),
+    "only a status": (live("holds", managed=[wrote("me", subresource="status")]), LISTED, False),
+    "who wrote it is not known": (live("holds"), LISTED, False),
+}
+
+
+@pytest.mark.parametrize("case", GIVEN_UP.values(), ids=GIVEN_UP)
+async def test_other_owners_that_do_not_hold_an_object(
+    case: tuple[Live, dict[str, bool], bool],
+) -> None:
+    async def state(value: str, _ref: ObjectRef) -> OwnerState:
+        return OwnerState.HOLDS if value == "former" else OwnerState(value)
+
+    us = Owner(MARK, "ours", former=lambda value: value == "former", state=state, signs="me".__eq__)
+    obj, known, given_up = case
+    ref = ObjectRef("v1", "ConfigMap", "x", "x")
+    assert await is_given_up(ref, obj, us, **known) is given_up
+    assert not await is_given_up(ref, obj, None, **known)
 
 
 FIELDS: Any = st.dictionaries(

@@ -21,6 +21,7 @@ from certwright.apply.engine.blockers import (
     human_duration,
     lasting_events_text,
 )
+from certwright.apply.engine.declared import OwnerState
 from certwright.apply.engine.deleterules import (
     claims_selector,
     is_overdue,
@@ -65,22 +66,23 @@ def test_propagation(api_version: str, kind: str, propagation: Propagation | Non
 KEEP = DeleteRules(keep=lambda _ref, _live: "asked to")
 
 
-def test_reasons_to_keep() -> None:
-    async def succeeds(value: object) -> bool:
-        return value == "gone"
+async def test_reasons_to_keep() -> None:
+    async def state(value: str, _ref: ObjectRef) -> OwnerState:
+        return OwnerState(value)
 
-    owner = Owner("m", "ours", succeeds=succeeds)
+    owner = Owner("m", "ours", former=lambda value: value == "holds", state=state)
     one = ref("v1", "ConfigMap")
-    assert reason_to_keep(one, live(), None, DeleteRules()) == ""
-    assert reason_to_keep(one, live(), None, KEEP) == "asked to"
+    assert await reason_to_keep(one, live(), None, DeleteRules()) == ""
+    assert await reason_to_keep(one, live(), None, KEEP) == "asked to"
     for mark, reason in (
         ("ours", ""),
         ("gone", "it belongs to gone now"),
         ("", ""),
-        ("theirs", "it belongs to theirs now"),
+        ("holds", "it belongs to holds now"),
+        ("released", ""),
     ):
         marked = live(annotations={"m": mark})
-        assert reason_to_keep(one, marked, owner, DeleteRules()) == reason
+        assert await reason_to_keep(one, marked, owner, DeleteRules()) == reason
 
 
 @pytest.mark.scenario("MR-60")
