@@ -62,7 +62,9 @@ class Change:
     writer: LastWriter | None = None
     """Who wrote last besides us, where that explains the difference."""
     refused: bool = False
-    """Whether it failed because the cluster judged it invalid, and not because it is away."""
+    """Whether it failed because the cluster judged the object, and not because it is away."""
+    awaits_namespace: bool = False
+    """Whether it failed because its namespace does not exist, or is just being deleted."""
     ignored: tuple[str, ...] = ()
     """Fields in which the manifest was not followed, because they cannot change."""
 

@@ -76,6 +76,13 @@ _WAVE_RANKS: Final = (
     _LAST,
 )
 
+_WORKLOADS: Final = _RANKS["apps", "DaemonSet"]
+_CONTROLLED: Final = _RANKS["networking.k8s.io", "IngressClass"]
+"""From here on come objects that a controller may have to let go."""
+
+_SERVING: Final = frozenset({"CustomResourceDefinition", "APIService"})
+"""What makes a group served; its name ends with that of the group."""
+
 _AWAITED: Final = frozenset(
     {("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
 )
@@ -111,8 +118,9 @@ def stages(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
 def waves(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
     """Group objects that may be deleted at the same time, first to last.
 
-    A wave starts when the one before is gone: custom resources while their controllers and
-    definitions are still there, pods before what they run with, everything before its namespace.
+    Custom resources go while their controllers and definitions are still there, pods before what
+    they run with, everything before its namespace. What of a wave is not gone may hold back
+    objects of the following ones: see `Lingering`.
     """
     ordered = in_delete_order(dict.fromkeys(refs))
     return [list(group) for _, group in groupby(ordered, key=lambda ref: _wave(order_key(ref)[0]))]
@@ -120,6 +128,48 @@ def waves(refs: Iterable[ObjectRef]) -> list[list[ObjectRef]]:
 
 def _wave(rank: int) -> int:
     return sum(rank >= start for start in _WAVE_RANKS)
+
+
+class Lingering:
+    """Objects that are to go and are still there, and what has to stay as long as they are.
+
+    A namespace stays while anything is in it, and a definition or an APIService while there are
+    objects of its group. What custom resources, Ingresses and webhooks need in order to go is not
+    known: a controller of any namespace, and all that it runs with. Workloads need what is in
+    their own namespace, and what is in none. Nothing else needs anything.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, str], ObjectRef] = {}
+
+    def add(self, ref: ObjectRef) -> None:
+        """Take note of an object that is not gone, or is itself held back."""
+        rank = order_key(ref)[0]
+        reasons = [("in", ref.namespace)] if ref.namespace else []
+        if rank == _LAST:
+            reasons.append(("group", ref.group))
+        if rank >= _CONTROLLED:
+            reasons.append(("controlled", ""))
+        elif rank >= _WORKLOADS:
+            reasons += [("workload", ref.namespace), ("workload", "")]
+        for reason in reasons:
+            self._first.setdefault(reason, ref)
+
+    def holds_back(self, ref: ObjectRef) -> ObjectRef | None:
+        """Return what has to be gone before an object goes; None if it may."""
+        rank = order_key(ref)[0]
+        if rank == _LAST or not self._first:
+            return None
+        if ref.kind == "Namespace":
+            return self._first.get(("in", ref.name))
+        if ref.kind in _SERVING:
+            return self._first.get(("group", ref.name.partition(".")[2]))
+        if rank >= _CONTROLLED:
+            return None
+        found = self._first.get(("controlled", ""))
+        if found is None and rank < _WORKLOADS:
+            found = self._first.get(("workload", ref.namespace))
+        return found
 
 
 def is_awaited(ref: ObjectRef) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from certwright.apply import Declared, Live, Owner, Rules
+from certwright.apply.cluster import UnknownKind
 from certwright.apply.engine.declared import desired_of
 from certwright.apply.engine.findings import Definitions, failed, is_decided, is_established
 from certwright.apply.engine.leftovers import leftovers
@@ -13,8 +14,23 @@ from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent
 from certwright.apply.engine.recreation import Recreation, recreation
 from certwright.apply.redaction import without_values_of
-from certwright.client import Propagation
-from certwright.kube import GroupVersionKind, Invalid, JsonObject, Key
+from certwright.client import ConnectFailed, Propagation
+from certwright.kube import (
+    ApiError,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    GroupVersionKind,
+    InternalError,
+    Invalid,
+    JsonObject,
+    Key,
+    NotFound,
+    RequestTooLarge,
+    ServiceUnavailable,
+    TooManyRequests,
+    Unauthorized,
+)
 from certwright.kube.errors import Cause
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.ownership import FieldSet
@@ -239,3 +255,35 @@ def test_memory_of_what_was_told_to_go() -> None:
     assert len(memory) == 0
     memory.forget(ConfigMap, key)
     assert not memory.was_deleted(ConfigMap, key)
+
+
+NO_NAMESPACE = NotFound('namespaces "x" not found', details={"kind": "namespaces", "name": "x"})
+GOING = Cause("NamespaceTerminating", "namespace x is being terminated", "metadata.namespace")
+
+
+@pytest.mark.parametrize(
+    ("error", "refused", "awaits_namespace"),
+    [
+        (BadRequest("a webhook denied it"), True, False),
+        (Forbidden("exceeded quota"), True, False),
+        (Forbidden("not now", causes=[GOING]), True, True),
+        (NO_NAMESPACE, True, True),
+        (NotFound("404 page not found"), False, False),
+        (UnknownKind(GroupVersionKind("example.com", "v1", "Toy")), False, False),
+        (Conflict("it belongs to another"), True, False),
+        (RequestTooLarge("3 MiB"), True, False),
+        (Invalid("no such field"), True, False),
+        (ApiError("a code of its own", code=451), True, False),
+        (Unauthorized("expired"), False, False),
+        (TooManyRequests("later"), False, False),
+        (InternalError("a webhook does not answer"), False, False),
+        (ServiceUnavailable("starting"), False, False),
+        (ConnectFailed("refused"), False, False),
+        (ValueError("not our business"), False, False),
+    ],
+)
+def test_what_a_server_would_judge_the_same_again(
+    error: Exception, *, refused: bool, awaits_namespace: bool
+) -> None:
+    entry = failed(Declared(obj()), error).entry
+    assert (entry.refused, entry.awaits_namespace) == (refused, awaits_namespace)

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.apply.ordering import in_apply_order, in_delete_order, is_awaited, stages
+from certwright.apply.ordering import (
+    Lingering,
+    in_apply_order,
+    in_delete_order,
+    is_awaited,
+    stages,
+)
 from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
 
@@ -97,3 +103,41 @@ def test_versions_of_a_group_mean_the_same_object() -> None:
     assert str(one) == "Deployment a/b"
     assert one.gvk.api_version == "apps/v1"
     assert one.key == ("a", "b")
+
+
+def named(api_version: str, kind: str, name: str = "x", namespace: str = "ns") -> ObjectRef:
+    return ObjectRef(api_version, kind, namespace, name)
+
+
+def cluster_wide(api_version: str, kind: str, name: str = "x") -> ObjectRef:
+    return ObjectRef(api_version, kind, "", name)
+
+
+POD, OTHER_POD = named("v1", "Pod"), named("v1", "Pod", namespace="other")
+TOY = named("example.com/v1", "Toy")
+CONFIG, INGRESS = named("v1", "ConfigMap"), named("networking.k8s.io/v1", "Ingress")
+NAMESPACE, ROLE = cluster_wide("v1", "Namespace", "ns"), cluster_wide(RBAC, "ClusterRole")
+DEFINITION = cluster_wide("apiextensions.k8s.io/v1", "CustomResourceDefinition", "toys.example.com")
+SERVICE = cluster_wide("apiregistration.k8s.io/v1", "APIService", "v1.example.com")
+OTHERS = cluster_wide("apiextensions.k8s.io/v1", "CustomResourceDefinition", "toys.other.com")
+
+
+@pytest.mark.parametrize(
+    ("lingers", "held", "free"),
+    [
+        (CONFIG, [NAMESPACE], [ROLE, DEFINITION, named("v1", "Secret"), cluster_wide("v1", "N")]),
+        (POD, [CONFIG, ROLE, NAMESPACE], [DEFINITION, INGRESS]),
+        (OTHER_POD, [ROLE], [CONFIG, NAMESPACE, DEFINITION]),
+        (INGRESS, [POD, OTHER_POD, CONFIG, ROLE, NAMESPACE], [DEFINITION, SERVICE]),
+        (TOY, [POD, CONFIG, ROLE, NAMESPACE, DEFINITION, SERVICE], [OTHERS, INGRESS]),
+        (DEFINITION, [], [CONFIG, NAMESPACE, ROLE]),
+    ],
+    ids=lambda value: value.kind if isinstance(value, ObjectRef) else "",
+)
+def test_what_lingers_holds_back_what_it_needs_and_nothing_else(
+    lingers: ObjectRef, held: list[ObjectRef], free: list[ObjectRef]
+) -> None:
+    lingering = Lingering()
+    assert not any(lingering.holds_back(ref) for ref in (*held, *free))
+    lingering.add(lingers)
+    assert [ref for ref in (*held, *free) if lingering.holds_back(ref) == lingers] == held

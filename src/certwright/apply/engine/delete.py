@@ -46,7 +46,12 @@ async def delete_one(run: Removal, ref: ObjectRef) -> ObjectOutcome:
     except UnknownKind:
         return _gone(ref)  # its objects went with it
     except (ApiError, TransportError, ValueError) as error:
-        return ObjectOutcome(Change(ref, Action.FAILED, str(error)))
+        return not_deleted(ref, error)
+
+
+def not_deleted(ref: ObjectRef, error: Exception) -> ObjectOutcome:
+    """Report an object that could not be deleted."""
+    return ObjectOutcome(Change(ref, Action.FAILED, str(error)), error=error)
 
 
 async def release_one(run: Removal, ref: ObjectRef) -> ObjectOutcome:
@@ -106,14 +111,14 @@ async def _look(run: Removal, ref: ObjectRef, resource: Resource, *, fresh: bool
 
 
 async def _delete(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> ObjectOutcome:
-    if why := reason_to_keep(ref, live, run.owner, run.rules):
+    if why := await reason_to_keep(ref, live, run.owner, run.rules):
         if not run.dry_run:
             run.memory.forget(resource, ref.key)
         return ObjectOutcome(Change(ref, Action.KEPT, why), live)
-    if live.deleting:
-        return await _await_end(run, ref, resource, live)
     if run.rules.claims:
         await _delete_claims(run, ref, live)
+    if live.deleting:
+        return await _await_end(run, ref, resource, live)
     left = await run.cluster.delete(
         resource, live, propagation=propagation_for(ref), dry_run=run.dry_run
     )

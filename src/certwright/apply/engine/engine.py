@@ -2,19 +2,21 @@
 
 `Engine.apply` makes the cluster hold what is wanted, stage by stage; `Engine.delete` removes
 what is not wanted any more, in the opposite order. Neither waits for other controllers for
-longer than a moment: what has to wait is reported as blocked, and the caller comes again.
+longer than a moment: what has to wait is reported as blocked, and the caller comes again. Nor does
+either go on asking a server that fails every time, or for longer than it may take. What was not
+tried then comes first in the next run, and what failed comes last.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol, TypeVar
 
 from certwright.apply.changeset import Action, Change, ChangeSet
-from certwright.apply.cluster import Cluster, Live
+from certwright.apply.cluster import Cluster, Live, UnknownKind
 from certwright.apply.engine.apply import ApplyRun, BeforeWrite, apply_one
 from certwright.apply.engine.declared import Declared, Owner
-from certwright.apply.engine.delete import Removal, delete_one, release_one
+from certwright.apply.engine.delete import Removal, delete_one, not_deleted, release_one
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.engine.findings import (
     Definitions,
@@ -23,11 +25,12 @@ from certwright.apply.engine.findings import (
     is_decided,
     is_definition,
     is_established,
+    is_refusal,
 )
 from certwright.apply.engine.memory import Memory
-from certwright.apply.ordering import is_awaited, stages, waves
+from certwright.apply.ordering import Lingering, is_awaited, stages, waves
 from certwright.apply.refs import ObjectRef
-from certwright.client import TransportError
+from certwright.client import Timeout, TransportError
 from certwright.clock import SYSTEM, Clock
 from certwright.kube import ApiError
 
@@ -52,11 +55,19 @@ class Engine:
     """Applies and deletes objects of one cluster."""
 
     def __init__(
-        self, cluster: Cluster, memory: Memory | None = None, *, clock: Clock = SYSTEM
+        self,
+        cluster: Cluster,
+        memory: Memory | None = None,
+        *,
+        clock: Clock = SYSTEM,
+        seconds: float | None = None,
     ) -> None:
         self._cluster = cluster
         self._memory = memory if memory is not None else Memory()
         self._clock = clock
+        self._seconds = seconds
+        """How long an apply or a deletion may take; what is not done by then is left."""
+        self._failed: set[ObjectRef] = set()
 
     async def apply(
         self,
@@ -82,11 +93,13 @@ class Engine:
         run = ApplyRun(
             self._cluster, self._memory, owner, dry_run, always, expected, definitions, before_write
         )
-        report = _Report(on_entry)
+        report = _Report(on_entry, self._failed)
         for one in ambiguous:
             report.add(failed(one, ValueError("it is wanted twice, in different forms")))
 
         async def bring(ref: ObjectRef) -> None:
+            if report.gives_up(ref):
+                return
             finding = await apply_one(run, once[ref])
             if is_awaited(ref) and not dry_run:
                 finding = await self._await(finding)
@@ -94,9 +107,10 @@ class Engine:
             report.add(finding)
 
         planned = stages(once)
-        for stage in planned:
-            await _each(stage, bring, concurrency)
         refs = [ref for stage in planned for ref in stage]
+        async with self._in_time(report, refs, lambda ref, error: failed(once[ref], error)):
+            for stage in planned:
+                await _each(report.untried_first(stage), bring, concurrency)
         return report.in_order([*refs, *(one.ref for one in ambiguous)])
 
     async def delete(
@@ -115,21 +129,28 @@ class Engine:
         once is ``blocked``, with what holds it.
         """
         run = Removal(self._cluster, self._memory, self._clock, owner, rules, dry_run)
-        report = _Report(on_entry)
-        waiting_for = ""
+        report = _Report(on_entry, self._failed)
+        lingering = Lingering()
 
         async def remove(ref: ObjectRef) -> None:
-            report.add(await delete_one(run, ref))
+            if not report.gives_up(ref):
+                report.add(await delete_one(run, ref))
 
         planned = waves(refs)
-        for wave in planned:
-            if waiting_for and not dry_run:
+        refs = [ref for wave in planned for ref in wave]
+        async with self._in_time(report, refs, not_deleted):
+            for wave in planned:
+                may_go = []
                 for ref in wave:
-                    report.add(ObjectOutcome(Change(ref, Action.BLOCKED, waiting_for)))
-                continue
-            await _each(wave, remove, concurrency)
-            waiting_for = report.lingering(wave)
-        return report.in_order([ref for wave in planned for ref in wave])
+                    needed_by = None if dry_run else lingering.holds_back(ref)
+                    if needed_by is None:
+                        may_go.append(ref)
+                    else:
+                        report.wait(ref, f"it waits for {needed_by} to be gone")
+                await _each(report.untried_first(may_go), remove, concurrency)
+                for ref in report.lingering(wave):
+                    lingering.add(ref)
+        return report.in_order(refs)
 
     async def release(
         self, refs: Iterable[ObjectRef], *, owner: Owner, dry_run: bool = False
@@ -148,6 +169,22 @@ class Engine:
             return live is None or live.deleting
         return False
 
+    @asynccontextmanager
+    async def _in_time(
+        self,
+        report: "_Report",
+        refs: Sequence[ObjectRef],
+        fail: Callable[[ObjectRef, Exception], ObjectOutcome],
+    ) -> AsyncIterator[None]:
+        """End what takes too long, and report what was not done by then."""
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                yield
+        except TimeoutError:
+            if self._seconds is None or not limit.expired():
+                raise
+            report.end(refs, self._seconds, fail)
+
     async def _await(self, finding: ObjectOutcome) -> ObjectOutcome:
         """Wait a moment until the server serves a new kind; if it does not, its objects fail."""
         live, ref = finding.live, finding.entry.ref
@@ -163,27 +200,92 @@ class Engine:
         return ObjectOutcome(finding.entry, later or live)
 
 
-class _Report:
-    """Collects what became of objects as they are done."""
+MOST_FAILURES: Final = 10
+"""How often in a row a server may fail with objects of one kind in one namespace."""
+MOST_FAILURES_IN_ALL: Final = 50
+"""How often in a row it may fail with any objects."""
 
-    def __init__(self, on_entry: OnEntry | None) -> None:
+
+class _Report:
+    """Collects what became of objects as they are done, and sees when to give up."""
+
+    def __init__(self, on_entry: OnEntry | None, failed_before: set[ObjectRef]) -> None:
         self._on_entry = on_entry
+        self._failed = failed_before
         self._found: dict[ObjectRef, ObjectOutcome] = {}
+        self._tried: set[ObjectRef] = set()
+        self._failures: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def add(self, finding: ObjectOutcome) -> None:
-        self._found[finding.entry.ref] = finding
+        ref, error = finding.entry.ref, finding.error
+        self._found[ref] = finding
+        if error is not None:
+            self._note(ref, error)
+        elif self._failures or self._failed:
+            self._note_answer(ref)
         if self._on_entry is not None:
             self._on_entry(finding.entry, finding.live)
 
-    def lingering(self, wave: Sequence[ObjectRef]) -> str:
-        """Return what of a wave has to be gone before the next; empty if nothing."""
-        for ref in wave:
-            if self._found[ref].entry.action in _LINGERS:
-                return f"it waits for {ref} to be gone"
-        return ""
+    def _note(self, ref: ObjectRef, error: Exception) -> None:
+        """Count failures of the server; what it refuses or does not know are none."""
+        if is_refusal(error):
+            self._note_answer(ref)
+        elif isinstance(error, (ApiError, TransportError)) and not isinstance(error, UnknownKind):
+            self._failed.add(ref)
+            for place in (_place(ref), ()):
+                _, times = self._failures.get(place, ("", 0))
+                self._failures[place] = (str(error), times + 1)
+
+    def _note_answer(self, ref: ObjectRef) -> None:
+        self._failed.discard(ref)
+        self._failures.pop(_place(ref), None)
+        self._failures.pop((), None)
+
+    def gives_up(self, ref: ObjectRef) -> bool:
+        """Return whether to ask no more about objects like this one; it is reported then."""
+        self._tried.add(ref)
+        if not self._failures:
+            return False
+        for place, most in ((_place(ref), MOST_FAILURES), ((), MOST_FAILURES_IN_ALL)):
+            said, times = self._failures.get(place, ("", 0))
+            if times >= most:
+                self.wait(ref, f"it was not tried, for the server failed {times} times: {said}")
+                return True
+        return False
+
+    def wait(self, ref: ObjectRef, why: str) -> None:
+        """Report an object about which the server was not asked."""
+        self._found[ref] = ObjectOutcome(Change(ref, Action.BLOCKED, why))
+        if self._on_entry is not None:
+            self._on_entry(self._found[ref].entry, None)
+
+    def end(
+        self,
+        refs: Iterable[ObjectRef],
+        seconds: float,
+        fail: Callable[[ObjectRef, Exception], ObjectOutcome],
+    ) -> None:
+        """Report what was not done when the time was up."""
+        for ref in refs:
+            if ref not in self._found and ref in self._tried:
+                self.add(fail(ref, Timeout(f"no result within {seconds:g} s")))
+            elif ref not in self._found:
+                self.wait(ref, f"it was not reached within {seconds:g} s; it is the next to be")
+
+    def untried_first(self, refs: Sequence[ObjectRef]) -> Sequence[ObjectRef]:
+        """Return objects in an order in which those that failed before come last."""
+        return sorted(refs, key=self._failed.__contains__) if self._failed else refs
+
+    def lingering(self, wave: Sequence[ObjectRef]) -> list[ObjectRef]:
+        """Return what of a wave is still there."""
+        return [ref for ref in wave if self._found[ref].entry.action in _LINGERS]
 
     def in_order(self, refs: Sequence[ObjectRef]) -> ChangeSet:
         return ChangeSet.of(self._found[ref].entry for ref in refs)
+
+
+def _place(ref: ObjectRef) -> tuple[str, ...]:
+    return (ref.group, ref.kind, ref.namespace)
 
 
 def _by_ref(wanted: Iterable[Declared]) -> tuple[dict[ObjectRef, Declared], list[Declared]]:

@@ -5,16 +5,25 @@ Definitions and namespaces may arrive in the same pass as the objects that need 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from certwright.apply.changeset import Action, Change, last_foreign_writer
-from certwright.apply.cluster import Live
+from certwright.apply.cluster import Live, UnknownKind
 from certwright.apply.diff import Diff, compare
 from certwright.apply.engine.declared import Declared
 from certwright.apply.engine.preserve import Sent
 from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
-from certwright.kube import GroupVersionKind, Invalid, JsonObject, Resource, find_condition, is_true
+from certwright.kube import (
+    ApiError,
+    Forbidden,
+    GroupVersionKind,
+    JsonObject,
+    NotFound,
+    Resource,
+    find_condition,
+    is_true,
+)
 from certwright.kube.conditions import conditions_of
 
 
@@ -24,6 +33,8 @@ class ObjectOutcome:
 
     entry: Change
     live: Live | None = None
+    error: Exception | None = None
+    """Why it failed, if it did."""
 
 
 def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> ObjectOutcome:
@@ -58,8 +69,35 @@ def failed(wanted: Declared, error: Exception, live: Live | None = None) -> Obje
     """Report an object that could not be applied, in the words clients look for."""
     text = without_values_of(str(error), wanted.obj)
     reason = f'error during apply of object "{wanted.ref.id}": {text}'
-    refused = isinstance(error, Invalid)
-    return ObjectOutcome(Change(wanted.ref, Action.FAILED, reason, refused=refused), live)
+    change = Change(
+        wanted.ref,
+        Action.FAILED,
+        reason,
+        refused=is_refusal(error),
+        awaits_namespace=lacks_namespace(error),
+    )
+    return ObjectOutcome(change, live, error)
+
+
+_PASSING: Final = frozenset({401, 408, 429})
+"""What a server may answer today, and not tomorrow, to the same request."""
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether a server judged an object, and would judge it the same again."""
+    if not isinstance(error, ApiError) or isinstance(error, UnknownKind):
+        return False
+    if error.status_code == NotFound.code:
+        return bool(error.details)  # what stands before a server may answer this to everything
+    return 400 <= error.status_code < 500 and error.status_code not in _PASSING
+
+
+def lacks_namespace(error: Exception) -> bool:
+    """Return whether an object cannot be created before its namespace is."""
+    if isinstance(error, NotFound):
+        return error.details.get("kind") == "namespaces"
+    causes = error.causes if isinstance(error, Forbidden) else ()
+    return any(cause.reason == "NamespaceTerminating" for cause in causes)
 
 
 _MISSED = frozenset({Action.FAILED, Action.BLOCKED})

@@ -257,9 +257,13 @@ def kept_because(ref: ObjectRef, live: Live, *, garbage_collected: bool) -> str:
 
 
 def finalization(live: Live) -> timedelta | None:
-    """Return after how long finalizers are cleared, None for never; `ValueError` if no duration."""
+    """Return after how long finalizers are cleared, None for never; `ValueError` if no duration.
+
+    Zero means never, as does a time before the deletion.
+    """
     value = live.annotations.get(keys.FINALIZE_DELETION_AFTER)
-    return None if value is None else parse_duration(value)
+    patience = timedelta() if value is None else parse_duration(value)
+    return patience if patience > timedelta() else None
 
 
 def _marked(item: ManifestObject, labels: Mapping[str, str], origin: Origin) -> dict[str, object]:

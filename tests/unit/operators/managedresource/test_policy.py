@@ -7,6 +7,7 @@ import pytest
 from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.apply import Adopt, Live, ObjectRef, Rules
+from certwright.apply.engine.declared import OwnerState
 from certwright.kube import JsonObject, Key
 from certwright.operators.managedresource.declared import Input, combined_input, decode_secret
 from certwright.operators.managedresource.inventory import Equivalences, reference_to
@@ -200,27 +201,32 @@ def test_the_inventory_holds_labels_of_both_and_annotations_of_the_manifest(make
 
 
 @pytest.mark.parametrize(
-    ("mark", "ours", "free"),
+    ("mark", "ours", "former", "state"),
     [
-        ("id:garden/mr", True, True),
-        ("garden/mr", True, True),
-        ("old-id:garden/mr", True, True),
-        ("id:garden/alive", False, False),
-        ("id:garden/gone", False, True),
-        ("other:garden/gone", False, False),
-        ("garden/gone", False, False),
-        ("nonsense", True, True),
+        ("id:garden/mr", True, True, None),
+        ("nonsense", True, False, None),
+        ("garden/mr", False, True, OwnerState.HOLDS),
+        ("old-id:garden/mr", False, True, OwnerState.HOLDS),
+        ("id:garden/holds", False, False, OwnerState.HOLDS),
+        ("id:garden/released", False, False, OwnerState.RELEASED),
+        ("id:garden/gone", False, False, OwnerState.GONE),
+        ("other:garden/gone", False, False, OwnerState.HOLDS),
+        ("garden/gone", False, False, OwnerState.HOLDS),
     ],
 )
-async def test_whose_objects_are(mark: str, *, ours: bool, free: bool) -> None:
-    async def exists(key: Key) -> bool:
-        return key.name == "alive"
+async def test_whose_objects_are(
+    mark: str, *, ours: bool, former: bool, state: OwnerState | None
+) -> None:
+    async def state_of(key: Key, _ref: ObjectRef) -> OwnerState:
+        return OwnerState(key.name)
 
-    us = owner(Origin("id", ORIGIN.key), exists)
+    us = owner(Origin("id", ORIGIN.key), state_of)
     assert us.annotation == f"{GROUP}/origin"
     assert us.value == "id:garden/mr"
     assert us.owns(mark) is ours
-    assert (us.owns(mark) or await us.succeeds(mark)) is free
+    assert us.former(mark) is former
+    if state is not None:
+        assert await us.state(mark, ObjectRef("v1", "ConfigMap", "x", "a")) is state
 
 
 # Deleting
@@ -271,6 +277,8 @@ def test_finalizers_are_cleared_after_a_while_if_somebody_says_so(make: Make) ->
     rules = delete_rules(make(), (), garbage_collected=False)
     assert rules.finalize_after(live()) is None
     assert rules.finalize_after(live(finalize_deletion_after="1h")) == timedelta(hours=1)
+    for never in ("0", "0s", "0h0m", "-1h"):
+        assert rules.finalize_after(live(finalize_deletion_after=never)) is None
     with pytest.raises(ValueError, match="'bogus'"):
         rules.finalize_after(live(finalize_deletion_after="bogus"))
 

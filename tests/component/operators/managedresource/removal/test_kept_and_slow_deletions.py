@@ -8,9 +8,9 @@ import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube import JsonObject
-from certwright.kube.kinds import ConfigMap, ServiceAccount
+from certwright.kube.kinds import ConfigMap, Deployment, ServiceAccount
 from certwright.operators.managedresource.configuration import GarbageCollectorSettings
-from certwright.testkit.builders import config_map
+from certwright.testkit.builders import config_map, deployment, namespace
 
 PREFIX = "resources.gardener.cloud"
 OURS = "resources.certwright.dev"
@@ -120,6 +120,42 @@ async def test_what_another_class_has_not_let_go_of_is_waited_for(
     assert await keeping.conditions("web") == healthy
 
 
+@pytest.mark.parametrize("never", ["0", "0s"])
+async def test_finalizers_are_never_cleared_after_no_time(
+    embedded_keeping: Keeping, never: str
+) -> None:
+    """Embedded, for the day that has to pass."""
+    keeping = embedded_keeping
+    marks = {f"{PREFIX}/finalize-deletion-after": never}
+    await keeping.declare("web", config_map("stuck", annotations=marks, finalizers=HOLD))
+    await keeping.settle()
+    await delete(keeping)
+    await keeping.settle()
+    await keeping.cluster.advance(hours=24)
+    assert await keeping.exists(ConfigMap, "stuck") == {"stuck"}
+
+
+async def test_what_lingers_holds_back_only_what_it_needs(keeping: Keeping) -> None:
+    await keeping.declare("web", deployment("slow"), config_map("used"), config_map("stuck"))
+    elsewhere = f"{keeping.namespace}-else"
+    await keeping.cluster.install(namespace(elsewhere))
+    await keeping.declare("other", config_map("free", namespace=elsewhere), deployment("slow2"))
+    await keeping.settle()
+    for name in ("slow", "slow2"):
+        await keeping.cluster.patch(Deployment, name, {"metadata": {"finalizers": HOLD}})
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.cluster.delete(keeping.kind, "other")
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, "used", "stuck") == {"used", "stuck"}
+    assert await keeping.find(ConfigMap, f"{elsewhere}/free") is None
+    assert f"waits for Deployment {keeping.namespace}/slow" in await keeping.message("web")
+    for name in ("slow", "slow2"):
+        await keeping.cluster.patch(Deployment, name, {"metadata": {"finalizers": None}})
+    await keeping.cluster.gone(keeping.kind, "web")
+    await keeping.cluster.gone(keeping.kind, "other")
+    assert await keeping.exists(ConfigMap, "used", "stuck") == set()
+
+
 @pytest.mark.parametrize("when", ["before", "later"])
 async def test_what_holds_up_a_deletion_is_forced_on_request(
     embedded_keeping: Keeping, when: str
@@ -130,8 +166,10 @@ async def test_what_holds_up_a_deletion_is_forced_on_request(
     await keeping.declare("web", config_map("stuck"), config_map("lost"), config_map("quick"))
     await keeping.settle()
     await keeping.cluster.patch(ConfigMap, "stuck", {"metadata": {"finalizers": HOLD}})
-    theirs = {"finalizers": HOLD, "annotations": {f"{PREFIX}/origin": "elsewhere:a/b"}}
-    await keeping.cluster.patch(ConfigMap, "lost", {"metadata": theirs})
+    marks = {f"{PREFIX}/origin": "elsewhere:a/b"}
+    label = {f"{PREFIX}/managed-by": "elsewhere"}
+    theirs = config_map("lost", finalizers=HOLD, annotations=marks, labels=label)
+    await keeping.cluster.apply(theirs, field_manager="certwright:elsewhere")
     if when == "before":
         await keeping.annotate("web", force, "true")
     await delete(keeping)

@@ -125,6 +125,23 @@ async def test_volumes_go_with_their_stateful_set_if_the_spec_says_so(
     assert kept == left
 
 
+async def test_volumes_go_with_a_stateful_set_that_is_going_already(keeping: Keeping) -> None:
+    database = with_claims(stateful_set("db"))
+    held = {"metadata": {"finalizers": ["example.com/hold"]}}
+    await keeping.declare("web", database, deletePersistentVolumeClaims=True)
+    await keeping.settle()
+    await keeping.cluster.create(claim_of("data-db-0", "db"))
+    await keeping.cluster.patch(StatefulSet, "db", held)
+    await keeping.cluster.stop()
+    await keeping.cluster.delete(StatefulSet, "db")
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.settle()
+    claims = await keeping.cluster.list(PersistentVolumeClaim)
+    assert all("deletionTimestamp" in claim["metadata"] for claim in claims)
+    await keeping.cluster.patch(StatefulSet, "db", {"metadata": {"finalizers": None}})
+    await keeping.cluster.gone(keeping.kind, "web")
+
+
 @pytest.mark.scenario("MR-70")
 @pytest.mark.parametrize("answer", ["true", "12"])
 async def test_a_confirmation_holds_for_one_deletion(
