@@ -16,6 +16,9 @@ BROAD_EXCEPT = {
     "certwright.runtime.queue.workers",
     "certwright.runtime.cache.entries",
     "certwright.runtime.cache.decode",
+    "certwright.runtime.cache.store",
+    # one watch must not end the others
+    "certwright.runtime.cache.watch",
     "certwright.issuer.check.controller",
     "certwright.issuer.requests.controller",
     "certwright.issuer.sign.sign",

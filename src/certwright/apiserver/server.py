@@ -32,6 +32,7 @@ from certwright.apiserver.controllers.background import Background
 from certwright.apiserver.controllers.customresources import DEFINITIONS
 from certwright.apiserver.discovery.paths import Paths
 from certwright.apiserver.dispatch import Dispatch
+from certwright.apiserver.http.bodies import DEPTH_EXCEEDED
 from certwright.apiserver.http.listener import Endpoint, TlsListener
 from certwright.apiserver.http.request import Call, attributes_of, parse_call, parse_path
 from certwright.apiserver.http.responses import refusal_response
@@ -49,7 +50,7 @@ from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.request import Selection, WriteOptions, apply
 from certwright.client.transport import RefusedStream, Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock
-from certwright.kube.errors import ApiError
+from certwright.kube.errors import ApiError, BadRequest
 from certwright.kube.kinds import CustomResourceDefinition
 from certwright.kube.objects import JsonObject, Resource
 
@@ -137,6 +138,8 @@ class ApiServer:
             response = self._dispatch(call)
         except ApiError as error:
             response = refusal_response(error, warnings)
+        except RecursionError:
+            response = refusal_response(BadRequest(DEPTH_EXCEEDED), warnings)
         self.background.run()
         return response
 

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Final
 
-import orjson
-
 from certwright.client import (
     Client,
     ConnectFailed,
@@ -14,6 +12,7 @@ from certwright.client import (
     Timeout,
     WatchOptions,
 )
+from certwright.client.responses import to_event
 from certwright.kube import (
     ApiError,
     Gone,
@@ -67,7 +66,7 @@ async def follow(
 
 def _take(objects: dict[Key, JsonObject], line: bytes) -> None:
     """Take in what a watch tells."""
-    event = orjson.loads(line)
+    event = to_event(line)
     obj = event["object"]
     match event["type"]:
         case "ERROR":

@@ -196,6 +196,8 @@ class Reader:
         items: list[Any] = []
         version = ""
         async for page in self.pages(kind, selection):
-            items += [self._decoders.read(kind, request, item) for item in page.items]
+            for item in page.items:
+                raw = responses.shallow_item(request, item)
+                items.append(self._decoders.read(kind, request, raw))
             version = page.metadata.resource_version
         return Listing(items, version)

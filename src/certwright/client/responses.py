@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar, overload
 
 import msgspec
@@ -10,13 +11,22 @@ import orjson
 from certwright.client.errors import BadResponse, WrongShape
 from certwright.client.retry import retry_after
 from certwright.client.transport import Request, Response
-from certwright.kube import ApiError, JsonObject, Object, Resource, key_of
+from certwright.kube import ApiError, JsonObject, Object, Resource, key_of, rawjson
+from certwright.kube.rawjson import (
+    MAX_DEPTH,
+    elements,
+    identity,
+    is_deep,
+    members,
+    without_managed_fields,
+)
 
 T = TypeVar("T", bound=Object)
 Body: TypeAlias = bytes | msgspec.Raw
 
 TEXT_LIMIT = 256
 """How many bytes of a body that is not a ``Status`` a message may show."""
+TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep, so it is not read; correct or delete it"
 
 
 class ListMeta(msgspec.Struct, rename="camel"):
@@ -58,6 +68,61 @@ def to_error(response: Response) -> ApiError:
     if error.retry_after is None and (wait := retry_after(response)) is not None:
         error.retry_after = wait.total_seconds()
     return error
+
+
+def shallow(request: Request, response: Response) -> Response:
+    """Return a response whose body can be decoded: not deep, if need be without managedFields.
+
+    Lists stay as they are: what they hold is taken apart item by item, see `shallow_item`.
+
+    Raises:
+        BadResponse: the object is nested too deeply to be read.
+    """
+    body = response.body
+    if request.verb == "list" or not is_deep(body):
+        return response
+    try:
+        body = without_managed_fields(body)
+    except ValueError:
+        raise _unreadable(request, body) from None
+    if is_deep(body):
+        raise BadResponse(f"{_name(request)}: the object is {TOO_DEEP}")
+    return replace(response, body=body)
+
+
+def to_event(line: bytes) -> JsonObject:
+    """Return a line of a watch as a dict; its object without managedFields if they are deep.
+
+    Raises:
+        BadResponse: the line is not JSON, or the object is nested too deeply to be read.
+    """
+    try:
+        if is_deep(line):
+            parts = {name: line[start:end] for name, start, end in members(line)}
+            shorn = without_managed_fields(parts["object"])
+            if is_deep(shorn):
+                raise BadResponse(f"a watch event: {_key_of_deep(shorn)} is {TOO_DEEP}")
+            line = b'{"type":' + parts["type"] + b',"object":' + shorn + b"}"
+        event: JsonObject = orjson.loads(line)
+    except (ValueError, KeyError):
+        raise BadResponse("a watch event is not complete JSON; a proxy cut it short") from None
+    return event
+
+
+def shallow_item(request: Request, item: msgspec.Raw) -> bytes:
+    """Return an item of a list that can be decoded, if need be without managedFields.
+
+    Raises:
+        BadResponse: it is nested too deeply to be read; the message names it.
+    """
+    raw = rawjson.shallow(bytes(item))
+    if is_deep(raw):
+        raise BadResponse(f"{_name(request)}: {_key_of_deep(raw)} is {TOO_DEEP}")
+    return raw
+
+
+def _key_of_deep(raw: bytes) -> str:
+    return str(key_of(orjson.loads(identity(raw))))
 
 
 _UNREADABLE = object()
@@ -123,11 +188,25 @@ def to_page(request: Request, body: bytes) -> Page:
     """Return a page of a list without decoding its items."""
     try:
         found = _PAGE.decode(body)
+    except RecursionError:
+        found = _deep_page(request, body)
     except msgspec.ValidationError as error:
         raise WrongShape(f"{_name(request)}: the response is not a list: {error}") from error
     except msgspec.DecodeError as error:
         raise _unreadable(request, body) from error
     return Page(found.metadata, found.items or [])
+
+
+def _deep_page(request: Request, body: bytes) -> _RawList:
+    """Take a page apart that has items too deep for decoders."""
+    try:
+        spans = {name: (start, end) for name, start, end in members(body)}
+        start, end = spans["metadata"]
+        metadata = msgspec.json.decode(body[start:end], type=ListMeta)
+        items = [msgspec.Raw(body[a:b]) for a, b in elements(body, spans["items"][0])]
+    except (KeyError, ValueError, msgspec.DecodeError, RecursionError):
+        raise _unreadable(request, body) from None
+    return _RawList(metadata, items)
 
 
 _WARNING = re.compile(r'299\s+\S+\s+"((?:[^"\\]|\\.)*)"')

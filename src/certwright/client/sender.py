@@ -86,7 +86,7 @@ class Sender:
         while True:
             outcome = await self._attempt(request)
             if isinstance(outcome, Response) and outcome.status < 300:
-                return outcome
+                return responses.shallow(request, outcome)
             jitter = retry.spread(request, attempt, self._clock.monotonic())
             wait = retry.next_wait(request, outcome, attempt, jitter=jitter, policy=self._policy)
             if wait is None:

@@ -16,7 +16,7 @@ from typing import Final
 import orjson
 
 from certwright.apply import Direct, Live, ObjectRef
-from certwright.client import Client, request
+from certwright.client import BadResponse, Client, request
 from certwright.client.request import WriteOptions
 from certwright.clock import Clock
 from certwright.keep.stores import TargetStores
@@ -34,7 +34,7 @@ from certwright.kube.kinds import (
     HorizontalPodAutoscaler,
     SelfSubjectAccessReview,
 )
-from certwright.runtime import Entry
+from certwright.runtime import BadObject, Entry
 
 SERVED_SECONDS: Final = 0.1
 """How often a server is asked whether it serves a kind that was just established."""
@@ -137,8 +137,11 @@ class CachedLive(Live):
 
     @cached_property
     def obj(self) -> JsonObject:  # type: ignore[override]
-        """Everything but managedFields."""
-        return self._entry.obj()
+        """Everything but managedFields; `BadResponse` if it is too deep to be read."""
+        try:
+            return self._entry.obj()
+        except BadObject as error:
+            raise BadResponse(str(error)) from error
 
     @cached_property
     def managed(self) -> Sequence[JsonObject]:  # type: ignore[override]

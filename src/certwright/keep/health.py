@@ -18,12 +18,14 @@ from certwright.apply.engine.blockers import lasting_events_text
 from certwright.apply.health import Health, Verdict, check_health, check_progress, missing
 from certwright.apply.health.verdicts import check_failed
 from certwright.client import Selection, TransportError, request
+from certwright.client.responses import to_page
 from certwright.clock import Clock
 from certwright.keep.cluster import Access
 from certwright.keep.stores import TargetStores
 from certwright.kube import ApiError, JsonObject, Key, LabelSelector, NotFound, Resource
 from certwright.kube.kinds import CoreEvent, Deployment, Pod
-from certwright.runtime import Entry
+from certwright.kube.rawjson import is_deep, shallow
+from certwright.runtime import BadObject, Entry
 
 MOST_SERVICES: Final = 5
 """For how many Services events are asked for."""
@@ -116,13 +118,14 @@ class HealthChecks:
         """Return the latest warnings about an object as a block to append to a message."""
         about = f"involvedObject.kind={ref.kind},involvedObject.name={ref.name},type=Warning"
         where = Selection(ref.namespace, fields=about)
+        asked = request.list_page(CoreEvent, where, limit=MOST_EVENTS)
         try:
-            answer = await self._access.client.send(
-                request.list_page(CoreEvent, where, limit=MOST_EVENTS)
-            )
+            answer = await self._access.client.send(asked)
         except (ApiError, TransportError):
             return ""  # nobody may read them, or not now
-        text = lasting_events_text(orjson.loads(answer.body).get("items") or ())
+        items = [shallow(bytes(item)) for item in to_page(asked, answer.body).items]
+        events = [orjson.loads(item) for item in items if not is_deep(item)]
+        text = lasting_events_text(events)
         return f"\n\n{text}" if text else ""
 
     async def _judge(self, ref: ObjectRef, unwatched: Unwatched) -> tuple[Verdict, Verdict]:
@@ -133,14 +136,14 @@ class HealthChecks:
             obj = await self._find(resource, ref, unwatched)
         except (NotFound, ValueError) as error:
             return missing(ref, str(error)), done
-        except (ApiError, TransportError) as error:
+        except (ApiError, TransportError, BadObject) as error:
             return check_failed(ref, str(error)), done
         if obj is None:
             return missing(ref), done
         try:
             pods = await self._pods(obj) if resource == Deployment else None
             return _of(ref, check_health(obj)), _of(ref, check_progress(obj, pods))
-        except (ApiError, TransportError, ValueError) as error:
+        except (ApiError, TransportError, ValueError, RecursionError) as error:
             return check_failed(ref, str(error)), done
 
     async def _find(

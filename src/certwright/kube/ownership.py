@@ -18,8 +18,7 @@ from typing import Any, Final
 import orjson
 
 from certwright.kube.objects import JsonObject
-
-MAX_DEPTH = 200
+from certwright.kube.rawjson import MAX_DEPTH
 
 _MISSING: Final = object()
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 import msgspec
+import orjson
 
 from certwright.client import Client, Selection, Transport, until_served
 from certwright.clock import Clock
@@ -24,6 +25,7 @@ from certwright.kube import (
     Object,
     Resource,
     crd_manifest,
+    rawjson,
     resource_of,
 )
 from certwright.runtime import Declared, Metrics, Operator
@@ -247,10 +249,10 @@ class Cluster(ABC):
 
     async def _held(self, kind: Resource, selection: Selection) -> Iterable[JsonObject]:
         """Return the objects the server holds."""
-        listing = await self.client.list(
-            kind, selection.namespace, labels=selection.labels, fields=selection.fields
-        )
-        return listing.items
+        pages = self.client.pages(kind, selection)
+        raws = [rawjson.shallow(bytes(item)) async for page in pages for item in page.items]
+        # Of what is too deep to be read, controllers know no more than who it is.
+        return [orjson.loads(rawjson.identity(r) if rawjson.is_deep(r) else r) for r in raws]
 
     async def _placed(self, obj: T | JsonObject) -> T | JsonObject:
         """Return the object with `namespace` filled in where its kind needs one."""

@@ -157,3 +157,63 @@ def test_a_page_that_is_cut_or_no_list() -> None:
 def test_warnings(header: str | None, texts: list[str]) -> None:
     headers = {} if header is None else {"warning": header}
     assert responses.warnings(headers) == texts
+
+
+# Deep responses
+
+
+def tower(levels: int) -> bytes:
+    return b'{"f:x":' * (levels - 1) + b"{}" + b"}" * (levels - 1)
+
+
+def deep_map(levels: int, name: bytes = b"web") -> bytes:
+    """Return an object that is deep in managedFields only."""
+    return b'{"metadata":{"name":"%b","managedFields":[%b]},"data":{}}' % (name, tower(levels))
+
+
+@pytest.mark.parametrize("levels", [201, 2_000, 50_000])
+def test_deep_managed_fields_are_left_out(levels: int) -> None:
+    given = Response(200, {}, deep_map(levels))
+    shallow = responses.shallow(ASKED, given)
+    assert orjson.loads(shallow.body) == {"metadata": {"name": "web"}, "data": {}}
+    same = Response(200, {}, deep_map(100))
+    assert responses.shallow(ASKED, same) is same
+
+
+@pytest.mark.parametrize("body", [b'{"metadata":{"name":"web"},"data":%b}', b"%b", b'{"a":%b'])
+def test_objects_that_are_too_deep_are_refused(body: bytes) -> None:
+    with pytest.raises(BadResponse, match=r"^GET /api/v1/namespaces/shop/configmaps/web: the "):
+        responses.shallow(ASKED, Response(200, {}, body % tower(2_000)))
+
+
+def test_a_list_keeps_its_items_whatever_their_depth() -> None:
+    asked = request.list_page(ConfigMap, request.EVERYWHERE)
+    deep = b'{"metadata":{"namespace":"shop","name":"b"},"spec":%b}' % tower(5_000)
+    body = b'{"metadata":{"resourceVersion":"7"},"items":[%b,%b]}' % (deep_map(5_000), deep)
+    page = responses.to_page(asked, responses.shallow(asked, Response(200, {}, body)).body)
+    assert page.metadata.resource_version == "7"
+    first = responses.shallow_item(asked, page.items[0])
+    assert orjson.loads(first) == {"metadata": {"name": "web"}, "data": {}}
+    with pytest.raises(BadResponse, match="shop/b is nested more than 200 levels deep"):
+        responses.shallow_item(asked, page.items[1])
+    with pytest.raises(BadResponse, match="not complete JSON"):
+        responses.to_page(asked, body[:-3])
+
+
+def test_events_of_deep_objects_are_read() -> None:
+    line = b'{"type":"ADDED","object":%b}'
+    assert responses.to_event(line % deep_map(5_000)) == {
+        "type": "ADDED",
+        "object": {"metadata": {"name": "web"}, "data": {}},
+    }
+    deep = b'{"metadata":{"name":"b"},"spec":%b}' % tower(5_000)
+    with pytest.raises(BadResponse, match="b is nested more than 200"):
+        responses.to_event(line % deep)
+    for broken in (b"{", line % tower(5_000), (line % deep)[:-1], b'{"object":%b}' % deep_map(900)):
+        with pytest.raises(BadResponse):
+            responses.to_event(broken)
+
+
+def test_a_deep_refusal_is_cut_short() -> None:
+    error = responses.to_error(Response(500, {}, tower(50_000)))
+    assert len(str(error)) < 500

@@ -1,6 +1,7 @@
 """Reading request bodies: JSON, or YAML where the API accepts it; bounded in size and depth."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import orjson
@@ -10,8 +11,11 @@ from certwright.apiserver.gotext import json_type
 from certwright.apiserver.http.media import body_media_type
 from certwright.kube.errors import BadRequest, RequestTooLarge, UnsupportedMediaType
 from certwright.kube.objects import JsonObject
+from certwright.kube.rawjson import MAX_DEPTH, is_deep
 
 SIZE_LIMIT = 3 * 1024 * 1024
+DEPTH_EXCEEDED = "exceeded max depth"
+"""What servers say about bodies that are nested too deeply: the real one over 10,000 levels."""
 
 _SUMMARY = 30
 _JSON = "application/json"
@@ -77,6 +81,8 @@ def parse_json(body: bytes, failure: str) -> Any:
     check_size(body)
     if not body:
         raise BadRequest(f"{failure}: unexpected end of JSON input")
+    if is_deep(body):
+        raise BadRequest(f"{failure}: {DEPTH_EXCEEDED}")
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -91,13 +97,36 @@ def parse_yaml(body: bytes) -> Any:
     """Read YAML; most clients send its JSON subset, which is tried first."""
     check_size(body)
     try:
-        return orjson.loads(body)
+        value = orjson.loads(body)
+        deep = is_deep(body)
     except orjson.JSONDecodeError:
-        pass
-    try:
-        return yaml.load(body, Loader=_Loader)  # noqa: S506  # a SafeLoader without dates
-    except (yaml.YAMLError, RecursionError) as error:
-        raise BadRequest(f"error decoding YAML: {error}") from None
+        try:
+            value = yaml.load(body, Loader=_Loader)  # noqa: S506  # a SafeLoader without dates
+            deep = _is_deep_value(value)
+        except RecursionError:
+            deep = True
+        except yaml.YAMLError as error:
+            raise BadRequest(f"error decoding YAML: {error}") from None
+    if deep:
+        raise BadRequest(f"error decoding YAML: {DEPTH_EXCEEDED}")
+    return value
+
+
+def _is_deep_value(value: Any) -> bool:
+    """Return whether a value is nested too deeply; aliases may show one part at many places."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        parts = {id(part): part for outer in level for part in _parts(outer)}
+        level = [*parts.values()]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 class _Loader(yaml.SafeLoader):

@@ -11,7 +11,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.fields import manager as fieldmanager
 from certwright.apiserver.gotext import json_type, plain
-from certwright.apiserver.http.bodies import parse_json, parse_yaml
+from certwright.apiserver.http.bodies import DEPTH_EXCEEDED, parse_json, parse_yaml
 from certwright.apiserver.http.media import body_media_type
 from certwright.apiserver.http.options import WriteParameters, write_options
 from certwright.apiserver.http.request import Call
@@ -196,7 +196,10 @@ def _json_patched(current: JsonObject, patch: Any) -> Any:
 def _decoded(call: Call, patched: JsonObject, options: WriteParameters) -> list[str]:
     resource = call.kind.resource
     sorting = orjson.OPT_SORT_KEYS if call.kind.custom else 0
-    shown = orjson.dumps(patched, option=sorting).decode()
+    try:
+        shown = orjson.dumps(patched, option=sorting).decode()
+    except orjson.JSONEncodeError:  # a copy inside itself grows with each patch
+        raise BadRequest(f"error decoding patch: {DEPTH_EXCEEDED}") from None
     try:
         check_type(patched, call.kind)
         warnings = decode(patched, call.kind, call.request.body, options)

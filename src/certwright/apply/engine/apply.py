@@ -79,6 +79,8 @@ async def apply_one(run: ApplyRun, wanted: Declared) -> ObjectOutcome:
         return failed(wanted, error)
     except (ApiError, TransportError, ValueError, orjson.JSONEncodeError) as error:
         return failed(wanted, error)
+    except RecursionError:
+        return failed(wanted, ValueError("the object in the cluster is nested too deeply"))
 
 
 async def _resource(run: ApplyRun, wanted: Declared) -> Resource:

@@ -59,6 +59,7 @@ class IssuerRecord(Struct):
 
 def read_issuer(at: IssuerKey, entry: Entry) -> IssuerRecord:
     """Return an issuer of a store; `BadObject` if it does not have the shape of an issuer."""
+    entry.require_contents()
     try:
         return msgspec.json.decode(entry.raw, type=IssuerRecord)
     except msgspec.ValidationError as error:

@@ -9,11 +9,10 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
-import orjson
-
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest, IssuerRef
 from certwright.client import ConnectionLost, Selection, WatchOptions
+from certwright.client.responses import to_event
 from certwright.issuer.conformance.cases.case import Case
 from certwright.issuer.conformance.cases.objects import (
     CaseRequest,
@@ -177,7 +176,7 @@ class Requester:
             async with self._client.watch(made.resource, selection, options) as batches:
                 async for lines in batches:
                     for line in lines:
-                        event = orjson.loads(line)
+                        event = to_event(line)
                         if event["type"] != "MODIFIED":
                             raise ConnectionLost(f"the watch sent {event['type']}")
                         made.versions.append(event["object"])

@@ -23,6 +23,7 @@ from certwright.api.resourcekeys import INTENT, KEEP_OBJECT, truthy
 from certwright.client import Client, Selection
 from certwright.kube import Gone, JsonObject, Key, NotFound, Resource, key_of, kinds, parse_time
 from certwright.kube.kinds import ConfigMap
+from certwright.kube.rawjson import identity, is_deep, shallow
 from certwright.managed.references import references_in, uses_of
 from certwright.managed.shards import read_shard
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
@@ -92,7 +93,10 @@ async def _take_snapshot(
         where = everywhere if resource == ManagedResource.resource else scope
         try:
             async for item in _items(client, resource, where, snapshot):
-                obj: JsonObject = orjson.loads(memoryview(item))
+                if is_deep(item):
+                    note_unreadable(snapshot.users, keys, resource, item)
+                    continue
+                obj: JsonObject = orjson.loads(item)
                 note_uses(snapshot.users, keys, resource, obj)
                 if resource == ManagedResource.resource:
                     async for key in kept_by(client, obj):
@@ -109,8 +113,11 @@ async def _items(
     namespaces: Iterable[str],
     snapshot: Snapshot,
     labels: str = "",
-) -> AsyncGenerator[msgspec.Raw, None]:
-    """Yield the objects of a kind at the revision of the snapshot, which the first page sets."""
+) -> AsyncGenerator[bytes, None]:
+    """Yield the objects of a kind at the revision of the snapshot, which the first page sets.
+
+    Deep ones are without managedFields.
+    """
     for namespace in namespaces:
         pages = client.pages(
             resource,
@@ -123,7 +130,7 @@ async def _items(
         async for page in pages:
             snapshot.revision = snapshot.revision or page.metadata.resource_version
             for item in page.items:
-                yield item
+                yield shallow(bytes(item))
 
 
 def note_uses(
@@ -139,6 +146,21 @@ def note_uses(
     }
     for key in used & keys:
         users.setdefault(key, user_name(resource, obj))
+
+
+def note_unreadable(
+    users: dict[ObjectKey, str], keys: set[ObjectKey], resource: Resource, raw: bytes
+) -> None:
+    """Enter an object that is too deep to be read as the user of all that it might refer to.
+
+    That is what is in its namespace; ManagedResources refer to what is anywhere.
+    """
+    obj: JsonObject = orjson.loads(identity(raw))
+    namespace = obj["metadata"].get("namespace") or ""
+    reaches_far = not namespace or resource == ManagedResource.resource
+    for key in keys:
+        if reaches_far or key.namespace == namespace:
+            users.setdefault(key, f"{user_name(resource, obj)}, which is too deep to be read")
 
 
 def user_name(resource: Resource, obj: JsonObject) -> str:
@@ -194,7 +216,11 @@ async def inventories(client: Client, namespaces: tuple[str, ...] = ()) -> Mappi
         try:
             async for page in client.pages(ManagedResource, Selection(namespace)):
                 for item in page.items:
-                    obj: JsonObject = orjson.loads(memoryview(item))
+                    raw = shallow(bytes(item))
+                    if is_deep(raw):
+                        named = key_of(orjson.loads(identity(raw)))
+                        raise ValueError(f"ManagedResource {named} is too deep to be read")
+                    obj: JsonObject = orjson.loads(raw)
                     async for key in kept_by(client, obj):
                         users.setdefault(key, f"ManagedResource {key_of(obj)}")
         except NotFound:

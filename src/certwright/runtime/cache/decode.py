@@ -4,23 +4,29 @@ One pass over the bytes reads the metadata and skips the rest; a transform may d
 managedFields are a third of a typical object, and only our own are of use; decoding and
 encoding the object to drop them would cost more than all else, so they are cut out of the bytes.
 Objects of the wrong shape get in too, as far as they have a name: a watch never ends because
-of one bad object.
+of one bad object. Of those nested too deeply to be read, only the metadata do.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable
-from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import orjson
 import structlog
 from msgspec import Struct, field
 
-from certwright.kube.errors import ApiError
 from certwright.kube.objects import Key, Resource
-from certwright.runtime.cache.entries import CachedOwner, Entry, Meta
-from certwright.runtime.cache.malformed import fitting, without_managed_fields
+from certwright.kube.rawjson import identity, is_deep, without_managed_fields
+from certwright.runtime.cache.entries import (
+    TOO_DEEP,
+    CachedOwner,
+    Entry,
+    Meta,
+    UnreadableEntry,
+)
+from certwright.runtime.cache.malformed import fitting
 
 Transform: TypeAlias = Callable[[bytes], bytes]
 """Reduces an object's JSON to what a store should keep; must be pure, and leave it an object."""
@@ -34,12 +40,16 @@ _TIME = re.compile(
     rb',\s*"time":\s*"[^"\\]*"'
 )  # an entry's own: keys of field sets begin otherwise
 
-END_OF_LIST = "k8s.io/initial-events-end"
-"""The annotation of the bookmark that ends a streaming list."""
 SHARED_STRINGS = 1_000
 """How many label values are remembered for sharing; the rest is probably unique anyway."""
 SHARED_FIELDS = 100
 """How many sets of fields are; a controller writes objects of few shapes."""
+
+DECODES_DEEP = sys.version_info >= (3, 12)
+"""Whether the decoder below goes on where others end; before, it counts levels as Python does."""
+READABLE_DEPTH = 900
+NAMED = 1_000
+"""How many unreadable objects are logged by name; all of them are counted."""
 
 _log = structlog.get_logger()
 
@@ -71,6 +81,9 @@ class EntryDecoder:
         self.metadata_only = metadata_only
         self._managers = frozenset(orjson.dumps(name) for name in field_managers)
         self._transform = transform
+        self.unreadable = 0
+        """How many states of objects were too deep to be read."""
+        self._named: set[Key] = set()
         self._shared: dict[str, str] = {}
         self._shared_fields: dict[bytes, bytes] = {}
         # Lists of built-in kinds leave these two out of their items.
@@ -91,6 +104,12 @@ class EntryDecoder:
         """
         stop = len(raw) if stop is None else stop
         try:
+            return self._entry(raw, start, stop, held)
+        except RecursionError:
+            return self._deep(raw[start:stop], held)
+
+    def _entry(self, raw: bytes, start: int, stop: int, held: FindEntry | None) -> Entry:
+        try:
             envelope = _ENVELOPE.decode(memoryview(raw)[start:stop])
         except msgspec.ValidationError:
             return self._unusual(raw[start:stop])
@@ -107,7 +126,7 @@ class EntryDecoder:
         """Return which object was deleted, and its last version; raises what `entry` raises."""
         try:
             found = _DELETED.decode(memoryview(raw)[start:stop]).metadata
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return self.entry(raw, start, stop)
         return Entry(Key(found.namespace, found.name), Meta(found.resource_version), b"")
 
@@ -121,6 +140,8 @@ class EntryDecoder:
             raw = _cut(raw, managed, *span)
         else:
             raw = raw[span[0] : span[1]]
+        if DECODES_DEEP and len(raw) > 2 * READABLE_DEPTH and is_deep(raw, READABLE_DEPTH):
+            raise RecursionError
         if self.metadata_only:
             if kind != "PartialObjectMetadata":
                 raw = b"".join((_PARTIAL_PREFIX, _PART.decode(raw).metadata, b"}"))
@@ -166,9 +187,39 @@ class EntryDecoder:
         return tuple(pairs)
 
     def _share_fields(self, own: bytes) -> bytes:
-        """Return a set of fields, equal ones of many objects being one."""
+        """Return a set of fields, equal ones of many objects being one; none if it is too deep."""
         shared = self._shared_fields
-        return shared.get(own, own) if len(shared) >= SHARED_FIELDS else shared.setdefault(own, own)
+        known = shared.get(own)
+        if known is None:
+            known = b"" if is_deep(own) else own
+            if len(shared) < SHARED_FIELDS:
+                shared[own] = known
+        return known
+
+    def _deep(self, raw: bytes, held: FindEntry | None) -> Entry:
+        """Read an object without its managedFields; if it is deep all the same, its metadata."""
+        try:
+            shallow = without_managed_fields(raw)
+            if not is_deep(shallow):
+                return self._entry(shallow, 0, len(shallow), held)
+            named = identity(shallow)
+            known = self._entry(named, 0, len(named), held)
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, UnnamedObject):
+                raise
+            raise BrokenJson(f"{self.resource.kind}: not JSON, and nested deeply") from None
+        if self.metadata_only or isinstance(known, UnreadableEntry):
+            return known
+        self.unreadable += 1
+        if known.key not in self._named and len(self._named) < NAMED:
+            self._named.add(known.key)
+            _log.warning(
+                "object cannot be read, only its metadata are known",
+                kind=self.resource.kind,
+                key=str(known.key),
+                why=TOO_DEEP,
+            )
+        return UnreadableEntry(known.key, known.meta, known.raw, malformed=TOO_DEEP)
 
     def _unusual(self, raw: bytes) -> Entry:
         """Keep what can be read of an object whose metadata does not have the usual shape."""
@@ -231,89 +282,6 @@ def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> bytes:
     return b"[" + b",".join(own) + b"]" if own else b""
 
 
-class _EventType(StrEnum):
-    """What a line reports."""
-
-    ADDED = "ADDED"
-    MODIFIED = "MODIFIED"
-    DELETED = "DELETED"
-    BOOKMARK = "BOOKMARK"
-    ERROR = "ERROR"
-
-
-class ObjectEvent(NamedTuple):
-    """An object appeared, changed or disappeared; of the last only key and version are read."""
-
-    entry: Entry
-    deleted: bool
-
-
-class Bookmark(NamedTuple):
-    """Everything up to a version has been delivered."""
-
-    resource_version: str
-    ends_list: bool
-
-
-def read_event(
-    line: bytes, decoder: EntryDecoder, held: FindEntry | None = None
-) -> ObjectEvent | Bookmark | None:
-    """Read one line of a watch; None for a type this version does not know.
-
-    An object that is *held* in the very version is not read again.
-
-    Raises:
-        ApiError: the line is an ERROR event, this is its Status.
-        BrokenJson: the line is no event.
-        UnnamedObject: its object cannot be named.
-    """
-    usual = _USUAL.get(line[:_HEAD])
-    if usual is not None and line.startswith(usual[0]) and line.endswith(b"}"):
-        # API servers write these bytes; what stands between them needs one pass, not two.
-        try:
-            prefix, deleted = usual
-            start, stop = len(prefix), len(line) - 1
-            if deleted:
-                return ObjectEvent(decoder.deleted(line, start, stop), deleted)
-            return ObjectEvent(decoder.entry(line, start, stop, held=held), deleted)
-        except BrokenJson:
-            pass  # one more member after the object, or really broken: look closely
-    try:
-        event = _EVENT.decode(line)
-        match event.type:
-            case _EventType.ADDED | _EventType.MODIFIED:
-                return ObjectEvent(decoder.entry(bytes(event.object)), deleted=False)
-            case _EventType.DELETED:
-                raw = bytes(event.object)
-                return ObjectEvent(decoder.deleted(raw, 0, len(raw)), deleted=True)
-            case _EventType.BOOKMARK:
-                mark = _MARK.decode(event.object).metadata
-                ends_list = mark.annotations.get(END_OF_LIST) == "true"
-                return Bookmark(mark.resource_version, ends_list)
-            case _EventType.ERROR:
-                status = _STATUS.decode(event.object)
-                code = status.get("code")
-                raise ApiError.from_status(code if isinstance(code, int) else 500, status)
-            case _:
-                return None
-    except msgspec.DecodeError as error:
-        raise BrokenJson(
-            f"a watch event of {decoder.resource.kind} cannot be read ({error}); "
-            "the server or a proxy cut or garbled it"
-        ) from error
-
-
-def _prefix(event_type: _EventType) -> bytes:
-    return b'{"type":"' + event_type.encode() + b'","object":'
-
-
-_HEAD = len(b'{"type":"ADDED')
-_USUAL = {
-    _prefix(event_type)[:_HEAD]: (_prefix(event_type), event_type == _EventType.DELETED)
-    for event_type in (_EventType.ADDED, _EventType.MODIFIED, _EventType.DELETED)
-}
-
-
 class _Metadata(Struct, gc=False, rename="camel"):
     """Metadata as the server writes it, as far as it is kept."""
 
@@ -365,20 +333,6 @@ class _Part(Struct):
     metadata: msgspec.Raw
 
 
-class _Event(Struct):
-    type: str
-    object: msgspec.Raw
-
-
-class _Mark(Struct, rename="camel"):
-    resource_version: str
-    annotations: dict[str, str] = field(default_factory=dict)
-
-
-class _Marked(Struct):
-    metadata: _Mark
-
-
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.json.Decoder(_ManagerName)
 _DELETED = msgspec.json.Decoder(_Deleted)
@@ -387,6 +341,3 @@ _LOOSE = msgspec.json.Decoder(_Loose)
 _MANAGED = msgspec.json.Decoder(_Managed)
 _PART = msgspec.json.Decoder(_Part)
 _PARTIAL_PREFIX = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
-_EVENT = msgspec.json.Decoder(_Event)
-_MARK = msgspec.json.Decoder(_Marked)
-_STATUS = msgspec.json.Decoder(dict)

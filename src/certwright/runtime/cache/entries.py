@@ -18,6 +18,7 @@ import structlog
 from msgspec import Struct
 
 from certwright.kube.objects import JsonObject, Key, Object
+from certwright.kube.rawjson import identity, is_deep
 from certwright.runtime.outcome import BadObject
 
 T = TypeVar("T", bound=Object)
@@ -28,6 +29,8 @@ IndexFunction: TypeAlias = Callable[["Entry"], Iterable[Hashable]]
 
 REFUSED_BYTES: Final = 2**20
 """Hundreds of ordinary objects: enough for the moment between two watches."""
+
+TOO_DEEP: Final = "nested too deeply, hundreds of levels"
 
 _log = structlog.get_logger()
 
@@ -90,13 +93,13 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
 
         Empty when it has none, or none of the right shape.
         """
-        uid = self._decode(_Identified).metadata.uid
+        uid = self._part(_Identified).metadata.uid
         return uid if isinstance(uid, str) else ""
 
     @property
     def annotations(self) -> dict[str, str]:
         """The annotations, decoded on each access: they can be large and are rarely needed."""
-        return self._decode(_Annotated).metadata.annotations or {}
+        return self._part(_Annotated).metadata.annotations or {}
 
     @property
     def managed_fields(self) -> list[JsonObject]:
@@ -105,19 +108,40 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
         return entries
 
     def obj(self) -> JsonObject:
-        """Return the object as a fresh dict, without managedFields."""
-        decoded: JsonObject = orjson.loads(self.raw)
+        """Return the object as a fresh dict, without managedFields; `BadObject` if too deep."""
+        try:
+            decoded: JsonObject = orjson.loads(self.raw)
+        except orjson.JSONDecodeError:  # the decoder of metadata, which saw it, reads deeper ones
+            raise self._refusal(TOO_DEEP) from None
         return decoded
 
     def as_(self, kind: type[T]) -> T:
         """Return the object as a fresh instance of a typed kind; `BadObject` if it does not fit."""
         return self._decode(kind)
 
+    def require_contents(self) -> None:
+        """Raise `BadObject` if only the metadata of the object are known."""
+
     def _decode(self, kind: type[S]) -> S:
         try:
             return msgspec.json.decode(self.raw, type=kind)
         except msgspec.ValidationError as error:
             raise self._bad(kind, str(error)) from error
+        except RecursionError:
+            raise self._refusal(TOO_DEEP) from None
+
+    def _part(self, kind: type[S]) -> S:
+        """Decode part of the metadata, however deep the rest is."""
+        try:
+            return self._decode(kind)
+        except BadObject:
+            if not is_deep(self.raw):
+                raise
+        return msgspec.json.decode(identity(self.raw), type=kind)
+
+    def _refusal(self, why: str) -> BadObject:
+        kind = _kind_of(identity(self.raw))
+        return BadObject(f"{kind} {self.key} cannot be read: {why}; correct or delete the object")
 
     def _bad(self, kind: type[Any], why: str) -> BadObject:
         """Return an error that names object, field and cure: its text ends up on a condition."""
@@ -128,6 +152,27 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
             f"{name} {self.key} cannot be read: {where}: {what}; correct the object, or align "
             f"the schema of its CustomResourceDefinition with the controller's version"
         )
+
+
+class UnreadableEntry(Entry, frozen=True, gc=False, eq=False):
+    """An object of which only the metadata are known; `malformed` says why the rest is not.
+
+    It is there, can be found and deleted; asked for its contents it raises `BadObject`, because
+    a part that could not be read must not pass for one that is empty.
+    """
+
+    def obj(self) -> JsonObject:
+        """Raise `BadObject`."""
+        raise self._refusal(self.malformed)
+
+    def as_(self, kind: type[T]) -> T:
+        """Raise `BadObject`."""
+        del kind
+        raise self._refusal(self.malformed)
+
+    def require_contents(self) -> None:
+        """Raise `BadObject`."""
+        raise self._refusal(self.malformed)
 
 
 def version_number(resource_version: str) -> int | None:

@@ -60,8 +60,12 @@ class NotStreamed(Exception):
     """The server ignored the request to stream the list and just watches."""
 
 
+class WatchCrashed(Exception):
+    """Something unforeseen was raised: a defect of ours, which must not end other watches."""
+
+
 WatchFailure: TypeAlias = (
-    ApiError | TransportError | BrokenJson | Stalled | ListCutShort | NotStreamed
+    ApiError | TransportError | BrokenJson | Stalled | ListCutShort | NotStreamed | WatchCrashed
 )
 """Everything that can go wrong between a server and a store."""
 
@@ -107,6 +111,8 @@ def remedy_for(
             return Remedy(WatchState.BACKING_OFF, message, relist=True, use_pages=streaming)
         case NotStreamed():
             return Remedy(WatchState.BACKING_OFF, message, use_pages=True)
+        case WatchCrashed():
+            return Remedy(WatchState.BACKING_OFF, message, relist=True)
         case Stalled() if not streaming:
             # Either the connection is dead, or the server was restored to before our version:
             # it neither refuses such a watch nor sends anything until it gets there.

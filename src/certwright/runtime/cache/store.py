@@ -30,11 +30,12 @@ from certwright.runtime.cache.entries import (
 Listener: TypeAlias = Callable[[Entry | None, Entry | None], None]
 """Called with the old and the new entry of every change; None stands for "not there".
 
-A plain function that enqueues keys. It must not raise and must not change the store.
+A plain function that enqueues keys. It must not change the store. What it raises is logged and
+counted, and keeps no other listener from its call.
 """
 
 Interest: TypeAlias = Callable[[Entry], bool]
-"""Returns whether a store is to hold an object it does not hold yet. Must not raise."""
+"""Returns whether a store is to hold an object it does not hold yet; if it raises, it is held."""
 
 THIS_PROCESS = 1
 """The mark of writes by the process; a `Context` has a number of its own."""
@@ -80,6 +81,8 @@ class Store:
         self._keep = keep
         self.synced = False
         """True once a complete list has arrived and every listener has heard of it."""
+        self.listener_errors = 0
+        """How many calls of listeners raised."""
         self._table = Table({("user", name): fn for name, fn in (indexes or {}).items()})
         self._listeners: list[Listener] = []
         self._own_write_listeners: list[Listener] = []  # those of them called for own writes
@@ -166,7 +169,7 @@ class Store:
         for listeners in lists:
             listeners.append(listener)
         for entry in self.items():
-            listener(None, entry)
+            self._call([listener], None, entry)
 
         def stop() -> None:
             for listeners in lists:
@@ -183,8 +186,16 @@ class Store:
         for old, new in changes:
             replaced = old is not None and new is not None and old.uid != new.uid
             for change in ((old, None), (None, new)) if replaced else ((old, new),):
-                for listener in self._listeners:
-                    listener(*change)
+                self._call(self._listeners, *change)
+
+    def _call(self, listeners: list[Listener], old: Entry | None, new: Entry | None) -> None:
+        for listener in listeners:
+            try:
+                listener(old, new)
+            except Exception as error:  # noqa: BLE001 - one object must not stop the others
+                self.listener_errors += 1
+                keys = {str(entry.key) for entry in (old, new) if entry is not None}
+                _log.error("a listener failed", kind=self.resource.kind, of=keys, exc_info=error)
 
     # Changing
 
@@ -199,12 +210,11 @@ class Store:
         old = self._table.entries.get(key)
         if old is not None and not is_newer(entry, old):
             return False
-        if old is None and self._keep is not None and not self._keep(entry):
+        if old is None and not self._wants(entry):
             self._table.refused.put(entry)
             return False
         self._table.put(entry)
-        for listener in self._own_write_listeners if own else self._listeners:
-            listener(old, entry)
+        self._call(self._own_write_listeners if own else self._listeners, old, entry)
         return True
 
     def delete(self, entry: Entry) -> bool:
@@ -218,8 +228,7 @@ class Store:
         if is_older(entry, old):
             return False
         self._table.remove(entry.key)
-        for listener in self._listeners:
-            listener(old, None)
+        self._call(self._listeners, old, None)
         return True
 
     def stage(self) -> "Table":
@@ -279,10 +288,17 @@ class Store:
         """Put an object of a list under way into its table, unless it is not wanted."""
         known = self._known(entry)
         held = entry.key in self._table.entries
-        if held or self._keep is None or self._keep(known):
+        if held or self._wants(known):
             staged.put(known)
         else:
             staged.refused.put(known)
+
+    def _wants(self, entry: Entry) -> bool:
+        try:
+            return self._keep is None or self._keep(entry)
+        except Exception as error:  # noqa: BLE001 - a function of users
+            _log.error("keep failed, the object is held", key=str(entry.key), exc_info=error)
+            return True
 
     def _known(self, entry: Entry) -> Entry:
         """Return the entry already held for the very same version, else the one given.
@@ -375,8 +391,7 @@ class Store:
         self._ahead.pop(key, None)
         self._gone[key] = _Tombstone(uid)
         self._table.remove(key)
-        for listener in self._own_write_listeners if own else self._listeners:
-            listener(old, None)
+        self._call(self._own_write_listeners if own else self._listeners, old, None)
 
     def _is_echo_of_deleted(self, entry: Entry) -> bool:
         tombstone = self._gone.get(entry.key)

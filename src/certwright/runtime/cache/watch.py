@@ -1,7 +1,7 @@
 """Keeping one store current: list, watch, and every way both can fail.
 
-A `Watch` never gives up and never raises for anything a server or network does; what it
-does instead is its `state`, which probes and metrics show.
+A `Watch` never gives up and never raises, whatever a server or network does or an object holds;
+what it does instead is its `state`, which probes and metrics show.
 
 Versions: a list asks for the most recent state, never for "any"; a watch goes on from the
 last version seen; a list that comes back older than what was seen means that the server's
@@ -19,19 +19,15 @@ import structlog
 
 from certwright.client import Client, ConnectFailed, Selection, TransportError, WatchOptions
 from certwright.kube.errors import ApiError, Unauthorized
-from certwright.runtime.cache.decode import (
-    Bookmark,
-    BrokenJson,
-    ObjectEvent,
-    UnnamedObject,
-    read_event,
-)
+from certwright.runtime.cache.decode import BrokenJson, UnnamedObject
 from certwright.runtime.cache.entries import Entry, Table, version_number
+from certwright.runtime.cache.events import Bookmark, ObjectEvent, read_event
 from certwright.runtime.cache.state import (
     FAILURES,
     ListCutShort,
     NotStreamed,
     Stalled,
+    WatchCrashed,
     WatchFailure,
     WatchState,
     obstacle,
@@ -74,7 +70,9 @@ class WatchStatus(NamedTuple):
     restores: int
     """How often the server's history went backwards."""
     skipped: int
-    """How many objects could not even be named."""
+    """How many states of objects could not be read, or not even be named."""
+    listener_errors: int
+    """How many calls of listeners raised."""
 
 
 class Watch:
@@ -118,7 +116,8 @@ class Watch:
             failures=self._failures,
             lists=self._lists,
             restores=self._restores,
-            skipped=self._skipped,
+            skipped=self._skipped + self.store.decoder.unreadable,
+            listener_errors=self.store.listener_errors,
         )
 
     def poke(self) -> None:
@@ -178,6 +177,9 @@ class Watch:
                 await self._connect()
             except FAILURES as error:
                 failure = error
+            except Exception as error:  # noqa: BLE001 - no watch ends the others
+                _log.error("watch failed", kind=str(self.store.resource), exc_info=error)
+                failure = WatchCrashed(f"{type(error).__name__}; see the log")
             healthy = self._was_healthy(loop.time(), failure)
             if healthy:
                 self._failures = 0
@@ -363,7 +365,7 @@ class Watch:
 
     def _skip(self, error: UnnamedObject) -> None:
         self._skipped += 1
-        _log.warning("object skipped", error=str(error))
+        _log.warning("object skipped", kind=str(self.store.resource), error=str(error))
 
 
 async def _in_time(answer: Awaitable[T]) -> T:

@@ -102,6 +102,8 @@ def gauges(
             ("objects", "Objects in the store", status.objects),
             ("failures", "Failures in a row", status.failures),
             ("lists", "Lists so far", status.lists),
+            ("unreadable", "States of objects so far that could not be read", status.skipped),
+            ("listener_errors", "Listeners so far that raised", status.listener_errors),
         ):
             yield GaugeSample(f"certwright_watch_{name}", text, labels, value)
         if status.silent_seconds is not None:

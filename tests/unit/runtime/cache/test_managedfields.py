@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from certwright.kube.rawjson import without_managed_fields
 from certwright.runtime.cache.decode import managed_fields_span, own_entries
-from certwright.runtime.cache.malformed import without_managed_fields
 
 WORDS = st.sampled_from(
     ["a", "name", "metadata", "managedFields", 'x","managedFields":[1],"y', "\\", '"', "ü\n", ""]
