@@ -52,6 +52,24 @@ class LastWriter:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldConflict:
+    """A field that we want to set and that another field manager holds with another value."""
+
+    path: str
+    manager: str
+    subresource: str = ""
+
+    def __str__(self) -> str:
+        through = f" (through {self.subresource})" if self.subresource else ""
+        return f"{self.path} by {self.manager}{through}"
+
+    def to_json(self) -> JsonObject:
+        """Return the conflict for programs."""
+        through = {"subresource": self.subresource} if self.subresource else {}
+        return {"path": self.path, "manager": self.manager, **through}
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One object of a change set."""
 
@@ -67,6 +85,8 @@ class Change:
     """Whether it failed because its namespace does not exist, or is just being deleted."""
     ignored: tuple[str, ...] = ()
     """Fields in which the manifest was not followed, because they cannot change."""
+    conflicts: tuple[FieldConflict, ...] = ()
+    """Fields that other managers hold, where that is why it failed."""
 
     def told(self, *, planned: bool = False) -> str:
         """Return the line about the object; *planned* if all this did not happen and only would."""
@@ -88,6 +108,7 @@ class Change:
             "reason": self.reason,
             "changes": [_change_to_json(change) for change in self.diff.changes],
             "omittedChanges": self.diff.omitted,
+            "conflicts": [conflict.to_json() for conflict in self.conflicts],
         }
         if self.writer:
             written["lastWriter"] = {

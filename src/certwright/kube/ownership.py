@@ -10,7 +10,7 @@ notices drift later without a request, and without knowledge of defaults and nor
 changes to its own fields change the hash.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
@@ -109,6 +109,12 @@ def project(obj: JsonObject, fields: FieldSet, *, gone: Any = _MISSING) -> JsonO
     return projected if isinstance(projected, dict) else {}
 
 
+def without(obj: JsonObject, fields: FieldSet, kept: FieldSet) -> JsonObject:
+    """Return *obj* without *fields*, but for those that are in *kept*, or hold one that is."""
+    left = _without(obj, fields, kept)
+    return left if isinstance(left, dict) else {}
+
+
 def projection_hash(obj: JsonObject, fields: FieldSet) -> str:
     """Return a hash of what *obj* holds in *fields*; other fields do not influence it."""
     canonical = orjson.dumps(project(obj, fields), option=orjson.OPT_SORT_KEYS)
@@ -186,7 +192,7 @@ def _project_fields(value: JsonObject, fields: FieldSet, gone: Any) -> Iterator[
 
 def _project_items(items: list[Any], fields: FieldSet, gone: Any) -> Iterator[Any]:
     elements = fields.members | fields.children.keys()
-    keys = {tuple(orjson.loads(element[2:])) for element in elements if element.startswith("k:")}
+    keys = _keys_of(elements)
     for position, item in enumerate(items):
         for element in _names_of(item, position, keys):
             if element in elements:
@@ -204,6 +210,37 @@ def _names_of(item: Any, position: int, keys: set[tuple[str, ...]]) -> Iterator[
                 yield f"k:{_dump({name: item[name] for name in names})}"
     yield f"v:{_dump(item)}"
     yield f"i:{position}"
+
+
+def _without(value: Any, fields: FieldSet, kept: FieldSet) -> Any:
+    elements = fields.members | fields.children.keys()
+    if isinstance(value, dict):
+        rest = ((name, _remainder(item, fields, kept, f"f:{name}")) for name, item in value.items())
+        return {name: left for name, left in rest if left is not _MISSING}
+    if isinstance(value, list):
+        keys = _keys_of(elements)
+        named = (
+            (item, next((e for e in _names_of(item, n, keys) if e in elements), ""))
+            for n, item in enumerate(value)
+        )
+        found = (_remainder(item, fields, kept, element) for item, element in named)
+        return [left for left in found if left is not _MISSING]
+    return value
+
+
+def _remainder(value: Any, fields: FieldSet, kept: FieldSet, element: str) -> Any:
+    """Return what is left of the value of an element; `_MISSING` if nothing is."""
+    inner, kept_inner = fields.children.get(element), kept.children.get(element, _EMPTY)
+    goes = element in fields.members and element not in kept.members
+    if inner is None:
+        return _MISSING if goes and not kept_inner else value
+    left = _without(value, inner, kept_inner)
+    return left if left or not goes else _MISSING
+
+
+def _keys_of(elements: Iterable[str]) -> set[tuple[str, ...]]:
+    """Return the fields by which items of a list are told apart."""
+    return {tuple(orjson.loads(element[2:])) for element in elements if element.startswith("k:")}
 
 
 def _descend(value: Any, fields: FieldSet, gone: Any, element: str) -> Any:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube.ownership import FieldSet, project, projection_hash
+from certwright.kube.ownership import FieldSet, project, projection_hash, without
 
 ELEMENTS = st.sampled_from(["f:a", "f:b", "f:c:d", 'k:{"name":"x"}', 'v:"y"', "i:0"])
 PATHS = st.frozensets(st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple), max_size=6)
@@ -95,6 +95,46 @@ def test_projects_an_object_onto_what_a_manager_owns() -> None:
             },
         },
     }
+
+
+def test_removes_what_is_owned_and_not_kept() -> None:
+    owned = FieldSet.parse(DEPLOYMENT_FIELDS)
+    kept = FieldSet.parse({"f:spec": {"f:template": {"f:spec": {"f:containers": {}}}}})
+    left = without(deployment(), owned, kept)
+    assert left["metadata"]["labels"] == {"team": "a"}
+    assert "replicas" not in left["spec"]
+    containers = {
+        one["name"]: one for one in left["spec"]["template"]["spec"]["containers"] if "name" in one
+    }
+    assert "sidecar" in containers
+    assert "web" not in containers
+
+
+@pytest.mark.parametrize(
+    ("kept", "left"),
+    [
+        ({}, {}),
+        ({"f:m": {"f:a": {}}}, {"m": {"a": 1}}),
+        ({"f:m": {}}, {"m": {}}),
+        ({"f:m": {"f:z": {}}}, {}),
+        ({"f:l": {'k:{"name":"x"}': {"f:p": {}}}}, {"l": [{"p": 1}]}),
+        ({"f:s": {'v:"y"': {}}}, {"s": ["y"]}),
+    ],
+)
+def test_what_holds_a_kept_field_stays(kept: dict[str, Any], left: dict[str, Any]) -> None:
+    obj = {"m": {"a": 1, "b": 2}, "l": [{"name": "x", "p": 1}], "s": ["x", "y"]}
+    item: dict[str, Any] = {".": {}, "f:name": {}, "f:p": {}}
+    fields = {
+        "f:m": {".": {}, "f:a": {}, "f:b": {}},
+        "f:l": {".": {}, 'k:{"name":"x"}': item},
+        "f:s": {".": {}, 'v:"x"': {}, 'v:"y"': {}},
+    }
+    assert without(obj, FieldSet.parse(fields), FieldSet.parse(kept)) == left
+
+
+def test_what_is_not_owned_is_not_removed() -> None:
+    obj = {"m": {"a": 1}, "l": [1, {"x": 2}]}
+    assert without(obj, FieldSet.parse({"f:z": {}, "f:l": {"i:5": {}}}), FieldSet()) == obj
 
 
 def test_the_hash_follows_owned_fields_only() -> None:

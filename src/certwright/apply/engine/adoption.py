@@ -6,7 +6,14 @@ from enum import StrEnum
 from typing import Any
 
 from certwright.apply.cluster import Live
-from certwright.apply.engine.declared import Adopt, Owner, OwnerState, Rules
+from certwright.apply.engine.declared import (
+    CLIENT_SIDE_APPLY,
+    LAST_APPLIED,
+    Adopt,
+    Owner,
+    OwnerState,
+    Rules,
+)
 from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
 from certwright.kube.ownership import FieldSet
@@ -109,6 +116,40 @@ def _adoption(live: Live, rules: Rules) -> Ownership:
     labels = ", ".join(f"{name}={value}" for name, value in sorted(rules.adopt_labels.items()))
     return Ownership(
         Right.REFUSE, f"it exists already and is not ours; label it {labels} to adopt it"
+    )
+
+
+def predecessors(live: Live, managers: Collection[str]) -> Collection[str]:
+    """Return the managers that we take an object over from.
+
+    kubectl apply may have had any name (kubectl create --save-config, ``--field-manager``, or
+    before-first-apply, which the server gives to those who left none): what tells it is the
+    annotation that it wrote.
+    """
+    if CLIENT_SIDE_APPLY not in managers or LAST_APPLIED not in live.annotations:
+        return managers
+    return {*managers, *(str(entry.get("manager")) for entry in live.managed if _wrote(entry))}
+
+
+def is_unmanaged(live: Live, managers: Collection[str]) -> bool:
+    """Return whether kubectl apply wrote an object before the server recorded managers.
+
+    Our first apply makes the server note all of it as that of before-first-apply.
+    """
+    return CLIENT_SIDE_APPLY in managers and not live.managed and LAST_APPLIED in live.annotations
+
+
+def _wrote(entry: JsonObject) -> bool:
+    fields: Any = entry.get("fieldsV1") or {}
+    annotations = (fields.get("f:metadata") or {}).get("f:annotations") or {}
+    return entry.get("operation") == "Update" and f"f:{LAST_APPLIED}" in annotations
+
+
+def needs_transfer(live: Live, rules: Rules, field_manager: str) -> bool:
+    """Return whether others that we take over from hold fields of an object."""
+    managers = rules.take_over_from
+    return is_unmanaged(live, managers) or has_legacy(
+        live, field_manager, predecessors(live, managers)
     )
 
 

@@ -9,20 +9,23 @@ import orjson
 
 from certwright.apply.changeset import Action, Change
 from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
-from certwright.apply.engine.adoption import (
-    Right,
-    has_legacy,
-    is_given_up,
-    ownership,
-    taken_over,
-)
+from certwright.apply.engine.adoption import Right, is_given_up, needs_transfer, ownership
 from certwright.apply.engine.blockers import obstacles
 from certwright.apply.engine.declared import Adopt, Declared, Owner, desired_of
-from certwright.apply.engine.findings import Definitions, ObjectOutcome, configured, created, failed
+from certwright.apply.engine.findings import (
+    Definitions,
+    ObjectOutcome,
+    configured,
+    contested,
+    created,
+    failed,
+    field_conflict,
+)
 from certwright.apply.engine.leftovers import leftovers
 from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent, preserve
 from certwright.apply.engine.recreation import recreation
+from certwright.apply.engine.takeover import TakeOver
 from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
@@ -31,7 +34,6 @@ from certwright.kube import (
     ApiError,
     Conflict,
     Invalid,
-    JsonObject,
     NotFound,
     Resource,
 )
@@ -99,7 +101,9 @@ async def _patiently(run: ApplyRun, application: "_Application") -> ObjectOutcom
     while True:
         try:
             return await application.attempt(fresh=conflicts > 0)
-        except Conflict:
+        except Conflict as refusal:
+            if (contest := application.contest(refusal)) is not None:
+                return contest
             conflicts += 1
             if conflicts == ATTEMPTS:
                 raise
@@ -121,6 +125,15 @@ class _Application:
         self._resource = resource
         self._desired = desired_of(wanted, run.owner)
         self._digest = digest_of(self._desired)
+        self._foreseen: TakeOver | None = None
+        """What a dry run did not do, and has to be thought of."""
+
+    def contest(self, refusal: Conflict) -> ObjectOutcome | None:
+        """Report fields that are left to other managers; None if that is not the conflict."""
+        if self._rules.force:
+            return None
+        held = [held for cause in refusal.causes if (held := field_conflict(cause))]
+        return contested(self._wanted, held) if held else None
 
     async def attempt(self, *, fresh: bool) -> ObjectOutcome:
         """Look at the object and do what is needed; *fresh* when the last look was stale."""
@@ -228,30 +241,22 @@ class _Application:
         if sent.guarded:
             guard = {"uid": live.uid, "resourceVersion": live.resource_version}
             body = {**body, "metadata": {**body["metadata"], **guard}}
-        cluster = await self._run.writable()
-        return await cluster.apply(self._resource, body, dry_run=self._run.dry_run)
+        if self._foreseen is not None:
+            return await self._foreseen.foresee(live, body)
+        cluster, force = await self._run.writable(), self._rules.force
+        return await cluster.apply(self._resource, body, force=force, dry_run=self._run.dry_run)
 
     async def _take_over(self, live: Live) -> Live:
         """Make fields of a predecessor ours, so that those no longer wanted can go."""
-        managers, mine = self._rules.take_over_from, self._run.cluster.field_manager
-        if not has_legacy(live, mine, managers):
+        run, self._foreseen = self._run, None
+        if not needs_transfer(live, self._rules, run.cluster.field_manager):
             return live
-        fresh = await self._read(fresh=True)
-        if fresh is None:
-            raise Conflict(f"{self._wanted.ref} is gone")
-        if not has_legacy(fresh, mine, managers):
-            return fresh
-        managed = taken_over(fresh.managed, mine, managers)
-        if self._run.dry_run:
-            return Live(fresh.obj, managed)
-        version = {"uid": fresh.uid, "resourceVersion": fresh.resource_version}
-        metadata: JsonObject = {**version, "managedFields": managed}
-        owner = self._run.owner
-        if owner is not None and not owner.owns(fresh.annotations.get(owner.annotation) or ""):
-            # else whose it was would put its fields back before ours are written
-            metadata["annotations"] = {owner.annotation: owner.value}
-        cluster = await self._run.writable()
-        return await cluster.patch(self._resource, self._wanted.ref.key, {"metadata": metadata})
+        wanted, desired = self._wanted, self._desired
+        take_over = TakeOver(
+            run.cluster, run.writable, self._resource, wanted, desired, run.owner, run.dry_run
+        )
+        self._foreseen = take_over if run.dry_run else None
+        return await take_over(live)
 
     async def _clean(self, live: Live) -> Live:
         patch = leftovers(self._desired, live, self._rules)

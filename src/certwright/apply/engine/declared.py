@@ -12,6 +12,13 @@ from certwright.apply.redaction import is_secret
 from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
 
+CLIENT_SIDE_APPLY: Final = "kubectl-client-side-apply"
+"""The field manager of kubectl apply, without ``--server-side``."""
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which kubectl apply keeps what it wrote."""
+HELM: Final = "helm"
+"""The field manager of Helm."""
+
 
 class Adopt(StrEnum):
     """What to do about an object that is there already and belongs to nobody."""
@@ -39,7 +46,11 @@ class Rules:
     take_over: bool = False
     """Take the object even from another owner."""
     take_over_from: tuple[str, ...] = ()
-    """Field managers whose fields become ours, so that those no longer wanted disappear."""
+    """Field managers whose fields become ours, so that those no longer wanted disappear. With
+    `CLIENT_SIDE_APPLY` that is whoever wrote the annotation that kubectl leaves behind."""
+    force: bool = True
+    """Take fields that other managers hold with other values; else the object is not written,
+    and the result names them."""
     preserve_replicas: bool = False
     """Somebody scales it: the live number of replicas stays."""
     preserve_resources: bool = False

@@ -3,11 +3,12 @@
 Definitions and namespaces may arrive in the same pass as the objects that need them.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from certwright.apply.changeset import Action, Change, last_foreign_writer
+from certwright.apply.changeset import Action, Change, FieldConflict, last_foreign_writer
 from certwright.apply.cluster import Live, UnknownKind
 from certwright.apply.diff import Diff, compare
 from certwright.apply.engine.declared import Declared
@@ -16,6 +17,7 @@ from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
 from certwright.kube import (
     ApiError,
+    Conflict,
     Forbidden,
     GroupVersionKind,
     JsonObject,
@@ -25,6 +27,11 @@ from certwright.kube import (
     is_true,
 )
 from certwright.kube.conditions import conditions_of
+from certwright.kube.errors import Cause
+
+_NAMED: Final = 10
+_HOLDER: Final = re.compile(r'^conflict with "([^"]*)"(?: with subresource "([^"]*)")?')
+"""How the server names the manager of a field in the causes of a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,23 @@ def lacks_namespace(error: Exception) -> bool:
         return error.details.get("kind") == "namespaces"
     causes = error.causes if isinstance(error, Forbidden) else ()
     return any(cause.reason == "NamespaceTerminating" for cause in causes)
+
+
+def field_conflict(cause: Cause) -> FieldConflict | None:
+    """Return the field of another manager for which an apply was refused; None if it was not."""
+    holder = _HOLDER.match(cause.message)
+    if cause.reason != "FieldManagerConflict" or holder is None:
+        return None
+    return FieldConflict(cause.field, holder[1], holder[2] or "")
+
+
+def contested(wanted: Declared, held: Sequence[FieldConflict]) -> ObjectOutcome:
+    """Report an object that was not written, because other managers hold some of its fields."""
+    number = "1 field is" if len(held) == 1 else f"{len(held)} fields are"
+    more = [f"and {len(held) - _NAMED} more"] if len(held) > _NAMED else []
+    fields = ", ".join([*map(str, held[:_NAMED]), *more])
+    refused = failed(wanted, Conflict(f"{number} held by other managers: {fields}"))
+    return ObjectOutcome(replace(refused.entry, conflicts=tuple(held)))
 
 
 _MISSED = frozenset({Action.FAILED, Action.BLOCKED})
