@@ -169,6 +169,23 @@ class Engine:
             return live is None or live.deleting
         return False
 
+    async def missing(self, refs: Sequence[ObjectRef], owner: Owner) -> list[ObjectRef]:
+        """Return which objects certainly are not there, or do not carry the owner's mark."""
+        found: set[ObjectRef] = set()
+
+        async def look(ref: ObjectRef) -> None:
+            with suppress(ApiError, TransportError, ValueError):
+                try:
+                    resource = await self._cluster.resource(ref.gvk)
+                    live = await self._cluster.read(resource, ref.key, fresh=True)
+                except UnknownKind:
+                    live = None
+                if live is None or not owner.owns(live.annotations.get(owner.annotation) or ""):
+                    found.add(ref)
+
+        await _each(refs, look, CONCURRENCY)
+        return [ref for ref in refs if ref in found]
+
     @asynccontextmanager
     async def _in_time(
         self,

@@ -13,7 +13,7 @@ from certwright.apply.cluster import Cluster, Live
 from certwright.apply.engine.declared import Owner
 from certwright.apply.objectset.shards import SHARD_BYTES, fill
 from certwright.apply.refs import ObjectRef
-from certwright.kube import AlreadyExists, Conflict, JsonObject, Key
+from certwright.kube import AlreadyExists, Conflict, JsonObject, Key, NotFound
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.names import dns_label_problems
 
@@ -138,7 +138,7 @@ class ConfigMapInventory:
         if problems := dns_label_problems(self.name):
             raise ValueError(f"inventory {self.name!r}: {'; '.join(problems)}")
         found = await self._cluster.list(ConfigMap, self.namespace, labels=f"{LABEL}={self.name}")
-        shards = sorted((_shard(live) for live in found), key=lambda shard: shard.name)
+        shards = sorted((shard_of(live) for live in found), key=lambda shard: shard.name)
         self._known = Inventory(self.name, tuple(shards))
         return self._known
 
@@ -171,7 +171,10 @@ class ConfigMapInventory:
         elif shard.refs:
             version = {"uid": live.uid, "resourceVersion": live.resource_version}
             patch: JsonObject = {"metadata": version, "data": {OBJECTS: shard.text}}
-            stored = await self._cluster.patch(ConfigMap, key, patch)
+            try:
+                stored = await self._cluster.patch(ConfigMap, key, patch)
+            except NotFound as error:  # it went with its namespace, or another process
+                raise Conflict(f"ConfigMap {key} is gone") from error
         else:
             await self._cluster.delete(ConfigMap, live)
             return None
@@ -198,7 +201,8 @@ def _shard_name(name: str, number: int) -> str:
     return f"certwright-inventory-{name}" + (f".{number}" if number > 1 else "")
 
 
-def _shard(live: Live) -> Shard:
+def shard_of(live: Live) -> Shard:
+    """Read a ConfigMap of an inventory; `InventoryError` if it is damaged."""
     name = str(live.metadata["name"])
     data = live.obj.get("data") or {}
     if OBJECTS not in data:

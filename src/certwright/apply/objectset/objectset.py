@@ -109,9 +109,10 @@ class ObjectSet:
         if going:
             pruned = await self._delete(going, options.rules, dry_run, on_entry, before_write)
         may_go = set(going)
-        kept = _kept([ref for ref in plan.unwanted if ref not in may_go], plan, options, on_entry)
+        stays = [ref for ref in plan.unwanted if ref not in may_go]
+        kept = _kept(stays, plan, options, on_entry)
         settled = _settled(pruned)
-        remaining = [ref for ref in plan.unwanted if ref not in settled]
+        remaining = [ref for ref in (*plan.unwanted, *plan.protected) if ref not in settled]
         untried = {options.same(entry.ref) for entry in known}
         remaining += [ref for ref in recorded if known and options.same(ref) in untried]
         return SetChanges(
@@ -139,6 +140,20 @@ class ObjectSet:
         chosen = None if only is None else {ref.identity for ref in only}
         refs = [ref for ref in recorded if chosen is None or ref.identity in chosen]
         return await self._delete(refs, rules, dry_run, on_entry, before_write)
+
+    async def discard_missing(self, done: SetChanges) -> None:
+        """Strike off what a pass entered and could not bring to the cluster.
+
+        What the inventory listed before stays in it, and so does what cannot be looked at.
+        """
+        before = {ref.identity for ref in done.recorded}
+        missed = [
+            entry.ref
+            for entry in done.applied.with_action(Action.FAILED, Action.BLOCKED)
+            if entry.ref.possible and entry.ref.identity not in before
+        ]
+        if missed:
+            await self._inventory.discard(await self._engine.missing(missed, self._owner))
 
     async def _release(
         self,
@@ -200,9 +215,10 @@ def _kept(
     """Report what is not declared any more and stays for now."""
     if options.prune:
         entries = [Change(ref, Action.BLOCKED, str(plan.held)) for ref in refs]
+        entries += [Change(ref, Action.KEPT, options.protected(ref)) for ref in plan.protected]
     else:
         why = str(plan.held) if options.doubts else _NOT_DECLARED
-        entries = [Change(ref, Action.KEPT, why) for ref in refs]
+        entries = [Change(ref, Action.KEPT, why) for ref in (*refs, *plan.protected)]
     for entry in entries:
         if on_entry is not None:
             on_entry(entry, None)

@@ -56,6 +56,9 @@ class PruneOptions:
     """Objects that stay, without our mark, and are not ours from now on."""
     same: Callable[[ObjectRef], Hashable] = _identity
     """Returns what is equal for two references exactly if they mean the same object."""
+    protected: Callable[[ObjectRef], str] = lambda _ref: ""
+    """Returns why an object is not deleted unless a person asks for it by its kind; empty if it
+    may go. It stays listed."""
     rules: DeleteRules = KEEP_NOTHING
 
 
@@ -90,6 +93,8 @@ class Pruning:
     held: Held | None = None
     terminating: tuple[ObjectRef, ...] = ()
     """What of it is gone, or on its way out: holding that up would stop nothing."""
+    protected: tuple[ObjectRef, ...] = ()
+    """What is not declared any more, either, and is not deleted unasked."""
     confirmed: bool = False
     """Whether it took a confirmation, which was given."""
 
@@ -125,17 +130,19 @@ def plan_pruning(
     """
     kept = {options.same(ref) for ref in (*wanted, *options.released)}
     known = {options.same(ref): ref for ref in recorded}
-    unwanted = tuple(ref for place, ref in known.items() if place not in kept)
+    surplus = [ref for place, ref in known.items() if place not in kept]
+    protected = tuple(ref for ref in surplus if options.protected(ref))
+    unwanted = tuple(ref for ref in surplus if ref not in protected)
     if not unwanted:
-        return Pruning()
+        return Pruning(protected=protected)
     if options.doubts:
-        return Pruning(unwanted, Held(options.doubts))
+        return Pruning(unwanted, Held(options.doubts), protected=protected)
     going = tuple(ref for ref in unwanted if ref in terminating)
     before, removed = options.before or len(recorded), len(unwanted) - len(going)
     if options.guard.holds(before=before, removed=removed, confirmed=options.confirmed):
-        return Pruning(unwanted, Held(removed=removed, before=before), going)
+        return Pruning(unwanted, Held(removed=removed, before=before), going, protected)
     guarded = options.guard.is_mass_deletion(before=before, removed=removed)
-    return Pruning(unwanted, terminating=going, confirmed=guarded)
+    return Pruning(unwanted, terminating=going, protected=protected, confirmed=guarded)
 
 
 def doubts_after(entries: Sequence[Change], *, despite_failures: bool) -> str:
