@@ -15,6 +15,7 @@ from certwright.cli.apply import command as apply
 from certwright.cli.cert import command as cert
 from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
+from certwright.cli.inventory import command as inventory
 from certwright.cli.mr import command as mr
 from certwright.cli.options import examples
 from certwright.cli.resourcemanager import command as resourcemanager
@@ -33,7 +34,8 @@ app = typer.Typer(
 )
 
 for command in (
-    up, run, crds, rbac, apply, mr, resourcemanager, gc, unique, cert, conformance, alerts
+    up, run, crds, rbac, apply, inventory, mr,
+    resourcemanager, gc, unique, cert, conformance, alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 

@@ -23,6 +23,15 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
+class Protected(StrEnum):
+    """Kinds whose objects are deleted only if ``--delete-protected`` names them."""
+
+    NAMESPACES = "namespaces"
+    CRDS = "crds"
+    PVCS = "pvcs"
+    ALL = "all"
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Which cluster a command talks to, and which namespace of it; None: as kubectl chooses."""

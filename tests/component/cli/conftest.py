@@ -9,11 +9,13 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from certwright.apiserver import ApiServer
 from certwright.cli.main import main
@@ -191,6 +193,32 @@ def cli(
             code = ending.code or 0
         captured = capsys.readouterr()
         return Done(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Any]:
+    """Write manifests into a file; return its path."""
+
+    def write(*objects: JsonObject, name: str = "app.yaml") -> str:
+        path = tmp_path / name
+        path.write_text(yaml.safe_dump_all(objects), "utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def in_thread() -> Callable[..., Any]:
+    """Do something beside the command that runs in this thread; a context that ends with it."""
+
+    @contextmanager
+    def run(work: Callable[[], None]) -> Iterator[None]:
+        with ThreadPoolExecutor(1) as pool:
+            done = pool.submit(work)
+            yield
+            done.result(SECONDS)
 
     return run
 

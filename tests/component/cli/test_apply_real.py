@@ -63,8 +63,9 @@ def test_apply_diff_prune_and_delete(
     assert f"Secret {namespace}/s would be deleted" in out
     assert run("apply", "-f", str(path), "--prune")[0] == 0
     assert "Secret" not in run("tree")[1]
-    code, out = run("delete", "--wait", "--timeout", "30s")
+    code, out = run("delete", "--timeout", "30s")
     assert code == 0, out
+    assert run("delete")[0] == 0
 
 
 def test_managed_resources_are_explained_and_compared(

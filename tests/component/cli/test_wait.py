@@ -123,7 +123,8 @@ async def test_what_is_deleted_while_it_is_waited_for_is_missed(waiting: Waiting
 
 
 async def test_a_deletion_goes_on_when_something_has_gone(waiting: Waiting) -> None:
-    held, free, gone = await waiting.stored(config_map("held"), config_map("free"), config_map("x"))
+    states = await waiting.stored(config_map("held"), config_map("free"), config_map("x"))
+    held, free, gone = states
     asked = []
 
     async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
@@ -137,18 +138,18 @@ async def test_a_deletion_goes_on_when_something_has_gone(waiting: Waiting) -> N
             Change(gone, Action.UNCHANGED, "gone"),
         ]
         for entry in entries:
-            on_entry(entry, None)
+            on_entry(entry, states[held] if entry.action is Action.BLOCKED else None)
         return ChangeSet.of(entries)
 
     waiting.progress = ProgressLine(3, waiting.told)
     async with asyncio.TaskGroup() as group:
         waits = group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
-        await asyncio.sleep(2)
+        await asyncio.sleep(3)
         await waiting.cluster.delete(ConfigMap, "held")
     told = {entry.ref.name: entry.action for entry in waits.result().entries}
     assert told == {"held": "deleted", "free": "deleted", "x": "unchanged"}
     assert len(asked) == 2
-    assert 2 <= asked[1] - asked[0] < 3
+    assert 3 <= asked[1] - asked[0] < 4
     assert waiting.told.getvalue().splitlines() == [
         "[1/3] ConfigMap default/free deleted",
         "[2/3] ConfigMap default/x unchanged: gone",
@@ -191,9 +192,67 @@ async def test_a_kind_that_is_gone_has_no_objects_to_wait_for(waiting: Waiting) 
     async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
         rounds.append(asyncio.get_running_loop().time())
         action = Action.BLOCKED if len(rounds) == 1 else Action.UNCHANGED
-        on_entry(Change(toy, action), None)
+        on_entry(Change(toy, action), Live({"metadata": {}}))
         return ChangeSet.of([Change(toy, action)])
 
     done = await until_gone(waiting.client, delete, 60, waiting.progress)
     assert [entry.action for entry in done.entries] == ["deleted"]
     assert rounds[1] - rounds[0] < 1
+
+
+async def test_a_deletion_that_ends_soon_is_not_waited_for_aloud(waiting: Waiting) -> None:
+    states = await waiting.stored(config_map("held"))
+    (held,) = states
+
+    async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
+        left = await waiting.cluster.find(ConfigMap, "held")
+        entry = Change(held, Action.BLOCKED if left else Action.UNCHANGED, "held")
+        on_entry(entry, states[held])
+        return ChangeSet.of([entry])
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
+        await asyncio.sleep(1)
+        await waiting.cluster.delete(ConfigMap, "held")
+    assert waiting.told.getvalue() == "[1/1] ConfigMap default/held deleted\n"
+
+
+async def test_an_object_that_waits_for_another_and_is_gone_causes_no_haste(
+    waiting: Waiting,
+) -> None:
+    """Nothing can be done about it before the other one is gone."""
+    states = await waiting.stored(config_map("held"))
+    (held,) = states
+    absent = ObjectRef("v1", "ConfigMap", "default", "absent")
+    rounds = []
+
+    async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
+        rounds.append(1)
+        entries = [Change(held, Action.BLOCKED, "held"), Change(absent, Action.BLOCKED, "waits")]
+        for entry in entries:
+            on_entry(entry, states.get(entry.ref))
+        return ChangeSet.of(entries)
+
+    await until_gone(waiting.client, delete, 12, waiting.progress)
+    assert len(rounds) == 4
+
+
+async def test_what_goes_along_with_its_inventory_is_waited_for_all_the_same(
+    waiting: Waiting,
+) -> None:
+    states = await waiting.stored(config_map("held"))
+    (held,) = states
+    rounds = []
+
+    async def delete(on_entry: Callable[..., Any]) -> ChangeSet:
+        rounds.append(1)
+        if len(rounds) > 1:
+            return ChangeSet()
+        on_entry(Change(held, Action.BLOCKED, "held"), states[held])
+        return ChangeSet.of([Change(held, Action.BLOCKED, "held")])
+
+    async with asyncio.TaskGroup() as group:
+        waits = group.create_task(until_gone(waiting.client, delete, 60, waiting.progress))
+        await asyncio.sleep(7)
+        await waiting.cluster.delete(ConfigMap, "held")
+    assert [entry.action for entry in waits.result().entries] == ["deleted"]

@@ -13,6 +13,7 @@ from certwright.cli.options import (
     Namespace,
     Output,
     OutputFormat,
+    Protected,
     Recursive,
     Target,
     Yes,
@@ -45,12 +46,30 @@ Prune = Annotated[
     bool,
     typer.Option("--prune", help="Delete objects applied before that are not in the files now."),
 ]
-Wait = Annotated[
-    bool,
-    typer.Option("--wait", help="Wait until all objects are healthy and rolled out, or deleted."),
+WaitForHealth = Annotated[
+    bool | None,
+    typer.Option(
+        "--wait/--no-wait",
+        help="Wait until all objects are healthy and rolled out. Default: only until what"
+        " --prune deletes is gone.",
+    ),
 ]
-Timeout = Annotated[
-    str, typer.Option(metavar="DURATION", help="How long --wait waits, e.g. 90s or 5m.")
+WaitForDeletion = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Wait until all objects are gone.")
+]
+Timeout = Annotated[str, typer.Option(metavar="DURATION", help="How long to wait, e.g. 90s or 5m.")]
+DeleteProtected = Annotated[
+    list[Protected] | None,
+    typer.Option(
+        "--delete-protected",
+        help="Delete objects of this kind, too, which take others or data along; may be repeated.",
+    ),
+]
+ForceConflicts = Annotated[
+    bool,
+    typer.Option(
+        "--force-conflicts", help="Take fields that other field managers hold with other values."
+    ),
 ]
 Recreate = Annotated[
     bool,
@@ -70,6 +89,7 @@ NoAdopt = Annotated[
         "certwright apply -f app/ -i my-app -n prod --prune --wait",
         "helm template my-app ./chart | certwright apply -f - -i my-app -n prod --prune",
         "certwright apply -f app.yaml -i my-app --dry-run -o json",
+        "certwright apply -f app.yaml -i my-app --force-conflicts   # also what others changed",
     ),
 )
 def apply(
@@ -79,11 +99,13 @@ def apply(
     recursive: Recursive = False,
     prune: Prune = False,
     dry_run: DryRun = False,
-    wait: Wait = False,
+    wait: WaitForHealth = None,
     timeout: Timeout = "5m",
     recreate: Recreate = False,
     take_over: TakeOver = False,
     no_adopt: NoAdopt = False,
+    force_conflicts: ForceConflicts = False,
+    delete_protected: DeleteProtected = None,
     yes: Yes = False,
     output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
@@ -94,6 +116,12 @@ def apply(
     CustomResourceDefinitions and namespaces are applied first. Objects that are up to date
     are not written again. With --prune, objects that were applied under this name before and are
     no longer in the files are deleted at the end; if these are most of them, apply asks first.
+    Namespaces, CustomResourceDefinitions and PersistentVolumeClaims stay, unless
+    --delete-protected names them.
+
+    Fields that kubectl apply (client-side) or Helm wrote become this command's: what is not in the
+    files any more goes. Fields that other field managers hold with other values are listed, and
+    their objects are not written, unless --force-conflicts.
 
     If a document cannot be read, the others are applied, and nothing is pruned.
 
@@ -103,8 +131,19 @@ def apply(
     from certwright.cli.apply.inputs import read_input
     from certwright.cli.connection import run_once
 
-    seconds = seconds_of(timeout, "--timeout") if wait else None
-    options = ApplyOptions(output, dry_run, prune, recreate, take_over, not no_adopt, yes, seconds)
+    options = ApplyOptions(
+        output=output,
+        dry_run=dry_run,
+        prune=prune,
+        recreate=recreate,
+        take_over=take_over,
+        adopt=not no_adopt,
+        force=force_conflicts,
+        yes=yes,
+        protected=delete_protected or (),
+        wait=wait,
+        seconds=seconds_of(timeout, "--timeout"),
+    )
     files = read_input(filename, recursive=recursive)
     target = Target(kubeconfig, context, namespace)
     run_once(apply_manifests(target, inventory, files, options))
@@ -126,6 +165,8 @@ def diff(
     recreate: Recreate = False,
     take_over: TakeOver = False,
     no_adopt: NoAdopt = False,
+    force_conflicts: ForceConflicts = False,
+    delete_protected: DeleteProtected = None,
     output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -141,7 +182,13 @@ def diff(
     from certwright.cli.connection import run_once
 
     options = ApplyOptions(
-        output, prune=prune, recreate=recreate, take_over=take_over, adopt=not no_adopt
+        output=output,
+        prune=prune,
+        recreate=recreate,
+        take_over=take_over,
+        adopt=not no_adopt,
+        force=force_conflicts,
+        protected=delete_protected or (),
     )
     files = read_input(filename, recursive=recursive)
     target = Target(kubeconfig, context, namespace)
@@ -152,7 +199,8 @@ def diff(
     short_help="Delete the objects of an inventory, in order.",
     epilog=examples(
         "certwright delete -i my-app -n prod --dry-run",
-        "certwright delete -i my-app -n prod --wait   # everything that was applied as my-app",
+        "certwright delete -i my-app -n prod            # everything that was applied as my-app",
+        "certwright delete -i my-app -n prod --delete-protected pvcs   # and its data",
         "certwright delete -f old.yaml -i my-app -n prod",
     ),
 )
@@ -162,8 +210,9 @@ def delete(
     namespace: Namespace = None,
     recursive: Recursive = False,
     dry_run: DryRun = False,
-    wait: Wait = False,
+    wait: WaitForDeletion = True,
     timeout: Timeout = "5m",
+    delete_protected: DeleteProtected = None,
     yes: Yes = False,
     output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
@@ -174,8 +223,13 @@ def delete(
     With -f, only the objects that the files name. Objects in a document that cannot be read
     stay, in the cluster and in the inventory.
 
-    Objects that another owner has taken over stay. If an object does not go at once, the result
-    names its finalizers, and it stays in the inventory: run the command again, or use --wait.
+    The objects are listed before anything is deleted; if they are most of ten or more, delete
+    asks. Namespaces, CustomResourceDefinitions and PersistentVolumeClaims stay, here and in the
+    inventory, unless --delete-protected names them. Objects that another owner has taken over
+    stay, too.
+
+    Waits until the objects are gone. What is left after --timeout is named with its finalizers,
+    and stays in the inventory. Running the command again goes on, or finds nothing to delete.
 
     Exit code 0: all are gone; 2: something failed, is blocked, or cannot be read.
     """
@@ -184,8 +238,14 @@ def delete(
     from certwright.cli.apply.inputs import read_input
     from certwright.cli.connection import run_once
 
-    seconds = seconds_of(timeout, "--timeout") if wait else None
-    options = ApplyOptions(output, dry_run, yes=yes, wait_seconds=seconds)
+    options = ApplyOptions(
+        output=output,
+        dry_run=dry_run,
+        yes=yes,
+        protected=delete_protected or (),
+        wait=wait,
+        seconds=seconds_of(timeout, "--timeout"),
+    )
     files = read_input(filename, recursive=recursive) if filename else None
     target = Target(kubeconfig, context, namespace)
     run_once(delete_inventory(target, inventory, files, options))

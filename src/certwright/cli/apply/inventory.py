@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from certwright.apply import (
+    Change,
     ConfigMapInventory,
     Direct,
     Engine,
@@ -71,18 +72,23 @@ def listed_among(
     return [ref for ref in listed if ref.identity in chosen]
 
 
-def nothing_listed(inventory: str, namespace: str, purpose: str = "") -> str:
+def nothing_listed(inventory: str, namespace: str) -> str:
     """Return the message for an inventory that lists nothing, and how to find others."""
     return (
-        f"inventory {inventory} in namespace {namespace} lists nothing{purpose}; to see all"
-        " inventories, run:"
-        " kubectl get configmaps -A -L certwright.dev/inventory -l certwright.dev/inventory"
+        f"inventory {inventory} in namespace {namespace} lists nothing; to see all"
+        " inventories, run: certwright inventory list -A"
     )
 
 
-def consequences(deletions: Sequence[ObjectRef], listed: int) -> str:
-    """Return what a deletion would do to an inventory of *listed* objects."""
-    names = [f"  {ref}" for ref in deletions[:_LISTED]]
-    more = [f"  and {len(deletions) - _LISTED} more"] if len(deletions) > _LISTED else []
-    head = f"{len(deletions)} of the {listed} objects in this inventory would be deleted:"
-    return "\n".join([head, *names, *more])
+def deletion_plan(deletions: Sequence[ObjectRef], kept: Sequence[Change], listed: int) -> str:
+    """Return what is about to be deleted of an inventory of *listed* objects, and what stays."""
+    head = f"{len(deletions)} of the {listed} objects in this inventory are to be deleted:"
+    lines = [head, *_some([str(ref) for ref in deletions])]
+    if kept:
+        lines += ["these stay:", *_some([f"{entry.ref}: {entry.reason}" for entry in kept])]
+    return "\n".join(lines)
+
+
+def _some(texts: Sequence[str]) -> list[str]:
+    more = [f"  and {len(texts) - _LISTED} more"] if len(texts) > _LISTED else []
+    return [*(f"  {text}" for text in texts[:_LISTED]), *more]

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Final
 
 from certwright.apply import Action, Change, ChangeSet, Live, ObjectRef, follow
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.health import Verdict, check_health, check_progress, missing
 from certwright.cli.errors import UsageError
+from certwright.cli.terminal.notice import QUIET_SECONDS
 from certwright.cli.terminal.progress import ProgressLine
 from certwright.client import Client, Selection
 from certwright.kube import JsonObject, Key, NotFound
@@ -16,6 +18,7 @@ from certwright.kube import JsonObject, Key, NotFound
 AGAIN_SECONDS: Final = 5.0
 """How often a deletion is repeated though no object has gone: other things block deletions, too."""
 _NAMED: Final = 10
+_NOTHING: Final = ChangeSet()
 _LINGERING: Final = (Action.BLOCKED, Action.FAILED)
 _SETTLED: Final = frozenset({Action.DELETED, Action.KEPT, Action.UNCHANGED})
 
@@ -72,27 +75,45 @@ async def until_gone(
     delete: Callable[[OnEntry], Awaitable[ChangeSet]],
     seconds: float,
     progress: ProgressLine,
+    *,
+    begun: ChangeSet = _NOTHING,
 ) -> ChangeSet:
     """Delete, and repeat whenever an object has gone, until all have or the time is up.
 
-    Returns what was done to each; objects that are left are blocked, or failed.
+    *begun* is what was deleted before. Returns what was done to each; objects that are left are
+    blocked, or failed. What is waited for is shown after a moment of silence.
     """
-    now = asyncio.get_running_loop().time
-    end = now() + seconds
-    known: dict[ObjectRef, Change] = {}
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    known = {entry.ref: entry for entry in begun.entries}
+    going: set[ObjectRef] = set()
 
     def note(entry: Change, live: Live | None) -> None:
         before = known.get(entry.ref)
         known[entry.ref] = entry = _since(before, entry)
-        if entry != before and entry.action is not Action.BLOCKED:
-            progress(entry, live)
+        if entry.action is not Action.BLOCKED:
+            going.discard(entry.ref)
+            if entry != before:
+                progress(entry, live)
+        elif live is not None:  # else it waits for another object, and is not touched yet
+            going.add(entry.ref)
 
-    while not (done := await delete(note)).complete and (rest := end - now()) > 0:
-        waiting = _in_the_way(done)
-        refs = {entry.ref for entry in done.with_action(*_LINGERING)}
-        progress.show(f"waiting for {_objects(len(waiting))} to go: {waiting[0]}", topic=refs)
-        await _one_gone(client, done, min(rest, AGAIN_SECONDS))
-    return ChangeSet.of(known.values())
+    while True:
+        done = await delete(note)
+        changes = ChangeSet.of(known.values())
+        waiting = _in_the_way(changes)
+        rest = end - loop.time()
+        if not waiting or rest <= 0:
+            return changes
+        text = f"waiting for {_objects(len(waiting))} to go: {waiting[0]}"
+        topic = {entry.ref for entry in changes.with_action(*_LINGERING)}
+        notice = loop.call_later(QUIET_SECONDS, partial(progress.show, text, topic))
+        try:
+            gone = await _one_gone(client, [*going], min(rest, AGAIN_SECONDS))
+        finally:
+            notice.cancel()
+        for ref in gone.difference(entry.ref for entry in done.entries):
+            note(Change(ref, Action.DELETED), None)  # the inventory is gone, with its namespace
 
 
 def not_gone(changes: ChangeSet, seconds: float) -> str:
@@ -121,16 +142,17 @@ def _objects(number: int) -> str:
     return f"{number} object{'' if number == 1 else 's'}"
 
 
-async def _one_gone(client: Client, done: ChangeSet, seconds: float) -> None:
-    """Return when a blocked object is gone, or after so many seconds."""
-    gone = asyncio.Event()
+async def _one_gone(client: Client, refs: Sequence[ObjectRef], seconds: float) -> set[ObjectRef]:
+    """Wait until one of the objects is gone, or for so many seconds; return those that are."""
+    enough, gone = asyncio.Event(), set[ObjectRef]()
 
     def look(refs: Collection[ObjectRef], objects: Mapping[Key, JsonObject]) -> None:
-        if any(ref.key not in objects for ref in refs):
-            gone.set()
+        gone.update(ref for ref in refs if ref.key not in objects)
+        if gone:
+            enough.set()
 
-    blocked = [entry.ref for entry in done.with_action(Action.BLOCKED)]
-    await _watched(client, blocked, look, gone, seconds)
+    await _watched(client, refs, look, enough, seconds)
+    return gone
 
 
 async def _watched(
