@@ -36,6 +36,8 @@ class KeepOptions:
     """Sets of (group, kind) that are the same objects."""
     depends_on: Sequence[str] = ()
     """Names of other ManagedResources that must be healthy first."""
+    service_account_name: str = ""
+    """As which ServiceAccount of its namespace the ManagedResource acts."""
     suspend: bool = False
 
     def spec(self) -> JsonObject:
@@ -52,6 +54,7 @@ class KeepOptions:
                 for same in self.equivalences
             ],
             "dependsOn": [{"name": name} for name in self.depends_on],
+            "serviceAccountName": self.service_account_name,
             "suspend": self.suspend,
         }
         return {name: value for name, value in fields.items() if value}

@@ -269,6 +269,15 @@ def test_diff_says_what_it_assumes_of_the_resource_manager_or_takes_its_file(
     assert (refused.code, "pruneGuard.percent" in refused.err) == (2, True)
 
 
+def test_diff_knows_the_limits_and_the_account_of_the_file(
+    cli: Callable[..., Any], web: None, configured: Callable[..., Path]
+) -> None:
+    limits = {"allowedNamespaces": ["elsewhere"], "serviceAccountName": "applier"}
+    done = cli("mr", "diff", "web", "--config", configured(managedResource=limits))
+    assert "must not be touched by this resource manager" in done.err
+    assert "acts as the ServiceAccount applier of its namespace" in done.err
+
+
 def test_diff_leaves_collectable_objects_to_the_garbage_collector_that_runs(
     cli: Callable[..., Any], kept: Callable[..., Any], configured: Callable[..., Path], ask: Ask
 ) -> None:

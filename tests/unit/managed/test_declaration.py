@@ -45,6 +45,7 @@ def test_every_option_has_its_field() -> None:
         delete_persistent_volume_claims=True,
         equivalences=[[("extensions", "Deployment"), ("apps", "Deployment")]],
         depends_on=["db"],
+        service_account_name="applier",
         suspend=True,
     )
     declaration = Declaration(
@@ -65,6 +66,7 @@ def test_every_option_has_its_field() -> None:
             [{"group": "extensions", "kind": "Deployment"}, {"group": "apps", "kind": "Deployment"}]
         ],
         "dependsOn": [{"name": "db"}],
+        "serviceAccountName": "applier",
         "suspend": True,
     }
 

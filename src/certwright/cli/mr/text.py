@@ -138,6 +138,8 @@ def _description(
         yield f"its deletion was requested {_age(deleted, now)} ago, and waits for {held}"
     if spec.get("suspend"):
         yield "it is suspended: nothing is written until spec.suspend is false"
+    if account := spec.get("serviceAccountName"):
+        yield f"it acts as the ServiceAccount {account} of its namespace"
     if spec.get("keepObjects"):
         yield "its objects stay when it is deleted (spec.keepObjects)"
     if depends := [str(one.get("name")) for one in _list(spec, "dependsOn")]:

@@ -5,6 +5,7 @@ operator; only what it reads from its stores is read from the servers here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,6 +24,7 @@ from certwright.operators.managedresource.configuration import (
     Controllers,
     ManagedResourceSettings,
 )
+from certwright.operators.managedresource.configuration.limits import TargetLimits
 from certwright.operators.managedresource.declared import decode_secret
 from certwright.operators.managedresource.input import gather, inline
 from certwright.operators.managedresource.inventory import read_recorded, ref_of
@@ -75,7 +77,7 @@ async def preview(
         resource,
         [decode_secret(ref, (await source.get(Secret, ref)).get("data") or {}) for ref in refs],
         inventory,
-        _Target(target),
+        _Target(target, _limits(settings.managed_resource), key.namespace),
         origin=owners.origin(key),
         managed_by=label,
         cpu=inline,
@@ -97,7 +99,7 @@ async def preview(
     released = ChangeSet.of(replace(e, reason=messages.RELEASED) for e in done.released.entries)
     why = messages.objection(done.held, settings.managed_resource.prune_guard.percent)
     notes = [
-        *_notes(resource),
+        *_notes(resource, settings.managed_resource),
         *facts.declared.remarks,
         *facts.warnings,
         *([f"nothing is deleted before that is confirmed: {why}"] if why else ()),
@@ -126,14 +128,23 @@ class _Listed:
 class _Target:
     """A `TargetReader` that asks the server."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, limits: TargetLimits, own: str) -> None:
         self._client = client
+        self._limits = limits
+        self._own = own
 
     async def resource(self, gvk: GroupVersionKind) -> Resource:
         return await self._client.discovery.resource_for(gvk)
 
-    async def forbidden(self, _refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
-        return {}  # dry runs tell
+    async def forbidden(self, refs: Iterable[ObjectRef]) -> Mapping[ObjectRef, str]:
+        """Return what the installation does not touch; for the rest, dry runs tell."""
+        found: dict[ObjectRef, str] = {}
+        for ref in refs:
+            with suppress(NotFound):
+                kind = await self.resource(ref.gvk)
+                if why := self._limits.refusal(self._own, kind, ref.key):
+                    found[ref] = why
+        return found
 
     async def autoscalers(self, namespaces: Iterable[str]) -> list[JsonObject]:
         kind = HorizontalPodAutoscaler
@@ -170,7 +181,16 @@ async def _installation(
     return _Installation()
 
 
-def _notes(resource: ManagedResource) -> Iterable[str]:
+def _limits(settings: ManagedResourceSettings) -> TargetLimits:
+    return TargetLimits(settings.allowed_namespaces, settings.allowed_kinds)
+
+
+def _notes(resource: ManagedResource, settings: ManagedResourceSettings) -> Iterable[str]:
+    if account := resource.spec.service_account_name or settings.service_account_name:
+        yield (
+            f"the ManagedResource acts as the ServiceAccount {account} of its namespace; this shows"
+            " what you may see and do, not what that may"
+        )
     if resource.metadata.deletion_timestamp is not None:
         yield "the ManagedResource is being deleted: its objects go, whatever this says"
     if keys.truthy(resource.metadata.annotations.get(keys.IGNORE)):

@@ -16,6 +16,7 @@ def test_every_flag_is_understood_and_reaches_the_configuration() -> None:
     values = {
         "-workers": "3", "retry-period": "2s", "-period": "1m", "-lifetime": "1m", "-duration": "20s",
         "-deadline": "10s", "-address": ":9999", "-lock": "leases",
+        "allowed-service-account": "x/*",
     }  # fmt: skip
     words = []
     for flag in FLAGS:

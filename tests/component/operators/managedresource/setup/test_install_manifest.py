@@ -19,7 +19,7 @@ from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.operators.garbagecollector import CollectorSettings, garbage_collector
 from certwright.operators.managedresource import Configuration, load_with_flags, resource_operator
 from certwright.runtime import LeaderElection, Manager
-from certwright.testkit import EmbeddedCluster
+from certwright.testkit import Cluster, EmbeddedCluster
 from certwright.testkit.builders import deployment
 
 ACCOUNT = "system:serviceaccount:certwright:resource-manager"
@@ -133,9 +133,7 @@ async def test_its_roles_are_enough_and_no_watch_is_refused(
         assert not await may(cluster, "impersonate", "", "serviceaccounts", "default")
 
 
-async def may(
-    cluster: EmbeddedCluster, verb: str, group: str, resource: str, name: str = ""
-) -> bool:
+async def may(cluster: Cluster, verb: str, group: str, resource: str, name: str = "") -> bool:
     """Return whether the process may do something by its own rights."""
     attributes = {"namespace": "default", "verb": verb, "group": group, "resource": resource}
     review: JsonObject = {
@@ -180,3 +178,24 @@ def test_its_arguments_and_ports_are_those_of_the_process(
     assert not loaded.warnings
     ports = {port["containerPort"] for port in container["ports"]}
     assert ports == {address.port for address in addresses_of(loaded.configuration)}
+
+
+@pytest.mark.real
+async def test_its_roles_read_what_is_kept_and_write_none_of_it(
+    real_cluster: Cluster, manifests: list[JsonObject]
+) -> None:
+    """On the real server, whose controller adds up the roles."""
+    for manifest in manifests:
+        if manifest["kind"] in {"ClusterRole", "ClusterRoleBinding"}:
+            await real_cluster.client.create(manifest)
+    async with asyncio.timeout(30):
+        while not await may(real_cluster, "watch", "apps", "deployments"):
+            await asyncio.sleep(0.1)
+    rbac = "rbac.authorization.k8s.io"
+    assert await may(real_cluster, "watch", rbac, "clusterrolebindings")
+    for verb in ("create", "update", "patch", "delete"):
+        assert not await may(real_cluster, verb, "apps", "deployments")
+        assert not await may(real_cluster, verb, rbac, "clusterrolebindings")
+    assert await may(real_cluster, "impersonate", "", "serviceaccounts", "managed-resources")
+    assert not await may(real_cluster, "impersonate", "", "serviceaccounts", "default")
+    assert not await may(real_cluster, "impersonate", "", "users", "kubernetes-admin")

@@ -1,9 +1,16 @@
 """How soon it is seen that an account lost a right, and what asking for its rights costs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
+from tests.component.operators.managedresource.objects.test_permissions import (
+    KEEPING,
+    USER,
+    grant,
+    rule,
+)
 from tests.component.operators.managedresource.tenancy.test_service_accounts import (
     ALL,
     Tenants,
@@ -12,6 +19,7 @@ from tests.component.operators.managedresource.tenancy.test_service_accounts imp
     target_writes,
 )
 
+from certwright.client import Client
 from certwright.kube import Key
 from certwright.kube.kinds import (
     ConfigMap,
@@ -20,6 +28,7 @@ from certwright.kube.kinds import (
     Role,
     StatefulSet,
 )
+from certwright.runtime import Manager
 from certwright.testkit import Calls, EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
 
@@ -208,3 +217,24 @@ async def test_what_the_installation_does_not_allow_is_named_and_the_rest_goes_o
     await tenants.rewrite("web", config_map("a"))
     await tenants.settle()
     assert await tenants.conditions("web") == healthy
+
+
+async def test_a_process_that_may_not_act_as_the_account_writes_nothing(
+    tenants: Tenants,
+) -> None:
+    """It may write ConfigMaps itself, which must not count."""
+    cluster = tenants.cluster
+    await grant(cluster, *KEEPING, rule("", "configmaps", ALL))
+    await tenants.allow(configmaps=ALL)
+    await tenants.declare("web", config_map("a"), serviceAccountName="tenant")
+    transport = cluster.server.transport(USER, ["system:authenticated"])
+    place = [tenants.namespace]
+    operator = tenants.operator(target_namespaces=place)
+    manager = Manager(Client(transport, clock=cluster.clock), [operator], clock=cluster.clock)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        await asyncio.sleep(60)
+        manager.stop()
+    message = await tenants.message("web")
+    assert f'User "{USER}" cannot impersonate resource "serviceaccounts"' in message
+    assert await tenants.exists(ConfigMap, "a") == set()
