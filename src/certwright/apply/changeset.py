@@ -83,6 +83,8 @@ class Change:
     """Whether it failed because the cluster judged the object, and not because it is away."""
     awaits_namespace: bool = False
     """Whether it failed because its namespace does not exist, or is just being deleted."""
+    unreached: bool = False
+    """Whether the time was up before it was its turn."""
     ignored: tuple[str, ...] = ()
     """Fields in which the manifest was not followed, because they cannot change."""
     conflicts: tuple[FieldConflict, ...] = ()

@@ -117,6 +117,11 @@ class Drift(Generic[S]):
         for key in list(self._states.awaiting_kinds()):
             self._repair(key)
 
+    def namespace_appeared(self, name: str) -> None:
+        """Wake the sets that wait for a namespace."""
+        for key in list(self._states.awaiting_namespace(name)):
+            self._repair(key)
+
     def _wake_health(self, key: Key) -> None:
         self._states.changed.add(key)
         self._judge(key)

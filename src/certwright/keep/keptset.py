@@ -139,6 +139,18 @@ class KeptChanges:
         )
 
     @property
+    def missing_namespaces(self) -> frozenset[str]:
+        """Namespaces that have to appear before objects can be created in them."""
+        entries = self.done.applied.entries
+        return frozenset(entry.ref.namespace for entry in entries if entry.awaits_namespace)
+
+    @property
+    def gets_on(self) -> bool:
+        """Whether the time was up while objects were written: the next pass goes on with them."""
+        entries = self.done.applied.entries
+        return self.done.applied.changed and any(entry.unreached for entry in entries)
+
+    @property
     def waiting(self) -> bool:
         """Whether an object cannot be applied yet; not every reason is told by an event."""
         blocked = self.done.applied.with_action(Action.BLOCKED)
@@ -166,6 +178,7 @@ class KeptSets(Generic[S]):
         field_manager: str,
         clock: Clock,
         health_seconds: float = 60.0,
+        step_seconds: float | None = None,
     ) -> None:
         self.stores = stores
         self.states = states
@@ -173,6 +186,8 @@ class KeptSets(Generic[S]):
         self._field_manager = field_manager
         self._clock = clock
         self._health_seconds = health_seconds
+        self.step_seconds = step_seconds
+        """How long each step of a pass may take: what is not done by then is left to the next."""
         self.fights: Fights[tuple[str, str, str, str]] = Fights()
         self.ourselves = self.actor()
         self.engine = self.ourselves.engine
@@ -182,7 +197,7 @@ class KeptSets(Generic[S]):
         clock, stores = self._clock, self.stores
         access = Access(stores.client, clock, user, refuses)
         cluster = WatchedCluster(stores, self._field_manager, access)
-        engine = Engine(cluster, self.memory, clock=clock)
+        engine = Engine(cluster, self.memory, clock=clock, seconds=self.step_seconds)
         health = HealthChecks(stores, clock, self._health_seconds, access)
         return Actor(access, cluster, engine, health)
 

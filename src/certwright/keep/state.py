@@ -48,6 +48,8 @@ class SetState:
     """Whether it has found the same of its input; time does not go backwards after that."""
     awaits_kinds: bool = False
     """Whether it needs a kind that the target does not serve; a new kind then causes a pass."""
+    awaits_namespaces: frozenset[str] = frozenset()
+    """Namespaces it needs that the target does not have; one that appears causes a pass."""
     unwatched: Unwatched | None = None
     """What was read of the objects that no store holds; None if stores hold all of them."""
     opponents: dict[ObjectRef, LastWriter | None] = field(default_factory=dict)
@@ -128,6 +130,10 @@ class SetStates(Generic[S]):
     def awaiting_kinds(self) -> Iterator[Key]:
         """Yield the sets that need a kind the target does not serve."""
         return (key for key, known in self._known.items() if known.awaits_kinds)
+
+    def awaiting_namespace(self, name: str) -> Iterator[Key]:
+        """Yield the sets that need a namespace the target did not have."""
+        return (key for key, known in self._known.items() if name in known.awaits_namespaces)
 
 
 H = TypeVar("H", bound=Hashable)

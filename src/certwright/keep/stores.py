@@ -13,7 +13,13 @@ from typing import Final, Protocol
 from certwright.apply import ObjectRef
 from certwright.client import Client
 from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound, Resource
-from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, HorizontalPodAutoscaler, Pod
+from certwright.kube.kinds import (
+    BUILT_IN,
+    CustomResourceDefinition,
+    HorizontalPodAutoscaler,
+    Namespace,
+    Pod,
+)
 from certwright.runtime import Cache, Entry, KeepFields, Store, StoreHandle
 
 _BUILT_IN: Final = frozenset(BUILT_IN)
@@ -40,6 +46,10 @@ class Watcher(Protocol):
         """Take note that other kinds may be served than before."""
         ...
 
+    def namespace_appeared(self, name: str) -> None:
+        """Take note that a namespace exists, after `TargetStores.watch_namespaces`."""
+        ...
+
 
 class TargetStores:
     """The objects of the target cluster that carry *label*, in *namespaces* or everywhere."""
@@ -57,6 +67,7 @@ class TargetStores:
         self._namespaces = tuple(namespaces)
         self._shares: dict[tuple[Resource, str], StoreHandle] = {}
         self._definitions: StoreHandle | None = None
+        self._all_namespaces: StoreHandle | None = None
         self._autoscalers: list[StoreHandle] = []
         self._pods: list[StoreHandle] = []
 
@@ -114,6 +125,16 @@ class TargetStores:
         for entry in share.store.items():
             if self.watcher is not None:
                 self.watcher.changed(share.view.resource, entry, None)
+
+    def watch_namespaces(self) -> None:
+        """Report to the watcher which namespaces appear, and those that are there by now."""
+        if self._all_namespaces is None:
+            self._all_namespaces = self._cache.store(Namespace, metadata_only=True, required=False)
+            self._all_namespaces.listen(self._namespace_changed)
+
+    def _namespace_changed(self, old: Entry | None, new: Entry | None) -> None:
+        if old is None and new is not None and not new.meta.deleting and self.watcher is not None:
+            self.watcher.namespace_appeared(new.key.name)
 
     # Objects
 

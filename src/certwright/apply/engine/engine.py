@@ -66,7 +66,7 @@ class Engine:
         self._memory = memory if memory is not None else Memory()
         self._clock = clock
         self._seconds = seconds
-        """How long an apply or a deletion may take; what is not done by then is left."""
+        """After how long no further objects are begun with; what takes half as long again ends."""
         self._failed: set[ObjectRef] = set()
 
     async def apply(
@@ -93,7 +93,7 @@ class Engine:
         run = ApplyRun(
             self._cluster, self._memory, owner, dry_run, always, expected, definitions, before_write
         )
-        report = _Report(on_entry, self._failed)
+        report = _Report(on_entry, self._failed, self._seconds)
         for one in ambiguous:
             report.add(failed(one, ValueError("it is wanted twice, in different forms")))
 
@@ -129,7 +129,7 @@ class Engine:
         once is ``blocked``, with what holds it.
         """
         run = Removal(self._cluster, self._memory, self._clock, owner, rules, dry_run)
-        report = _Report(on_entry, self._failed)
+        report = _Report(on_entry, self._failed, self._seconds)
         lingering = Lingering()
 
         async def remove(ref: ObjectRef) -> None:
@@ -195,12 +195,12 @@ class Engine:
     ) -> AsyncIterator[None]:
         """End what takes too long, and report what was not done by then."""
         try:
-            async with asyncio.timeout(self._seconds) as limit:
+            async with asyncio.timeout(report.patience) as limit:
                 yield
         except TimeoutError:
-            if self._seconds is None or not limit.expired():
+            if not limit.expired():
                 raise
-            report.end(refs, self._seconds, fail)
+            report.end(refs, fail)
 
     async def _await(self, finding: ObjectOutcome) -> ObjectOutcome:
         """Wait a moment until the server serves a new kind; if it does not, its objects fail."""
@@ -226,7 +226,12 @@ MOST_FAILURES_IN_ALL: Final = 50
 class _Report:
     """Collects what became of objects as they are done, and sees when to give up."""
 
-    def __init__(self, on_entry: OnEntry | None, failed_before: set[ObjectRef]) -> None:
+    def __init__(
+        self, on_entry: OnEntry | None, failed_before: set[ObjectRef], seconds: float | None
+    ) -> None:
+        self.patience = None if seconds is None else seconds * 1.5
+        self._seconds = seconds
+        self._began = asyncio.get_running_loop().time()
         self._on_entry = on_entry
         self._failed = failed_before
         self._found: dict[ObjectRef, ObjectOutcome] = {}
@@ -260,7 +265,11 @@ class _Report:
 
     def gives_up(self, ref: ObjectRef) -> bool:
         """Return whether to ask no more about objects like this one; it is reported then."""
-        self._tried.add(ref)
+        if self._seconds is not None:
+            if asyncio.get_running_loop().time() - self._began > self._seconds:
+                self._leave(ref)
+                return True
+            self._tried.add(ref)
         if not self._failures:
             return False
         for place, most in ((_place(ref), MOST_FAILURES), ((), MOST_FAILURES_IN_ALL)):
@@ -270,24 +279,28 @@ class _Report:
                 return True
         return False
 
-    def wait(self, ref: ObjectRef, why: str) -> None:
+    def wait(self, ref: ObjectRef, why: str, *, unreached: bool = False) -> None:
         """Report an object about which the server was not asked."""
-        self._found[ref] = ObjectOutcome(Change(ref, Action.BLOCKED, why))
+        change = Change(ref, Action.BLOCKED, why, unreached=unreached)
+        self._found[ref] = ObjectOutcome(change)
         if self._on_entry is not None:
-            self._on_entry(self._found[ref].entry, None)
+            self._on_entry(change, None)
 
     def end(
-        self,
-        refs: Iterable[ObjectRef],
-        seconds: float,
-        fail: Callable[[ObjectRef, Exception], ObjectOutcome],
+        self, refs: Iterable[ObjectRef], fail: Callable[[ObjectRef, Exception], ObjectOutcome]
     ) -> None:
         """Report what was not done when the time was up."""
         for ref in refs:
-            if ref not in self._found and ref in self._tried:
-                self.add(fail(ref, Timeout(f"no result within {seconds:g} s")))
-            elif ref not in self._found:
-                self.wait(ref, f"it was not reached within {seconds:g} s; it is the next to be")
+            if ref in self._found:
+                continue
+            if ref in self._tried:
+                self.add(fail(ref, Timeout(f"no result within {self.patience:g} s")))
+            else:
+                self._leave(ref)
+
+    def _leave(self, ref: ObjectRef) -> None:
+        why = f"it was not reached within {self._seconds:g} s; the next pass begins with it"
+        self.wait(ref, why, unreached=True)
 
     def untried_first(self, refs: Sequence[ObjectRef]) -> Sequence[ObjectRef]:
         """Return objects in an order in which those that failed before come last."""

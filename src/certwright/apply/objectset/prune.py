@@ -149,8 +149,10 @@ def doubts_after(entries: Sequence[Change], *, despite_failures: bool) -> str:
     """Return why what was applied casts doubt on what is no longer declared; empty if it does not.
 
     With *despite_failures* only a cluster does that cannot be reached: nothing could be applied,
-    and not because the objects are invalid.
+    and not because the objects are invalid. Or that is so slow that objects were not even tried.
     """
+    if any(entry.unreached for entry in entries):
+        return "not everything could be tried in time"
     if not despite_failures:
         waits = any(entry.action in {Action.FAILED, Action.BLOCKED} for entry in entries)
         return "not everything could be applied" if waits else ""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import Action, Change, InventoryError
-from certwright.client import TransportError
+from certwright.client import Timeout, TransportError
 from certwright.keep import DeclaredSet, KeptChanges, KeptSets, OutOfDate
 from certwright.keep.state import Fingerprint
 from certwright.kube import ApiError, Conflict, Key, NotFound
@@ -164,16 +164,22 @@ class ResourceController:
         return messages.dependency_not_ready(found.message, cyclic=found.cyclic)
 
     async def _gather(self, pass_: Pass, secrets: Sequence[Entry]) -> Facts:
-        cpu = pass_.ctx.cpu
-        return await gather(
-            pass_.resource,
-            [await self._decoder.decode(secret, cpu) for secret in secrets],
-            await read_inventory(pass_, self._shards),
-            pass_.actor.cluster,
-            origin=self._owners.origin(pass_.key),
-            managed_by=self._label,
-            cpu=cpu,
-        )
+        cpu, seconds = pass_.ctx.cpu, self._kept.step_seconds
+        decoded = [await self._decoder.decode(secret, cpu) for secret in secrets]
+        inventory = await read_inventory(pass_, self._shards)
+        try:
+            async with asyncio.timeout(seconds):
+                return await gather(
+                    pass_.resource,
+                    decoded,
+                    inventory,
+                    pass_.actor.cluster,
+                    origin=self._owners.origin(pass_.key),
+                    managed_by=self._label,
+                    cpu=cpu,
+                )
+        except TimeoutError as error:
+            raise Timeout(f"the target cluster did not answer within {seconds} s") from error
 
     async def _apply(self, pass_: Pass, facts: Facts, decision: Decision) -> KeptChanges:
         """Write the inventory ahead, apply what is declared, and prune what is not any more."""
@@ -329,6 +335,9 @@ class ResourceController:
             self._health.wake(pass_.key)  # which reads them now and then
         unknown = changes.failed and bool(self._kept.stores.unknown)
         state.awaits_kinds = unknown or changes.waiting
+        state.awaits_namespaces = changes.missing_namespaces
+        if state.awaits_namespaces:
+            self._kept.stores.watch_namespaces()
         now = pass_.unchanged()
         always = self._settings.managed_resource.always_update
         if not applied or always or state.touched or now is None:
@@ -341,6 +350,7 @@ class ResourceController:
 
     def _outcome(self, pass_: Pass, changes: KeptChanges) -> Outcome:
         if changes.failed or changes.waiting:
+            pass_.state.failures *= not changes.gets_on
             return pass_.later(self._backoff)
         pass_.state.failures = 0
         pending = changes.done.pruned.with_action(Action.BLOCKED)

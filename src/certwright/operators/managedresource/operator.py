@@ -83,6 +83,9 @@ ACTING_RULES: Final = (
 """What is needed there if ManagedResources act as ServiceAccounts: the writes are theirs."""
 SHORTEST_DEADLINE: Final = timedelta(minutes=1)
 """A pass may take one period, and no less than this."""
+STEPS: Final = 5
+"""In how many parts this is divided: one for reading, and one and a half each for applying and
+deleting."""
 RETRY_SECONDS: Final = (0.1, 300.0)
 """How long to wait before a failed pass is repeated: at first, and at most."""
 
@@ -160,6 +163,7 @@ class _Assembly:
             field_manager=manager,
             clock=host.clock,
             health_seconds=settings.health.sync_period.total_seconds(),
+            step_seconds=_deadline(settings.managed_resource.sync_period).total_seconds() / STEPS,
         )
         self._secrets = Secrets(
             host.client, self._source_cache, namespaces=source, wake=self._apply.wake
@@ -223,7 +227,7 @@ class _Assembly:
             sources=[sweep.run],
             predicate=predicate(worth_a_pass, self._class),
             workers=settings.concurrent_syncs,
-            deadline=max(settings.sync_period, SHORTEST_DEADLINE),
+            deadline=_deadline(settings.sync_period),
             rbac=[*SOURCE_RULES, *(self._target_rules() if self._shared else ())],
             conditions=EXPECTED,
             condition_events=True,
@@ -242,13 +246,17 @@ class _Assembly:
             channels=[self._judge.of(namespace)],
             predicate=predicate(worth_a_look, self._class),
             workers=settings.concurrent_syncs,
-            deadline=max(settings.sync_period, SHORTEST_DEADLINE),
+            deadline=_deadline(settings.sync_period),
             conditions=EXPECTED,
             condition_events=True,
         )
 
     def _named(self, name: str, namespace: str) -> str:
         return name if len(self._namespaces) == 1 else f"{name}-{namespace}"
+
+
+def _deadline(period: timedelta) -> timedelta:
+    return max(period, SHORTEST_DEADLINE)
 
 
 def _resources(namespace: str) -> Watched:

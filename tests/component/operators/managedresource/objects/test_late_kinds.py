@@ -1,10 +1,10 @@
-"""Kinds that come along, come late, or go."""
+"""Kinds and namespaces that come along, come late, or go."""
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping, Toys
 
-from certwright.kube.kinds import ConfigMap, CustomResourceDefinition
-from certwright.testkit.builders import config_map
+from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace
+from certwright.testkit.builders import config_map, namespace
 
 
 @pytest.mark.scenario("MR-46")
@@ -46,3 +46,42 @@ async def test_objects_go_before_their_definition(keeping: Keeping, toys: Toys) 
     assert deleted == ["Toy", "CustomResourceDefinition"]
     await keeping.cluster.gone(CustomResourceDefinition, toys.name)
     await keeping.cluster.gone(keeping.kind, "web")
+
+
+async def test_a_namespace_that_comes_late_is_noticed_at_once(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    """Embedded, for the time until attempts have become rare."""
+    keeping = embedded_keeping
+    await keeping.declare("web", config_map("a"), config_map("b", namespace="late"))
+    await keeping.declare("other", config_map("c", namespace="later"))
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    assert 'namespaces "late" not found' in await keeping.message("web")
+    await keeping.cluster.advance(minutes=30)
+    await keeping.cluster.create(namespace("late"))
+    calls = await keeping.settle()
+    assert await keeping.find(ConfigMap, "late/b") is not None
+    assert await keeping.conditions("web") == healthy
+    assert (await keeping.conditions("other"))["Applied"] == "False/ApplyFailed"
+    assert (calls.of("ConfigMap").writes, calls.reads) == (1, 1), "it may have been created"
+    await keeping.cluster.create(namespace("unrelated"))
+    assert (await keeping.settle()).writes == 0
+
+
+async def test_a_namespace_that_goes_and_comes_again_is_noticed(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    place = f"{keeping.namespace}-late"
+    hold = {"finalizers": ["example.com/hold"]}
+    await keeping.cluster.install(namespace(place, **hold))
+    await keeping.cluster.delete(Namespace, place)
+    await keeping.declare("web", config_map("b", namespace=place))
+    await keeping.settle()
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    await keeping.cluster.patch(Namespace, place, {"metadata": {"finalizers": None}})
+    await keeping.cluster.gone(Namespace, place)
+    await keeping.cluster.install(namespace(place))
+    await keeping.settle()
+    await keeping.until_healthy("web")
+    assert await keeping.find(ConfigMap, f"{place}/b") is not None
