@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import orjson
 
-from certwright.apply.redaction import MASK, is_confidential, is_secret
 from certwright.kube import JsonObject
+from certwright.kube.redaction import MASK, is_confidential, is_secret, repeats_values
 
 Path = tuple[str | int, ...]
 
@@ -164,7 +164,7 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def _masked(path: Path, old: Any, new: Any) -> tuple[Any, Any]:
-    if not is_confidential(path):
+    if not is_confidential(path) and not any(repeats_values(path, side) for side in (old, new)):
         return _masked_inside(path, old), _masked_inside(path, new)
     return _hidden(old, f"{MASK} (before)"), _hidden(new, f"{MASK} (after)")
 
@@ -181,7 +181,9 @@ def _masked_inside(path: Path, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: MASK if is_confidential((*path, name)) else _masked_inside((*path, name), part)
+        name: MASK
+        if is_confidential((*path, name)) or repeats_values((*path, name), part)
+        else _masked_inside((*path, name), part)
         for name, part in value.items()
     }
 

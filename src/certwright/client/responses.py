@@ -12,6 +12,7 @@ from certwright.client.errors import BadResponse, WrongShape
 from certwright.client.retry import retry_after
 from certwright.client.transport import Request, Response
 from certwright.kube import ApiError, JsonObject, Object, Resource, key_of, rawjson
+from certwright.kube.kinds import Secret
 from certwright.kube.rawjson import (
     MAX_DEPTH,
     elements,
@@ -20,6 +21,7 @@ from certwright.kube.rawjson import (
     members,
     without_managed_fields,
 )
+from certwright.kube.redaction import without_values_of
 
 T = TypeVar("T", bound=Object)
 Body: TypeAlias = bytes | msgspec.Raw
@@ -55,8 +57,11 @@ class _RawList(msgspec.Struct):
 _PAGE = msgspec.json.Decoder(_RawList)
 
 
-def to_error(response: Response) -> ApiError:
-    """Return the exception for a refusal; bodies that are not a ``Status`` are cut short."""
+def to_error(response: Response, request: Request | None = None) -> ApiError:
+    """Return the exception for a refusal; bodies that are not a ``Status`` are cut short.
+
+    If the *request* wrote a Secret, its values are masked: servers quote what they refuse.
+    """
     status: Any = None
     try:
         status = orjson.loads(response.body)
@@ -64,10 +69,39 @@ def to_error(response: Response) -> ApiError:
         status = {"message": _excerpt(response)}
     if not isinstance(status, Mapping):
         status = {"message": _excerpt(response)}
+    if request is not None and request.body and request.resource == Secret:
+        status = _without_values(status, _written(request.body))
     error = ApiError.from_status(response.status, status)
     if error.retry_after is None and (wait := retry_after(response)) is not None:
         error.retry_after = wait.total_seconds()
     return error
+
+
+def without_values(text: str, request: Request) -> str:
+    """Return what a server says about a request, without the values of a Secret that it wrote."""
+    if not request.body or request.resource != Secret:
+        return text
+    return without_values_of(text, _written(request.body))
+
+
+def _written(body: bytes) -> Any:
+    try:
+        written = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    # A patch does not say what it changes.
+    return (
+        {**written, "apiVersion": "v1", "kind": "Secret"} if isinstance(written, dict) else written
+    )
+
+
+def _without_values(part: Any, written: Any) -> Any:
+    """Mask the values of a Secret in all texts of a ``Status``."""
+    if isinstance(part, str):
+        return without_values_of(part, written)
+    if isinstance(part, Mapping):
+        return {name: _without_values(inner, written) for name, inner in part.items()}
+    return [_without_values(inner, written) for inner in part] if isinstance(part, list) else part
 
 
 def shallow(request: Request, response: Response) -> Response:

@@ -91,7 +91,7 @@ class Sender:
             wait = retry.next_wait(request, outcome, attempt, jitter=jitter, policy=self._policy)
             if wait is None:
                 if isinstance(outcome, Response):
-                    raise responses.to_error(outcome)
+                    raise responses.to_error(outcome, request)
                 raise outcome
             await asyncio.sleep(wait.total_seconds())
             attempt += 1
@@ -109,7 +109,7 @@ class Sender:
             async with self._transport.stream(request) as stream:
                 self._observe(request, stream.status, started)
                 started = None
-                self._warn(stream)
+                self._warn(stream, request)
                 if stream.status != 200:
                     raise responses.to_error(await _read_all(stream))
                 yield stream
@@ -127,7 +127,7 @@ class Sender:
                 self._observe(request, error, started)
                 return error
             self._observe(request, response.status, started)
-            self._warn(response)
+            self._warn(response, request)
             return response
 
     def _observe(
@@ -139,10 +139,11 @@ class Sender:
             for observer in self._observers:
                 observer.on_request(request, outcome, seconds)
 
-    def _warn(self, response: Response | Stream) -> None:
+    def _warn(self, response: Response | Stream, request: Request) -> None:
         if "warning" not in response.headers:
             return
-        for text in responses.warnings(response.headers):
+        for warning in responses.warnings(response.headers):
+            text = responses.without_values(warning, request)
             if text not in self._warned and len(self._warned) < _REMEMBERED_WARNINGS:
                 self._warned.add(text)
                 self._on_warning(text)

@@ -449,3 +449,35 @@ def test_secrets_stay_masked_in_every_format(
         assert "hunter" not in shown.out
         assert "aHVudGVy" not in shown.out
     assert ask.names(Secret) == {"s"}
+
+
+CANARY = "canary-4711"
+
+
+@pytest.mark.parametrize("command", ["diff", "apply"])
+def test_no_command_shows_what_annotations_and_refusals_repeat(
+    cli: Callable[..., Any], write: Callable[..., Any], command: str
+) -> None:
+    value = f'p&w"<{CANARY}>\n'
+    copy = json.dumps(secret("s", {"password": value}))
+    tools = ["kubectl.kubernetes.io/last-applied-configuration", "kapp.k14s.io/original"]
+    path = write(secret("s", {"password": "other"}))
+    apply(cli, path)
+    write(secret("s", {"password": "other"}, annotations=dict.fromkeys(tools, copy)))
+    for words in ((), ("-o", "json"), ("-o", "yaml")):
+        shown = cli(command, "-f", path, "-i", "app", *words)
+        assert CANARY not in shown.out + shown.err
+    for bad in ({"password": [value]}, {"pass word": value}, value):
+        write({**secret("t"), "stringData": bad})
+        shown = cli(command, "-f", path, "-i", "app")
+        assert shown.code == 2
+        assert CANARY not in shown.out + shown.err
+
+
+def test_no_command_shows_what_a_broken_file_holds(cli: Callable[..., Any], tmp_path: Any) -> None:
+    path = tmp_path / "app.yaml"
+    for text in (f"a: !!int {CANARY}", f"---{CANARY}", f'a: "{CANARY}', f"\t{CANARY}", CANARY):
+        path.write_text(text, "utf-8")
+        shown = cli("diff", "-f", str(path), "-i", "app")
+        assert shown.code == 2
+        assert CANARY not in shown.out + shown.err

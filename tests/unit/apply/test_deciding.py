@@ -13,7 +13,6 @@ from certwright.apply.engine.leftovers import leftovers
 from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent
 from certwright.apply.engine.recreation import Recreation, recreation
-from certwright.apply.redaction import without_values_of
 from certwright.client import ConnectFailed, Propagation
 from certwright.kube import (
     ApiError,
@@ -34,6 +33,7 @@ from certwright.kube import (
 from certwright.kube.errors import Cause
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.ownership import FieldSet
+from certwright.kube.redaction import without_values_of
 
 
 def obj(kind: str = "ConfigMap", api_version: str = "v1", **parts: Any) -> JsonObject:

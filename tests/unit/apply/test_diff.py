@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.apply.diff import ABSENT, compare, render
-from certwright.apply.redaction import masked
 from certwright.kube import JsonObject
+from certwright.kube.redaction import masked
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

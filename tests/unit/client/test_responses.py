@@ -6,9 +6,10 @@ import msgspec
 import orjson
 import pytest
 
-from certwright.client import BadResponse, Response, WrongShape, request, responses
+from certwright.client import BadResponse, Request, Response, WrongShape, request, responses
 from certwright.client.responses import Decoders
 from certwright.kube import (
+    MERGE_PATCH,
     ApiError,
     Conflict,
     Invalid,
@@ -18,8 +19,9 @@ from certwright.kube import (
     Resource,
     TooManyRequests,
 )
-from certwright.kube.kinds import ConfigMap
+from certwright.kube.kinds import ConfigMap, Secret
 
+OPTIONS = request.WriteOptions("test")
 ASKED = request.get(ConfigMap, Key("shop", "web"))
 
 
@@ -217,3 +219,31 @@ def test_events_of_deep_objects_are_read() -> None:
 def test_a_deep_refusal_is_cut_short() -> None:
     error = responses.to_error(Response(500, {}, tower(50_000)))
     assert len(str(error)) < 500
+
+
+# Secrets
+
+
+def test_values_of_a_secret_are_masked_in_its_refusal() -> None:
+    value = 'canary&"4711"'
+    quoted = 'canary\\u0026\\"4711\\"'
+    body = {"metadata": {"name": "s", "namespace": "shop"}, "stringData": {"k": value}}
+    asked = request.create(Secret, {"apiVersion": "v1", "kind": "Secret", **body}, OPTIONS)
+    cause = {"field": "data", "reason": "FieldValueInvalid", "message": f"no: {quoted}"}
+    told = {"message": f"Invalid value: {quoted}", "details": {"name": "s", "causes": [cause]}}
+    error = responses.to_error(Response(422, {}, orjson.dumps(told)), asked)
+    assert error.message == "Invalid value: ***"
+    assert error.causes[0].message == "no: ***"
+    assert error.details == {"name": "s"}
+    assert responses.without_values(f"deprecated: {value}", asked) == "deprecated: ***"
+
+    def patch(kind: Resource, value: str) -> Request:
+        change = {"data": {"k": value}}
+        return request.patch(kind, Key("shop", "s"), change, OPTIONS, content_type=MERGE_PATCH)
+
+    patched = patch(Secret, "Y2FuYXJ5")
+    told = {"message": "bad: canary"}
+    assert responses.to_error(Response(422, {}, orjson.dumps(told)), patched).message == "bad: ***"
+    other = patch(ConfigMap, "canary")
+    told = {"message": "bad: canary"}
+    assert responses.to_error(Response(422, {}, orjson.dumps(told)), other).message == "bad: canary"

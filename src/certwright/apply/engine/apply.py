@@ -26,7 +26,6 @@ from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent, preserve
 from certwright.apply.engine.recreation import recreation
 from certwright.apply.engine.takeover import TakeOver
-from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
 from certwright.kube import (
@@ -38,6 +37,7 @@ from certwright.kube import (
     Resource,
 )
 from certwright.kube.patches import apply_merge_patch
+from certwright.kube.redaction import without_values_of
 
 ATTEMPTS: Final = 5
 """How often an object is looked at anew when it changed between look and write."""

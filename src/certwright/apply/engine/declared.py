@@ -8,9 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
 
-from certwright.apply.redaction import is_secret
 from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
+from certwright.kube.redaction import is_secret
 
 CLIENT_SIDE_APPLY: Final = "kubectl-client-side-apply"
 """The field manager of kubectl apply, without ``--server-side``."""

@@ -13,7 +13,6 @@ from certwright.apply.cluster import Live, UnknownKind
 from certwright.apply.diff import Diff, compare
 from certwright.apply.engine.declared import Declared
 from certwright.apply.engine.preserve import Sent
-from certwright.apply.redaction import without_values_of
 from certwright.apply.refs import ObjectRef
 from certwright.kube import (
     ApiError,
@@ -28,6 +27,7 @@ from certwright.kube import (
 )
 from certwright.kube.conditions import conditions_of
 from certwright.kube.errors import Cause
+from certwright.kube.redaction import without_values_of
 
 _NAMED: Final = 10
 _HOLDER: Final = re.compile(r'^conflict with "([^"]*)"(?: with subresource "([^"]*)")?')

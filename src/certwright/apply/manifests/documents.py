@@ -82,7 +82,8 @@ def _chunks(text: str) -> Iterator[_Chunk]:
 
 def _documents(chunk: _Chunk, index: int, budget: Budget) -> Iterator[Document]:
     if chunk.separator:
-        problem = f"invalid document separator: ---{chunk.separator[:64]}"
+        # What follows is not quoted: it may be part of a Secret, cut off by mistake.
+        problem = "invalid document separator: more than --- on its line"
         yield Document(index, max(chunk.line - 1, 1), problem=problem)
         return
     position = skip_space(chunk.text, 0)

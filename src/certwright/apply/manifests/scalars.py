@@ -74,7 +74,7 @@ def key_text(key: Scalar) -> str:
         return str(key)
     if isinstance(key, float):
         return _float_key(key)
-    raise ValueError(f"{'null' if key is None else key} cannot be a key; quote it")
+    raise ValueError(f"{'null' if key is None else 'this number'} cannot be a key; quote it")
 
 
 def _number(plain: str) -> int | float | None:
@@ -131,7 +131,7 @@ def resolve_tagged(tag: str, text: str) -> Scalar:
             kind = _kind(value)
             if kind == name or (name == "float" and kind == "int"):
                 return value
-            raise ValueError(f"cannot decode !!{kind} `{text[:64]}` as a !!{name}")
+            raise ValueError(f"cannot decode !!{kind} as a !!{name}")  # and quotes no value
         case "binary":
             return _binary(text)
         case _:

@@ -69,10 +69,11 @@ def _events(text: str) -> Iterator[Any]:
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         # At the end of the text libyaml points behind its last line.
         last = text.rstrip("\n").count("\n") + 1
-        raise DocumentError(problem, min(mark.line + 1, last) if mark else 1) from error
+        # Without its cause, whose text may show part of the document.
+        raise DocumentError(problem, min(mark.line + 1, last) if mark else 1) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1 if error.position >= 0 else 1
-        raise DocumentError(error.reason, line) from error
+        raise DocumentError(error.reason, line) from None
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from certwright.apply import ObjectRef
 from certwright.client import Client
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
+from certwright.kube.redaction import shown_annotations
 from certwright.managed.shards import read_shard
 
 Pair: TypeAlias = tuple[str, str]
@@ -102,7 +103,7 @@ def reference_to(
         namespace=ref.namespace,
         name=ref.name,
         labels=dict(labels or {}),
-        annotations=dict(annotations or {}),
+        annotations=shown_annotations(ref.api_version, ref.kind, annotations or {}),
     )
 
 

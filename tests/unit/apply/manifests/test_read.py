@@ -69,8 +69,8 @@ def test_documents_are_found_where_they_begin(text: str, expected: list[tuple[in
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("---foo\na: 1", "document 1 (line 1): invalid document separator: ---foo"),
-        ("a: 1\n---foo\nb: 1", "document 2 (line 2): invalid document separator: ---foo"),
+        ("---foo\na: 1", "document 1 (line 1): invalid document separator: more than --- on its line"),
+        ("a: 1\n---foo\nb: 1", "document 2 (line 2): invalid document separator: more than --- on its line"),
         ("a: 1\n---\n- b", "document 2 (line 3): a list instead of an object"),
         ("a: 1\n---\ntext", "document 2 (line 3): text instead of an object"),
         ("a: 1\n---\n17", "document 2 (line 3): a number instead of an object"),

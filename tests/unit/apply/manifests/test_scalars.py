@@ -118,9 +118,9 @@ def test_quotes_and_tags(text: str, value: int | str | JsonObject | None) -> Non
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("!!null x", "cannot decode !!str `x` as a !!null"),
-        ("!!int", "cannot decode !!null `` as a !!int"),
-        ("!!int yes", "cannot decode !!bool `yes` as a !!int"),
+        ("!!null x", "cannot decode !!str as a !!null"),
+        ("!!int", "cannot decode !!null as a !!int"),
+        ("!!int yes", "cannot decode !!bool as a !!int"),
         ("!!binary '***'", "!!binary value contains invalid base64 data"),
     ],
 )

@@ -128,7 +128,7 @@ def test_duplicate_keys_are_remarked_and_the_last_counts() -> None:
     [
         (
             b"---foo\nx: 1\n---\n" + config_map("a").encode(),
-            [undecodable(0, "k", "line 1: invalid document separator: ---foo")],
+            [undecodable(0, "k", "line 1: invalid document separator: more than --- on its line")],
         ),
         (
             b"[1]\n---\n" + config_map("a").encode(),

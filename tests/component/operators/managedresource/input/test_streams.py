@@ -122,7 +122,7 @@ async def test_a_separator_may_bear_a_comment_and_nothing_else(
     await keeping.rewrite_data("web", {"objects": f"{text}---foo\n{yaml(keeping, 'c')}"})
     await keeping.settle()
     assert await refused_documents(keeping) == 1
-    told = f"{error_at(keeping, 2)}line 12: invalid document separator: ---foo."
+    told = f"{error_at(keeping, 2)}line 12: invalid document separator: more than --- on its line."
     assert told in await keeping.message("web")
     assert await keeping.exists(ConfigMap, "a", "b", "c") == {"a", "b"}
 
