@@ -543,6 +543,25 @@ async def token_kept(cluster: EmbeddedCluster) -> None:
 
 
 @scenario
+async def acting_as_accounts(cluster: EmbeddedCluster) -> None:
+    """Rights are asked for before anything is read, also by processes that have just started."""
+    rbac = "rbac.authorization.k8s.io"
+    binding = {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": {"name": "accounts"}}
+    role = {"apiGroup": rbac, "kind": "ClusterRole", "name": "edit"}
+    accounts = {"apiGroup": rbac, "kind": "Group", "name": "system:serviceaccounts:default"}
+    await cluster.create({**binding, "roleRef": role, "subjects": [accounts]})
+    await declare(cluster, "web", config("steady"), serviceAccountName="one")
+    await declare(cluster, "api", config("b"), config("c"), serviceAccountName="one")
+    await done(cluster)
+    await cluster.patch(MR, "api", {"spec": {"serviceAccountName": "two"}})
+    await cluster.patch(ConfigMap, "b", {"data": {"text": "theirs"}})
+    await done(cluster)
+    await rewrite(cluster, "api", config("b", "two"))
+    await done(cluster)
+    await cluster.delete(MR, "api")
+
+
+@scenario
 async def dependency_not_ready(cluster: EmbeddedCluster) -> None:
     """A dependant is deleted while what it waits for is not ready."""
     await declare(cluster, "web", config("steady"), deployment("d", namespace="default"))
