@@ -98,12 +98,15 @@ def _new_real_loop() -> asyncio.AbstractEventLoop:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that need the real control plane, and leave them out unless asked for."""
-    real = [item for item in items if _needs_real(item)]
+    real: list[pytest.Item] = []
+    embedded: list[pytest.Item] = []
+    for item in items:
+        (real if _needs_real(item) else embedded).append(item)
     for item in real:
         item.add_marker("real")
     if real and not config.getoption("--certwright-real"):
         config.hook.pytest_deselected(items=real)
-        items[:] = [item for item in items if item not in real]
+        items[:] = embedded
         config.stash[_LEFT_OUT] = len(real)
 
 
