@@ -2,8 +2,9 @@
 
 The group, its fields and their meaning are those of Gardener's resource manager, so its clients
 work unchanged. What is ours besides is optional, and absent it changes nothing: ``dependsOn``,
-``serviceAccountName`` and ``suspend`` in the spec, ``summary``, ``objects`` and ``inventoryRefs``
-in the status. Fields of the status that neither of the two knows are kept by the server.
+``serviceAccountName`` and ``suspend`` in the spec, for which there are annotations or settings,
+``summary`` and ``objects`` in the status. So the definition that Gardener installs will do. Fields
+of the status that neither of the two knows are kept by the server if the definition is ours.
 
 Optional fields are unset rather than defaulted: the server must not write into the objects of
 clients that compare what they sent with what they get. Unset counts as false in a condition.
@@ -140,7 +141,13 @@ class ObjectReference(Struct, frozen=True, rename="camel", omit_defaults=True, k
     name: Annotated[str, _text("The name.")] = ""
     uid: Annotated[str, _text("Not used.")] = ""
     resource_version: Annotated[str, _text("Not used.")] = ""
-    field_path: Annotated[str, _text("Not used.")] = ""
+    field_path: Annotated[
+        str,
+        _text(
+            "'data.inventory' if this is no object that is kept, but a ConfigMap that lists such:"
+            " the rest of an inventory that does not fit here."
+        ),
+    ] = ""
     labels: Annotated[dict[str, str], _text("The labels that were wanted.")] = field(
         default_factory=dict
     )
@@ -174,15 +181,6 @@ class ObjectStatus(Struct, frozen=True, rename="camel", omit_defaults=True, kw_o
     last_writer: Annotated[str, _text("Which other client wrote to it last.")] = ""
 
 
-class InventoryReference(Struct, frozen=True, omit_defaults=True):
-    """A ConfigMap beside the ManagedResource that holds a part of its inventory."""
-
-    name: Annotated[str, _text("Its name.")]
-    obsolete: Annotated[bool, _text("Whether it counts no more, and is about to be deleted.")] = (
-        False
-    )
-
-
 @marked(preserve_unknown())
 class ManagedResourceStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """What became of the objects."""
@@ -202,9 +200,6 @@ class ManagedResourceStatus(Struct, rename="camel", omit_defaults=True, kw_only=
     secrets_data_checksum: Annotated[
         str, _text("A hash of what the Secrets held when the objects were applied.")
     ] = ""
-    inventory_refs: Annotated[
-        list[InventoryReference], _text("Where the rest of an inventory is that does not fit here.")
-    ] = field(default_factory=list)
     summary: Annotated[ObjectSummary | UnsetType, _text("The objects in numbers.")] = UNSET
     objects: Annotated[
         list[ObjectStatus], _text("The first few objects that are not as they should be.")

@@ -21,6 +21,10 @@ FORCE_DELETE: Final = f"{_OURS}/force-delete"
 """``true`` clears the finalizers of objects that hold up a deletion."""
 FORGET_INVENTORY: Final = f"{_OURS}/forget-inventory"
 """The name of a companion that is lost and will not come back."""
+SUSPEND: Final = f"{_OURS}/suspend"
+"""Literal. The same as ``spec.suspend``, which Gardener's definition does not have."""
+DEPENDS_ON: Final = f"{_OURS}/depends-on"
+"""Names, separated by commas. Others besides ``spec.dependsOn``, which it does not have either."""
 INTENT: Final = f"{_OURS}/intent"
 """The first inventory, written before the first object; see `inventory`."""
 
@@ -66,6 +70,14 @@ INVENTORY: Final = f"{_OURS}/inventory"
 HAND_OVER_TO: Final = f"{_OURS}/hand-over-to"
 """Which ManagedResources of other namespaces may take the object over: ``namespace/name,…``, with
 ``*`` for any part of it."""
+
+# In an inventory
+
+OBSOLETE: Final = f"{_OURS}/obsolete"
+"""On a shard that does not count any more and is about to be deleted."""
+REMOVED_FROM: Final = f"{_OURS}/removed-from"
+"""On an object that is not declared any more: how many there were before it was removed."""
+
 REFERENCE_PREFIX: Final = f"reference.{GROUP}/"
 
 FINALIZER: Final = f"{GROUP}/gardener-resource-manager"

@@ -2,7 +2,7 @@
 
 Objects that do not carry our label are not in the stores: those created once and left alone,
 and those another program put into the inventory. They are read from the server, at most once
-per period.
+per period. So are the pods of Deployments whose template does not carry it.
 """
 
 import asyncio
@@ -49,6 +49,11 @@ class Judgement:
             for health, progress in zip(self.health, self.progress, strict=True)
         )
 
+    @property
+    def failed(self) -> bool:
+        """Whether an object could not be judged, so that another attempt may tell more."""
+        return any(verdict.health is Health.ERROR for verdict in self.health)
+
     def missing(self) -> list[ObjectRef]:
         """Return the objects that are not there."""
         return [verdict.ref for verdict in self.health if verdict.health is Health.MISSING]
@@ -62,6 +67,8 @@ class Unwatched:
     lives: dict[ObjectRef, JsonObject | None] = field(default_factory=dict)
     warnings: dict[ObjectRef, str] = field(default_factory=dict)
     """Events about Services that are not as they should be."""
+    pods: dict[ObjectRef, list[JsonObject]] = field(default_factory=dict)
+    """The pods that Deployments select, where these do not carry our label."""
 
 
 class HealthChecks:
@@ -101,8 +108,8 @@ class HealthChecks:
             judged = set(refs)
             unwatched.lives = {ref: o for ref, o in unwatched.lives.items() if ref in judged}
         await self._add_warnings(health, unwatched)
-        kept = unwatched if unwatched.lives or unwatched.warnings else None
-        return Judgement(tuple(health), tuple(progress)), kept
+        kept = unwatched.lives or unwatched.warnings or unwatched.pods
+        return Judgement(tuple(health), tuple(progress)), unwatched if kept else None
 
     async def _add_warnings(self, health: list[Verdict], unwatched: Unwatched) -> None:
         """Append to what is said about Services what others say about them."""
@@ -141,7 +148,7 @@ class HealthChecks:
         if obj is None:
             return missing(ref), done
         try:
-            pods = await self._pods(obj) if resource == Deployment else None
+            pods = await self._pods(ref, obj, unwatched) if resource == Deployment else None
             return _of(ref, check_health(obj)), _of(ref, check_progress(obj, pods))
         except (ApiError, TransportError, ValueError, RecursionError) as error:
             return check_failed(ref, str(error)), done
@@ -166,13 +173,38 @@ class HealthChecks:
             return None
         return Live.of(orjson.loads(answer.body)).obj
 
-    async def _pods(self, deployment: JsonObject) -> list[JsonObject]:
-        """Return the pods a Deployment counts, of those that carry our label."""
-        selector = LabelSelector.from_spec((deployment.get("spec") or {}).get("selector"))
-        namespace = deployment["metadata"].get("namespace") or ""
-        await self._access.check(Pod, Key(namespace, ""), "list")
-        pods = await self._stores.pods(namespace)
-        return _objects(pod for pod in pods if selector.matches(pod.meta.labels))
+    async def _pods(
+        self, ref: ObjectRef, deployment: JsonObject, unwatched: Unwatched
+    ) -> list[JsonObject]:
+        """Return the pods a Deployment selects: from the store if they are to carry our label."""
+        spec: JsonObject = deployment.get("spec") or {}
+        selector = LabelSelector.from_spec(spec.get("selector"))
+        await self._access.check(Pod, Key(ref.namespace, ""), "list")
+        if self._stores.selects(_template_labels(spec)):
+            pods = await self._stores.pods(ref.namespace)
+            return _objects(pod for pod in pods if selector.matches(pod.meta.labels))
+        if ref not in unwatched.pods:
+            unwatched.pods[ref] = await self._list_pods(Selection(ref.namespace, str(selector)))
+        return unwatched.pods[ref]
+
+    async def _list_pods(self, which: Selection) -> list[JsonObject]:
+        found: list[JsonObject] = []
+        async for page in self._access.client.pages(Pod, which):
+            found += (_pod_state(orjson.loads(memoryview(item))) for item in page.items)
+        return found
+
+
+def _template_labels(spec: JsonObject) -> JsonObject:
+    metadata = (spec.get("template") or {}).get("metadata") or {}
+    return metadata.get("labels") or {}
+
+
+def _pod_state(pod: JsonObject) -> JsonObject:
+    """Return the parts of a pod that decide whether it counts."""
+    metadata = {name: pod["metadata"].get(name) for name in ("namespace", "labels")}
+    status: JsonObject = pod.get("status") or {}
+    told = {name: status.get(name) for name in ("phase", "reason", "conditions")}
+    return {"metadata": metadata, "status": told}
 
 
 def _is_ill_service(verdict: Verdict) -> bool:

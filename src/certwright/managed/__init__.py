@@ -3,7 +3,8 @@
 Objects and options enter; a ManagedResource with its Secrets leaves, in a cluster or on paper.
 `declaration` makes it, `deploy` writes what differs, `wait` waits until it is healthy (`readiness`)
 or gone. `secretdata` packs objects into Secrets, `unique` names ConfigMaps and Secrets by their
-contents, `references` finds those in use, `shards` holds what does not fit into a status.
+contents, `references` finds those in use, `shards` holds what does not fit into a status, and
+`dependencies` knows which ones wait for others.
 """
 
 from certwright.managed.declaration import Declaration, KeepOptions, render

@@ -3,11 +3,13 @@
 An object of the API ends at 1.5 MiB in etcd. The shards of ``x`` are called
 ``x-inventory-<digest>``, belong to the ManagedResource and go with it. They are written before
 the status that names them, and never changed: what a status says is true until the next one.
+It names them in ``resources``, among the objects, so that one write changes both, and Gardener's
+definition knows the field: ``fieldPath`` says that a part of the ConfigMap is meant.
 The server lets nobody change them, and the digest in the name is that of the content, so that
 one with another content under the same name is noticed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -15,11 +17,14 @@ from typing import Final
 import msgspec
 
 from certwright.api import resourcekeys as keys
-from certwright.api.managedresources import InventoryReference, ManagedResource, ObjectReference
+from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply.objectset.shards import SHARD_BYTES, fill
 from certwright.kube import JsonObject, Key
+from certwright.kube.kinds import ConfigMap
 
 _DATA_KEY: Final = "inventory"
+FIELD_PATH: Final = f"data.{_DATA_KEY}"
+"""Which part of a shard lists objects; by it the entry of a shard is told from those of objects."""
 _LONGEST_PREFIX: Final = 225
 """How much of a ManagedResource's name a shard's begins with; names end at 253."""
 
@@ -49,12 +54,36 @@ def split(
     return Shards(inline, overflow)
 
 
-def shard_reference(
-    resource: ManagedResource, entries: Sequence[ObjectReference]
-) -> InventoryReference:
-    """Return what the status says about a shard: its name, which follows from its content."""
+def shard_name(resource: ManagedResource, entries: Sequence[ObjectReference]) -> str:
+    """Return what a shard is called, which follows from its content."""
     prefix = resource.metadata.name[:_LONGEST_PREFIX].rstrip("-.")
-    return InventoryReference(name=f"{prefix}-inventory-{_digest(msgspec.json.encode(entries))}")
+    return f"{prefix}-inventory-{_digest(msgspec.json.encode(entries))}"
+
+
+def shard_entry(key: Key, *, obsolete: bool = False) -> ObjectReference:
+    """Return what the status says about a shard; an *obsolete* one is about to be deleted."""
+    return ObjectReference(
+        api_version=ConfigMap.api_version,
+        kind=ConfigMap.kind,
+        namespace=key.namespace,
+        name=key.name,
+        field_path=FIELD_PATH,
+        annotations={keys.OBSOLETE: "true"} if obsolete else {},
+    )
+
+
+def objects_in(resources: Iterable[ObjectReference]) -> list[ObjectReference]:
+    """Return the entries of a status that name objects."""
+    return [entry for entry in resources if entry.field_path != FIELD_PATH]
+
+
+def shards_in(resources: Iterable[ObjectReference], *, obsolete: bool = False) -> list[str]:
+    """Return the names of the shards in a status that count; with *obsolete*, of all."""
+    return [
+        entry.name
+        for entry in resources
+        if entry.field_path == FIELD_PATH and (obsolete or keys.OBSOLETE not in entry.annotations)
+    ]
 
 
 def shard_manifest(

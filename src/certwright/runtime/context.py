@@ -13,6 +13,7 @@ import structlog
 from msgspec import Struct, to_builtins
 
 from certwright.client import Client, Propagation
+from certwright.client.request import Validation
 from certwright.clock import Clock
 from certwright.kube import (
     Conflict,
@@ -183,9 +184,17 @@ class Context:
         return await self._patch(resource, live, patch, "status")
 
     async def patch(
-        self, obj: JsonObject | Object, change: JsonObject, *, subresource: str = ""
+        self,
+        obj: JsonObject | Object,
+        change: JsonObject,
+        *,
+        subresource: str = "",
+        validation: Validation = Validation.STRICT,
     ) -> Effect:
         """Merge a change into exactly the object that was read: annotations, finalizers.
+
+        With another *validation* the server drops fields that it does not know, which by default
+        it refuses.
 
         Raises:
             Conflict: the object changed since; the runtime repeats the reconcile.
@@ -194,7 +203,7 @@ class Context:
         live = self._live(resource, obj)
         exactly = {name: live["metadata"][name] for name in ("uid", "resourceVersion")}
         changed = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
-        return await self._patch(resource, live, changed, subresource)
+        return await self._patch(resource, live, changed, subresource, validation)
 
     async def apply_status(
         self, obj: JsonObject | Object, status: JsonObject, *, any_version: bool = False
@@ -283,10 +292,15 @@ class Context:
         return await self._patch(resource, live, finalizer_patch(metadata, finalizers))
 
     async def _patch(
-        self, resource: Resource, live: JsonObject, patch: JsonObject, subresource: str = ""
+        self,
+        resource: Resource,
+        live: JsonObject,
+        patch: JsonObject,
+        subresource: str = "",
+        validation: Validation = Validation.STRICT,
     ) -> Effect:
         writes, key = self._environment.writes, key_of(live)
-        stored = await writes.patch(resource, key, patch, subresource, self._writer)
+        stored = await writes.patch(resource, key, patch, subresource, self._writer, validation)
         if subresource == "status":
             self._environment.conditions.written(live.get("status"), stored)
         return Effect.WRITTEN

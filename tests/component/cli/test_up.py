@@ -19,7 +19,7 @@ from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, ConnectFailed, HttpTransport, User, connect, load_config
 from certwright.client.config.config import Impersonation
 from certwright.kube import Forbidden, Key, NotFound, Resource
-from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount, StatefulSet
+from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.managed import wait_until_healthy
 
 MANAGED = ManagedResource.resource
@@ -201,9 +201,9 @@ async def test_the_sample_managed_resource_and_what_to_try_with_it(
         await client.patch(ConfigMap, settings, {"data": {"color": "red"}})
         await up.line("data.color: red")
         await up.line("data.color: blue")
-        await client.delete(StatefulSet, Key("default", "sample-web"))
-        await up.line("- deleted   StatefulSet default/sample-web")
-        await up.line("+ created   StatefulSet default/sample-web")
+        await client.delete(Deployment, Key("default", "sample-web"))
+        await up.line("- deleted   Deployment default/sample-web")
+        await up.line("+ created   Deployment default/sample-web")
         await client.patch(MANAGED, Key("default", "sample"), {"spec": {"suspend": True}})
         await up.line("spec.suspend: true")
         await client.patch(ConfigMap, settings, {"data": {"color": "green"}})

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from certwright.kube.kinds import DaemonSet, Deployment, Job, StatefulSet
-from certwright.testkit import Cluster
+from certwright.kube.kinds import DaemonSet, Deployment, Job, Pod, StatefulSet
+from certwright.testkit import Cluster, EmbeddedCluster
 from certwright.testkit.actors import ANNOTATION, workload_controllers
+from certwright.testkit.actors.pods import pod_controller
 from certwright.testkit.builders import daemon_set, deployment, job, stateful_set
 
 
@@ -61,3 +62,47 @@ async def test_workloads_of_other_namespaces_are_left_alone(cluster: Cluster) ->
     calls = await cluster.settle(*workload_controllers("kube-public"))
     assert calls.writes == 0
     assert "readyReplicas" not in (await cluster.get(Deployment, "web"))["status"]
+
+
+async def pod_names(cluster: EmbeddedCluster) -> set[str]:
+    return await cluster.names(Pod)
+
+
+async def test_pods_follow_their_deployment(embedded_cluster: EmbeddedCluster) -> None:
+    """Embedded: a real control plane makes pods itself."""
+    cluster = embedded_cluster
+    await cluster.create(deployment("web", replicas=3))
+    controllers = [*workload_controllers(cluster.namespace), pod_controller(cluster.namespace)]
+    await cluster.settle(*controllers)
+    first = await cluster.list(Pod)
+    assert [pod["status"]["phase"] for pod in first] == ["Running"] * 3
+    assert (await cluster.settle(*controllers)).writes == 0
+    await cluster.patch(Deployment, "web", {"spec": {"replicas": 1}})
+    await cluster.settle(*controllers)
+    [left] = await pod_names(cluster)
+    assert left in {pod["metadata"]["name"] for pod in first}
+    label = {"metadata": {"labels": {"app": "web", "version": "2"}}}
+    await cluster.patch(Deployment, "web", {"spec": {"template": label}})
+    await cluster.settle(*controllers)
+    [replaced] = await cluster.list(Pod)
+    assert replaced["metadata"]["name"] != left
+    assert replaced["metadata"]["labels"]["version"] == "2"
+    await cluster.delete(Pod, replaced["metadata"]["name"])
+    await cluster.settle(*controllers)
+    assert await pod_names(cluster) == {replaced["metadata"]["name"]}, "it comes back"
+    await cluster.delete(Deployment, "web")
+    await cluster.settle(*controllers)
+    assert await pod_names(cluster) == set()
+
+
+async def test_pods_wait_when_told_to(embedded_cluster: EmbeddedCluster) -> None:
+    cluster = embedded_cluster
+    await cluster.create(deployment("slow", annotations={ANNOTATION: "hang"}))
+    controllers = [*workload_controllers(cluster.namespace), pod_controller(cluster.namespace)]
+    await cluster.settle(*controllers)
+    [pod] = await cluster.list(Pod)
+    assert pod["status"]["phase"] == "Pending"
+    await cluster.patch(Deployment, "slow", {"metadata": {"annotations": {ANNOTATION: None}}})
+    await cluster.settle(*controllers)
+    [pod] = await cluster.list(Pod)
+    assert pod["status"]["phase"] == "Running"

@@ -123,10 +123,10 @@ def test_the_whole_status() -> None:
                 "name": "b",
                 "labels": {"a": "b"},
                 "annotations": {"c": "d"},
-            }
+            },
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "fieldPath": "data.inventory"},
         ],
         "secretsDataChecksum": "00",
-        "inventoryRefs": [{"name": "x-inventory-0"}],
         "summary": {"total": 1, "failed": 1},
         "objects": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "b", "action": "failed"}],
     }

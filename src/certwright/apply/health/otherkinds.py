@@ -35,13 +35,17 @@ def vertical_autoscaler_health(obj: JsonObject) -> str:
 
 def certificate_health(obj: JsonObject) -> str:
     """Check that a certificate of Gardener's certificate management is issued."""
-    return violated(obj, "Ready", "True") or issuer_health(obj)
+    return violated(obj, "Ready", "True") or _state_problem(obj, "certificate")
 
 
 def issuer_health(obj: JsonObject) -> str:
-    """Check that the state is ``Ready``."""
+    """Check that an issuer of Gardener's certificate management is ready."""
+    return _state_problem(obj, "issuer")
+
+
+def _state_problem(obj: JsonObject, noun: str) -> str:
     state = text(section(obj, "status"), "state")
-    return "" if state == "Ready" else f'state is "{state}" (expected Ready)'
+    return "" if state == "Ready" else f'{noun} state is "{state}" ("Ready" expected)'
 
 
 def certificate_progress(obj: JsonObject) -> str:

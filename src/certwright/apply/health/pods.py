@@ -13,7 +13,7 @@ def pod_health(obj: JsonObject) -> str:
     phase = text(section(obj, "status"), "phase")
     if phase in {"Running", "Succeeded"}:
         return ""
-    return f'pod is in phase "{phase}" (expected Running or Succeeded)'
+    return f'pod is in invalid phase "{phase}" (expected one of ["Running" "Succeeded"])'
 
 
 def job_health(obj: JsonObject) -> str:

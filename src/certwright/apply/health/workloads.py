@@ -50,20 +50,23 @@ def stateful_set_progress(obj: JsonObject) -> str:
 
 def daemon_set_health(obj: JsonObject) -> str:
     """Check that it runs on the right nodes, during a rollout on as many as it promises."""
-    status = section(obj, "status")
-    desired = whole(status, "desiredNumberScheduled")
-    unavailable = whole(status, "numberUnavailable")
-    rolling = whole(status, "updatedNumberScheduled") < desired
-    allowed = _max_unavailable(obj, desired) if rolling else 0
     if reason := outdated(obj):
         return reason
-    if whole(status, "currentNumberScheduled") < desired:
-        return "not enough scheduled pods"
-    if whole(status, "numberMisscheduled"):
-        return "misscheduled pods found"
-    if unavailable > allowed:
-        return f"too many unavailable pods found ({unavailable}/{desired}, {allowed} allowed)"
-    return ""
+    status = section(obj, "status")
+    desired, scheduled = (
+        whole(status, name) for name in ("desiredNumberScheduled", "currentNumberScheduled")
+    )
+    if scheduled < desired:
+        return f"not enough scheduled pods ({scheduled}/{desired})"
+    if misscheduled := whole(status, "numberMisscheduled"):
+        return f"misscheduled pods found ({misscheduled})"
+    rolling = whole(status, "updatedNumberScheduled") < desired
+    allowed = _max_unavailable(obj, desired) if rolling else 0
+    unavailable = whole(status, "numberUnavailable")
+    if unavailable <= allowed:
+        return ""
+    limit = f", only max. {allowed} unavailable pods allowed" if rolling else ""
+    return f"too many unavailable pods found ({unavailable}/{scheduled}{limit})"
 
 
 def daemon_set_progress(obj: JsonObject) -> str:

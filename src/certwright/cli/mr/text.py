@@ -7,6 +7,7 @@ from typing import Any, Final
 from certwright.apply.engine.blockers import human_duration
 from certwright.cli.terminal.output import fitted, one_line, table, unnamed
 from certwright.kube import JsonObject, parse_time
+from certwright.managed.shards import FIELD_PATH
 
 _CONDITIONS: Final = ("ResourcesApplied", "ResourcesHealthy", "ResourcesProgressing")
 _GOOD: Final = {
@@ -28,6 +29,8 @@ _NOTEWORTHY: Final = (
     ("resources.certwright.dev/confirm-prune", "a large deletion was confirmed"),
     ("resources.certwright.dev/force-delete", "finalizers are cleared when it is deleted"),
     ("resources.certwright.dev/forget-inventory", "lost parts of its inventory are given up"),
+    ("resources.certwright.dev/suspend", "it is suspended if this is true"),
+    ("resources.certwright.dev/depends-on", "it waits for these ManagedResources"),
     ("resources.certwright.dev/take-over", "it takes objects from other ManagedResources"),
 )
 
@@ -121,7 +124,7 @@ def _counts(status: JsonObject) -> str:
 
 def _total(status: JsonObject) -> int:
     total = _part(status, "summary").get("total")
-    return total if isinstance(total, int) else len(_list(status, "resources"))
+    return total if isinstance(total, int) else len(_kept(status))
 
 
 def _description(
@@ -190,12 +193,21 @@ def _troubles(status: JsonObject) -> Iterator[str]:
 
 
 def _inventory(status: JsonObject, most: int = _SHOWN) -> Iterator[str]:
-    entries = _list(status, "resources")
+    entries = _kept(status)
     yield from (_named(one) for one in entries[:most])
     if len(entries) > most:
         yield f"and {len(entries) - most} more"
-    for one in _list(status, "inventoryRefs"):
-        yield f"and those listed in ConfigMap {one.get('name')}"
+    for one in _list(status, "resources"):
+        if _is_shard(one):
+            yield f"and those listed in ConfigMap {one.get('name')}"
+
+
+def _kept(status: JsonObject) -> list[JsonObject]:
+    return [one for one in _list(status, "resources") if not _is_shard(one)]
+
+
+def _is_shard(entry: JsonObject) -> bool:
+    return entry.get("fieldPath") == FIELD_PATH
 
 
 def _section(head: str, lines: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from certwright.cli.up.accounts import OperatorAccount
 from certwright.clock import SYSTEM
 from certwright.issuers.ca import app
 from certwright.kube import JsonObject, Object, Resource
-from certwright.kube.kinds import ConfigMap, Secret, StatefulSet
+from certwright.kube.kinds import ConfigMap, Deployment, Secret
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.testkit.actors import approver
 
@@ -65,15 +65,10 @@ def managed_sample() -> list[JsonObject]:
     settings, labels = f"{NAME}-settings", {"app": NAME}
     container = {"name": "web", "image": "nginx", "envFrom": [{"configMapRef": {"name": settings}}]}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-    web = {
-        "serviceName": f"{NAME}-web",
-        "replicas": 2,
-        "selector": {"matchLabels": labels},
-        "template": template,
-    }
+    web = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
     objects = [
         _object(ConfigMap, settings, data={"color": "blue"}),
-        _object(StatefulSet, f"{NAME}-web", spec=web),
+        _object(Deployment, f"{NAME}-web", spec=web),
     ]
     text = yaml.safe_dump_all(objects, sort_keys=False)
     return [
@@ -109,7 +104,7 @@ def _managed_suggestions(kubectl: str) -> list[str]:
     return [
         f"certwright mr explain {NAME}   # a ManagedResource and its objects",
         f"""{edit} '{{"data":{{"color":"red"}}}}'   # it becomes blue again""",
-        f"{kubectl} delete statefulset {NAME}-web   # it comes back",
+        f"{kubectl} delete deployment {NAME}-web   # it comes back",
         f"""{merge} '{{"spec":{{"suspend":true}}}}'   # suspend it, edit again, and compare:""",
         f"certwright mr diff {NAME}   # what the next pass would change",
     ]

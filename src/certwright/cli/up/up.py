@@ -32,6 +32,7 @@ from certwright.runtime import (
     on_signals,
 )
 from certwright.testkit.actors import workload_controllers
+from certwright.testkit.actors.pods import pod_controller
 from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
 
 _GREET_SECONDS = 5.0
@@ -82,7 +83,8 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
         kinds = [*custom_kinds(controllers), *(kind for demo in demos for kind in demo.kinds)]
         for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
-        simulated = workload_controllers()
+        pods = [] if options.real else [pod_controller()]  # a real control plane makes its own
+        simulated = [*workload_controllers(), *pods]
         accounts = [
             *([OperatorAccount("controllers", controllers)] if controllers else []),
             OperatorAccount("simulator", simulated),

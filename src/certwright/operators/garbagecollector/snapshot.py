@@ -19,13 +19,13 @@ import msgspec
 import orjson
 
 from certwright.api.managedresources import ManagedResource
-from certwright.api.resourcekeys import INTENT, KEEP_OBJECT, truthy
+from certwright.api.resourcekeys import INTENT, KEEP_OBJECT, OBSOLETE, truthy
 from certwright.client import Client, Selection
 from certwright.kube import Gone, JsonObject, Key, NotFound, Resource, key_of, kinds, parse_time
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.rawjson import identity, is_deep, shallow
 from certwright.managed.references import references_in, uses_of
-from certwright.managed.shards import read_shard
+from certwright.managed.shards import FIELD_PATH, read_shard
 from certwright.managed.unique import COLLECTABLE, UNUSED_SINCE
 from certwright.operators.garbagecollector.decision import Candidate, ObjectKey
 from certwright.operators.garbagecollector.settings import CollectorSettings
@@ -233,21 +233,21 @@ async def kept_by(client: Client, managed_resource: JsonObject) -> AsyncGenerato
     status: JsonObject = managed_resource.get("status") or {}
     for listed in (*_listed(status), *_intended(managed_resource)):
         yield listed
-    for reference in status.get("inventoryRefs") or ():
-        if reference.get("obsolete"):
+    for entry in status.get("resources") or ():
+        if entry.get("fieldPath") != FIELD_PATH or OBSOLETE in (entry.get("annotations") or {}):
             continue
-        key = Key(key_of(managed_resource).namespace, reference["name"])
+        key = Key(key_of(managed_resource).namespace, entry["name"])
         try:
             companion = await client.get(ConfigMap, key)
         except NotFound:
             companion = None
-        for entry in read_shard(key, companion):
-            yield ObjectKey(entry.kind, entry.namespace, entry.name)
+        for kept in read_shard(key, companion):
+            yield ObjectKey(kept.kind, kept.namespace, kept.name)
 
 
 def _listed(status: JsonObject) -> Iterator[ObjectKey]:
     for entry in status.get("resources") or ():
-        if entry.get("apiVersion") == "v1":
+        if entry.get("apiVersion") == "v1" and entry.get("fieldPath") != FIELD_PATH:
             kind, name = entry.get("kind") or "", entry.get("name") or ""
             yield ObjectKey(kind, entry.get("namespace") or "", name)
 

@@ -16,14 +16,15 @@ from certwright.client import Timeout, TransportError
 from certwright.keep import DeclaredSet, KeptChanges, KeptSets, OutOfDate
 from certwright.keep.state import Fingerprint
 from certwright.kube import ApiError, Conflict, Key, NotFound
+from certwright.managed.dependencies import blocked_by
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import Controllers
 from certwright.operators.managedresource.decision import (
     Decision,
     ResourceClass,
     Step,
-    blocked_by,
     decide,
+    has_dependencies,
 )
 from certwright.operators.managedresource.declared import Decoder
 from certwright.operators.managedresource.deletion import PENDING_SECONDS, ResourceDeletion
@@ -35,6 +36,7 @@ from certwright.operators.managedresource.shards import (
     ResourceInventory,
     ShardStore,
     ShardUnwritten,
+    StatusUnwritten,
     drop_shards,
     place,
     read_inventory,
@@ -47,7 +49,6 @@ from certwright.operators.managedresource.status import (
     ConditionUpdate,
     Report,
     Update,
-    objects_before,
 )
 from certwright.runtime import DONE, WAIT, Backoff, Context, Entry, Outcome, again
 
@@ -146,6 +147,8 @@ class ResourceController:
             applied = await self._report(pass_, facts, changes)
         except ShardUnwritten as error:
             return await self._fail(pass_, messages.apply_failed([str(error)]))
+        except StatusUnwritten as unwritten:
+            raise unwritten.error from unwritten
         self._settle(pass_, secrets, facts, changes, applied=applied)
         outcome = self._outcome(pass_, changes)
         failed = pass_.status.condition(APPLIED).status == "False"
@@ -153,7 +156,7 @@ class ResourceController:
 
     def _blocked(self, pass_: Pass) -> ConditionUpdate | None:
         """Return what `Ready` says while a ManagedResource waits for others."""
-        if not pass_.resource.spec.depends_on:
+        if not has_dependencies(pass_.resource):
             return None
         namespace = pass_.key.namespace
         found = blocked_by(
@@ -183,14 +186,12 @@ class ResourceController:
 
     async def _apply(self, pass_: Pass, facts: Facts, decision: Decision) -> KeptChanges:
         """Write the inventory ahead, apply what is declared, and prune what is not any more."""
-        before = objects_before(pass_.status.status, len(facts.inventory))
         declared = DeclaredSet(
             facts.plan.declared,
             self._owners.of(pass_.key, pass_.ctx.client),
             facts.prune_options(
                 pass_.resource,
                 self._settings.managed_resource.prune_guard,
-                before,
                 garbage_collected=self._garbage_collected,
             ),
             known=[Change(r.ref, Action.FAILED, str(r)) for r in facts.plan.refused],
@@ -199,12 +200,15 @@ class ResourceController:
             actor=pass_.actor,
         )
         metadata = decision.metadata(pass_.resource, self._class)
+        inventory = ResourceInventory(
+            pass_, self._shards, self._label, facts=facts, metadata=metadata
+        )
         return await self._kept.apply(
             pass_.key,
             declared,
-            ResourceInventory(pass_, self._shards, self._label, facts=facts, metadata=metadata),
+            inventory,
             on_entry=self._metrics.count,
-            before_write=pass_.confirm,
+            before_write=inventory.begin,
         )
 
     def _announce(self, pass_: Pass, facts: Facts, changes: KeptChanges) -> None:
@@ -236,9 +240,9 @@ class ResourceController:
         applied = condition.status == "True"
         # Whether what could not be decoded is all that failed; the condition names it.
         readable_applied = applied or (len(failures) == 1 and bool(facts.declared.undecodable))
-        total = objects_before(pass_.status.status, len(facts.inventory))
         left = facts.left(done)
-        report = Report.of(done.applied, total if left else len(facts.plan.inventory))
+        total = facts.changes.objects_before if left else len(facts.plan.inventory)
+        report = Report.of(done.applied, total)
         await asyncio.sleep(0)
         health, report = await self._health_of(pass_, facts, changes, report, applied=applied)
         many = len(facts.plan.inventory) > MANY
@@ -251,8 +255,7 @@ class ResourceController:
         await pass_.status.write(
             Update(
                 conditions=messages.with_summary(pass_.status, [condition, *health]),
-                resources=placed.inline,
-                shards=placed.references,
+                resources=placed.entries,
                 checksum=facts.declared.checksum if readable_applied else None,
                 observed_generation=(
                     pass_.resource.metadata.generation if readable_applied else None
@@ -331,8 +334,8 @@ class ResourceController:
     ) -> None:
         """Remember how things are, if all is well."""
         state = pass_.state
-        if state.unwatched is not None:
-            self._health.wake(pass_.key)  # which reads them now and then
+        if state.unwatched is not None or state.check_failures:
+            self._health.wake(pass_.key)  # which looks at them now and then
         unknown = changes.failed and bool(self._kept.stores.unknown)
         state.awaits_kinds = unknown or changes.waiting
         state.awaits_namespaces = changes.missing_namespaces

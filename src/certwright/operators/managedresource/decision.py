@@ -4,9 +4,6 @@ An instance has a class. The finalizer it puts on a ManagedResource says that it
 its target. When ``spec.class`` changes, the old instance, whose finalizer is there, deletes them
 and releases it; only then the new one begins. An instance of class ``*`` cares for all. Every
 finalizer of the family is its own: no other instance would release them, so it waits for none.
-
-A ManagedResource may wait for others that must be applied and healthy first; it is looked at
-whenever one of them changes.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,6 +25,7 @@ from certwright.api.managedresources import (
 )
 from certwright.api.resourcekeys import FINALIZER
 from certwright.kube import JsonObject, Key, ObjectMeta
+from certwright.managed.dependencies import names_in
 from certwright.operators.managedresource.status import APPLIED, HEALTHY
 from certwright.runtime import Entry, Predicate, Store
 
@@ -145,6 +143,17 @@ def is_deleting(resource: ManagedResource) -> bool:
     return resource.metadata.deletion_timestamp is not None
 
 
+def is_suspended(resource: ManagedResource) -> bool:
+    """Return whether nothing is to be written for now, as the spec or an annotation says."""
+    said = resource.metadata.annotations.get(keys.SUSPEND)
+    return bool(resource.spec.suspend) or keys.literally(said)
+
+
+def has_dependencies(resource: ManagedResource) -> bool:
+    """Return whether a ManagedResource names others that must be ready first."""
+    return bool(resource.spec.depends_on) or keys.DEPENDS_ON in resource.metadata.annotations
+
+
 def _step(resource: ManagedResource, our_class: ResourceClass) -> Step:
     if is_ignored(resource):
         return Step.REPORT_IGNORED
@@ -154,7 +163,7 @@ def _step(resource: ManagedResource, our_class: ResourceClass) -> Step:
         return Step.WAIT_FOR_HANDOVER  # its inventory is of another target
     if is_deleting(resource):
         return Step.DELETE
-    if resource.spec.suspend:
+    if is_suspended(resource):
         return Step.JUDGE
     return Step.RECONCILE
 
@@ -166,8 +175,10 @@ _ANSWERS = (
     keys.ADOPT,
     keys.FORCE_DELETE,
     keys.FORGET_INVENTORY,
+    keys.SUSPEND,
+    keys.DEPENDS_ON,
 )
-"""Annotations by which people answer what a condition asks."""
+"""Annotations by which people answer what a condition asks, or say what a spec could say."""
 
 
 def worth_a_pass(
@@ -200,6 +211,8 @@ def worth_a_look(
     return old is None or (
         class_changed(old, new)
         or condition_status(old, APPLIED) != condition_status(new, APPLIED)
+        # Another process resets it when it applies something else; ours judges before it writes.
+        or condition_status(old, HEALTHY) != condition_status(new, HEALTHY) == "Unknown"
         or is_ignored(old)
     )
 
@@ -244,76 +257,6 @@ def _annotation(resource: ManagedResource, name: str) -> str | None:
     return resource.metadata.annotations.get(name)
 
 
-Lookup: TypeAlias = Callable[[str], ManagedResource | None]
-"""Returns a ManagedResource of the same namespace by its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """Why nothing may be written yet."""
-
-    message: str
-    cyclic: bool = False
-    """Waiting will not help: somebody has to change a spec."""
-
-
-def blocked_by(resource: ManagedResource, lookup: Lookup) -> Blocked | None:
-    """Return what keeps a ManagedResource from being applied; None if nothing does."""
-    cycle = find_cycle(resource.metadata.name, lookup)
-    if cycle:
-        return Blocked(f"The dependencies form a cycle: {' → '.join(cycle)}.", cyclic=True)
-    missing = [
-        f"{name} {why}"
-        for name in dict.fromkeys(dependency.name for dependency in resource.spec.depends_on)
-        if (why := unready(lookup(name)))
-    ]
-    return (
-        Blocked(f"Waiting for other ManagedResources: {', '.join(missing)}.") if missing else None
-    )
-
-
-def unready(resource: ManagedResource | None) -> str:
-    """Return why others have to wait for a ManagedResource; empty if they need not."""
-    if resource is None:
-        return "does not exist"
-    if resource.metadata.deletion_timestamp is not None:
-        return "is being deleted"
-    if resource.status.observed_generation != resource.metadata.generation:
-        return "is not applied yet"
-    true = {c.type for c in resource.status.conditions if c.status == "True"}
-    if APPLIED not in true:
-        return "is not applied"
-    return "" if HEALTHY in true else "is not healthy"
-
-
-def find_cycle(name: str, lookup: Lookup) -> tuple[str, ...]:
-    """Return a cycle that leads from *name* back to it, empty if there is none.
-
-    It begins with the name that sorts first, so everybody on it tells the same.
-    """
-    trail: list[str] = [name]
-    branches = [iter(_names(lookup(name)))]
-    seen = {name}
-    while branches:
-        following = next(branches[-1], None)
-        if following is None:
-            branches.pop()
-            trail.pop()
-        elif following == name:
-            start = trail.index(min(trail))
-            turned = [*trail[start:], *trail[:start]]
-            return (*turned, turned[0])
-        elif following not in seen:
-            seen.add(following)
-            trail.append(following)
-            branches.append(iter(_names(lookup(following))))
-    return ()
-
-
-def _names(resource: ManagedResource | None) -> Iterable[str]:
-    return () if resource is None else [d.name for d in resource.spec.depends_on]
-
-
 DEPENDENCIES: Final = "dependencies"
 """The index that finds ManagedResources by what they depend on."""
 
@@ -326,7 +269,16 @@ class _DependingSpec(Struct, rename="camel"):
     depends_on: list[_Dependency] = []
 
 
+class _Notes(Struct):
+    depends_on: str = field(default="", name=keys.DEPENDS_ON)
+
+
+class _DependingMetadata(Struct):
+    annotations: _Notes | None = None
+
+
 class _Depending(Struct):
+    metadata: _DependingMetadata
     spec: _DependingSpec
 
 
@@ -336,8 +288,11 @@ _DEPENDING: Final = msgspec.json.Decoder(_Depending)
 def dependencies_of(entry: Entry) -> Iterable[Key]:
     """Return the ManagedResources that one waits for."""
     namespace = entry.key.namespace
-    found = _DEPENDING.decode(entry.raw).spec.depends_on
-    return {Key(namespace, dependency.name): None for dependency in found}
+    found = _DEPENDING.decode(entry.raw)
+    notes = found.metadata.annotations
+    noted = names_in(notes.depends_on) if notes is not None and notes.depends_on else ()
+    listed = (dependency.name for dependency in found.spec.depends_on)
+    return {Key(namespace, name): None for name in (*listed, *noted)}
 
 
 def wake_dependants(store: Store, wake: Callable[[Key], None]) -> None:
@@ -357,13 +312,18 @@ Matters: TypeAlias = Callable[[ManagedResource | None, ManagedResource, Resource
 """Returns whether a change from one state to another matters to an instance."""
 
 
-def predicate(matters: Matters, our_class: ResourceClass) -> Predicate:
-    """Return the predicate of a controller from a decision about two states."""
+def predicate(matters: Matters, our_class: ResourceClass, *, inventory: bool = False) -> Predicate:
+    """Return the predicate of a controller from a decision about two states.
+
+    With *inventory*, another inventory matters as much as if the ManagedResource were new.
+    """
 
     def is_worth_it(old: Entry | None, new: Entry | None) -> bool:
         if new is None:
             return True
         try:
+            if inventory and old is not None and _inventory(old) != _inventory(new):
+                old = None
             return matters(_decoded(old) if old is not None else None, _decoded(new), our_class)
         except msgspec.ValidationError:
             return True  # the pass reports what is wrong with it
@@ -384,6 +344,21 @@ class _WithoutInventory(Struct):
 
 
 _WITHOUT_INVENTORY: Final = msgspec.json.Decoder(_WithoutInventory)
+
+
+class _Inventory(Struct):
+    resources: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _WithInventory(Struct):
+    status: _Inventory = field(default_factory=_Inventory)
+
+
+_WITH_INVENTORY: Final = msgspec.json.Decoder(_WithInventory)
+
+
+def _inventory(entry: Entry) -> bytes:
+    return bytes(_WITH_INVENTORY.decode(entry.raw).status.resources)
 
 
 @lru_cache(maxsize=64)

@@ -28,7 +28,12 @@ from certwright.operators.managedresource.shards import (
     read_inventory,
 )
 from certwright.operators.managedresource.state import Pass, ResourceState
-from certwright.operators.managedresource.status import ConditionUpdate, Report, Update
+from certwright.operators.managedresource.status import (
+    APPLIED,
+    ConditionUpdate,
+    Report,
+    Update,
+)
 from certwright.runtime import DONE, Backoff, Outcome, again
 
 PENDING_SECONDS: Final = 5.0
@@ -60,24 +65,37 @@ class ResourceDeletion:
         """Delete the objects, unless they are to be kept, and release the finalizer."""
         finalizers = self._class.held(pass_.resource)
         if not finalizers:
+            await self._announce(pass_, finalizers)
             return self.forget(pass_.key)
         if pass_.resource.spec.keep_objects:
             self._kept.let_go(map(ref_of, recorded(pass_.resource)))
+            await self._announce(pass_, finalizers)
             return await self._release(pass_, finalizers)
         try:
             inventory = await read_inventory(pass_, self._shards)
         except (InventoryError, ApiError, TransportError) as error:
-            await self._write_conditions(pass_, messages.deletion_failed(str(error)))
+            await self._report(pass_, messages.deletion_failed(str(error)))
             return pass_.later(self._backoff).as_failure()
         rest = [entry for entry in inventory if ref_of(entry) not in pass_.state.deleted]
+        if rest and not messages.is_being_deleted(pass_.status):
+            before = pass_.status.condition(APPLIED)
+            await self._write_conditions(pass_, *messages.being_deleted(before))
         result = await self._delete(pass_, rest)
         pending = messages.pending_deletions(result)
         pass_.state.deleted |= {*map(ref_of, rest)} - {item.ref for item in pending}
         self._metrics.blocked(pass_.key, len(pending))
         if not pending:
+            await self._announce(pass_, finalizers)
             return await self._release(pass_, finalizers)
         slow = ChangeSet.of(result.with_action(Action.BLOCKED, Action.FAILED))
         return await self._wait(pass_, pending, Report.of(slow, total=len(inventory)))
+
+    async def _announce(self, pass_: Pass, finalizers: Sequence[str]) -> None:
+        """Report that a deletion goes on, if finalizers of others will hold it after ours."""
+        others = set(pass_.resource.metadata.finalizers).difference(finalizers)
+        if is_deleting(pass_.resource) and others:
+            keep = bool(pass_.resource.spec.keep_objects)
+            await self._write_conditions(pass_, *messages.being_deleted(keep_objects=keep))
 
     def forget(self, key: Key) -> Outcome:
         """Forget a ManagedResource that is gone or not ours."""
@@ -104,7 +122,7 @@ class ResourceDeletion:
         metadata: JsonObject = {"finalizers": rest}
         if not is_deleting(pass_.resource):  # the next instance has another target
             nothing = await place(pass_, self._shards, self._label, ())
-            await pass_.status.write(Update(resources=(), shards=nothing.references))
+            await pass_.status.write(Update(resources=nothing.entries))
             await drop_shards(pass_, self._shards, nothing)
             metadata["annotations"] = {keys.INTENT: None}
         await pass_.ctx.patch(pass_.obj, {"metadata": metadata})
@@ -117,16 +135,21 @@ class ResourceDeletion:
         now, state = pass_.ctx.clock.monotonic(), pass_.state
         condition = messages.deletion_pending(pending)
         if state.note_pending(frozenset(item.news for item in pending), now):
-            await self._write_conditions(pass_, condition, report)
+            await self._report(pass_, condition, report)
         if state.is_stuck(now):
             pass_.ctx.event(pass_.obj, "Warning", "DeletionBlocked", condition.message)
         if any(item.failed for item in pending):
             return pass_.later(self._backoff).as_failure()
         return again(PENDING_SECONDS)
 
-    async def _write_conditions(
+    async def _report(
         self, pass_: Pass, condition: ConditionUpdate, report: Report | None = None
     ) -> None:
-        updates = [condition, *messages.being_deleted(condition, keep_objects=True)]
+        updates = [condition, *messages.being_deleted(keep_objects=True)]
+        await self._write_conditions(pass_, *updates, report=report)
+
+    async def _write_conditions(
+        self, pass_: Pass, *updates: ConditionUpdate, report: Report | None = None
+    ) -> None:
         conditions = messages.with_summary(pass_.status, updates)
         await pass_.status.write(Update(conditions=conditions, report=report))

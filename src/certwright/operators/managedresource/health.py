@@ -12,12 +12,17 @@ from certwright.keep.health import Judgement
 from certwright.kube import Key
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import Controllers
-from certwright.operators.managedresource.decision import ResourceClass, is_deleting, is_ignored
+from certwright.operators.managedresource.decision import (
+    ResourceClass,
+    is_deleting,
+    is_ignored,
+    is_suspended,
+)
 from certwright.operators.managedresource.inventory import in_order, ref_of
 from certwright.operators.managedresource.shards import ShardStore, read_inventory
 from certwright.operators.managedresource.state import Actors, Pass, ResourceState
 from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
-from certwright.runtime import DONE, Context, Metrics, Outcome, again
+from certwright.runtime import DONE, Backoff, Context, Metrics, Outcome, again
 
 _PREFIX: Final = "certwright_managed_resource_"
 
@@ -32,16 +37,19 @@ class HealthController:
         shards: ShardStore,
         metrics: "ResourceMetrics",
         actors: Actors,
+        backoff: Backoff,
         *,
         wake: Callable[[Key], None],
         wake_apply: Callable[[Key], None],
     ) -> None:
         self._settings = settings.health
+        self._alone = not settings.managed_resource.enabled  # another process applies
         self._class = ResourceClass(settings.resource_class)
         self._kept = kept
         self._shards = shards
         self._metrics = metrics
         self.actors = actors
+        self._backoff = backoff
         self._wake = wake
         self._wake_apply = wake_apply
 
@@ -56,7 +64,9 @@ class HealthController:
             if entry is None:
                 return DONE
             pass_ = await Pass.read(ctx, entry, states.of(key), self.actors.of)
-            return await self._judge(pass_, settled=settled) if self._is_due(pass_) else DONE
+            if self._is_due(pass_):
+                return await self._judge(pass_, settled=settled)
+            return self._next(pass_)
 
     def wake(self, key: Key) -> None:
         """Let the health of a ManagedResource be judged, whatever is known of it."""
@@ -64,18 +74,27 @@ class HealthController:
         self._wake(key)
 
     async def _judge(self, pass_: Pass, *, settled: bool) -> Outcome:
-        suspended = messages.suspended() if pass_.resource.spec.suspend else None
+        suspended = messages.suspended() if is_suspended(pass_.resource) else None
         try:
-            complete = await self.judge(pass_, hindrance=suspended)
+            found = await self.judge(pass_, hindrance=suspended)
         except InventoryError:
             return DONE  # the controller that applies reports it
-        if not complete:
+        # What others keep deleting comes in its time.
+        if any(self._kept.may_repair(ref) for ref in found.missing()):
             self._kept.states.unsettle(pass_.key)
             self._wake_apply(pass_.key)
         elif settled:
             pass_.state.follow(pass_.entry, pass_.unchanged())
+        if found.failed:
+            self._kept.states.changed.add(pass_.key)
+            return again(self._backoff.delay(pass_.state.check_failures))
+        return self._next(pass_)
+
+    def _next(self, pass_: Pass) -> Outcome:
+        """Return when to look again: what no event tells is asked for once per period."""
         period = self._settings.sync_period
-        return again(period) if pass_.state.unwatched is not None and period else DONE
+        blind = self._alone or pass_.state.unwatched is not None
+        return again(period) if blind and period else DONE
 
     def _is_due(self, pass_: Pass) -> bool:
         """Return whether the health of a ManagedResource is ours to judge, and can be judged."""
@@ -87,15 +106,13 @@ class HealthController:
             and pass_.status.condition(APPLIED).status == "True"
         )
 
-    async def judge(self, pass_: Pass, *, hindrance: ConditionUpdate | None = None) -> bool:
+    async def judge(self, pass_: Pass, *, hindrance: ConditionUpdate | None = None) -> Judgement:
         """Judge the whole inventory and write what changed, if it is applied and ours to judge.
 
-        Return whether everything is there but for what others keep deleting: that comes in its
-        time. Raises `InventoryError` if a part of the inventory is gone, so what to judge is not
-        known.
+        Raises `InventoryError` if a part of the inventory is gone, so what to judge is not known.
         """
         updates: list[ConditionUpdate] = []
-        complete = True
+        found = Judgement()
         report: Report | None = None
         if pass_.status.condition(APPLIED).status == "True" and self._settings.enabled:
             inventory = in_order(await read_inventory(pass_, self._shards))
@@ -103,10 +120,9 @@ class HealthController:
             updates = messages.judged(found.health, found.progress)
             recorded = Report.recorded(pass_.status.status)
             report = recorded.with_health(found.health, found.progress)
-            complete = not any(self._kept.may_repair(ref) for ref in found.missing())
         conditions = messages.with_summary(pass_.status, updates, hindrance)
         await pass_.status.write(Update(conditions=conditions, report=report))
-        return complete
+        return found
 
     async def look(
         self, pass_: Pass, refs: Sequence[ObjectRef], known: Mapping[ObjectRef, Live] | None = None
@@ -114,6 +130,7 @@ class HealthController:
         """Judge objects and count them; *known* are states that no store holds."""
         state = pass_.state
         found, state.unwatched = await pass_.actor.health.judge(refs, state.unwatched, known)
+        state.check_failures = state.check_failures + 1 if found.failed else 0
         self._metrics.judged(pass_.key, found.counts())
         return found
 

@@ -264,7 +264,7 @@ class Facts:
         """Return what is no longer declared and stays in the inventory after a pass."""
         same = self.equivalences.canonical
         remaining = {same(ref) for ref in done.remaining}
-        return [entry for entry in self.changes.removed if same(ref_of(entry)) in remaining]
+        return [entry for entry in self.changes.marked() if same(ref_of(entry)) in remaining]
 
     def inventory_after(self, done: SetChanges) -> list[ObjectReference]:
         """Return what belongs to the ManagedResource after a pass, with the labels it got."""
@@ -286,18 +286,17 @@ class Facts:
         self,
         resource: ManagedResource,
         guard: PruneGuardSettings,
-        before: int,
         *,
         garbage_collected: bool,
     ) -> PruneOptions:
-        """Return what may be pruned; *before* is how many objects there were."""
+        """Return what may be pruned."""
         doubtful = self.declared.in_doubt or self.plan.refused
         return PruneOptions(
             prune=True,
             doubts="documents or objects of the input cannot be used" if doubtful else "",
             confirmed=confirmation(resource.metadata.annotations.get(keys.CONFIRM_PRUNE)),
             guard=PruneGuard(guard.objects, guard.percent),
-            before=before,
+            before=self.changes.objects_before,
             despite_failures=True,
             released=self.declared.released,
             same=self.equivalences.canonical,

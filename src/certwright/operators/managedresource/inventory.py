@@ -24,7 +24,7 @@ from certwright.client import Client
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.redaction import shown_annotations
-from certwright.managed.shards import read_shard
+from certwright.managed.shards import objects_in, read_shard, shards_in
 
 Pair: TypeAlias = tuple[str, str]
 """Group and kind."""
@@ -134,6 +134,26 @@ class Changes:
     """Known before, and not wanted any more."""
 
     @property
+    def objects_before(self) -> int:
+        """How many objects there were before the first of those was removed that still remain.
+
+        The inventory alone does not tell, for it also names what is about to be created.
+        """
+        told = (entry.annotations.get(keys.REMOVED_FROM, "") for entry in self.removed)
+        numbers = [int(text) for text in told if text.isascii() and text.isdigit()]
+        return max(numbers, default=len(self.removed) + len(self.stayed))
+
+    def marked(self) -> list[ObjectReference]:
+        """Return what was removed, each entry with `objects_before` for as long as it remains."""
+        if not self.removed:
+            return []
+        note = {keys.REMOVED_FROM: str(self.objects_before)}
+        return [
+            msgspec.structs.replace(entry, annotations={**entry.annotations, **note})
+            for entry in self.removed
+        ]
+
+    @property
     def same(self) -> bool:
         """Whether nothing differs, not even a label."""
         return not self.added and not self.removed and all(a == b for a, b in self.stayed)
@@ -159,10 +179,18 @@ def write_ahead(changes: Changes) -> list[ObjectReference]:
     has been written yet.
     """
     staying = (
-        msgspec.structs.replace(new, labels=old.labels, annotations=old.annotations)
+        msgspec.structs.replace(new, labels=old.labels, annotations=_given(old))
         for old, new in changes.stayed
     )
-    return in_order([*changes.added, *staying, *changes.removed])
+    return in_order([*changes.added, *staying, *changes.marked()])
+
+
+def _given(entry: ObjectReference) -> dict[str, str]:
+    """Return the annotations an object was last given."""
+    annotations = entry.annotations
+    if keys.REMOVED_FROM not in annotations:
+        return annotations
+    return {name: value for name, value in annotations.items() if name != keys.REMOVED_FROM}
 
 
 def afterwards(
@@ -181,7 +209,7 @@ def recorded(
     The intent counts only while the status has neither inventory nor checksum: later it is old.
     """
     status = resource.status
-    inventory = [*status.resources, *overflow]
+    inventory = [*objects_in(status.resources), *overflow]
     if not inventory and not status.secrets_data_checksum:
         intent = resource.metadata.annotations.get(keys.INTENT, "")
         return decode_intent(intent, resource.metadata.uid)
@@ -196,10 +224,9 @@ async def read_recorded(source: Client, resource: ManagedResource) -> list[Objec
         ApiError, TransportError: the source cluster does not answer.
     """
     overflow: list[ObjectReference] = []
-    for reference in resource.status.inventory_refs:
-        if not reference.obsolete:
-            key = Key(resource.metadata.namespace, reference.name)
-            overflow += read_shard(key, await source.get(ConfigMap, key))
+    for name in shards_in(resource.status.resources):
+        key = Key(resource.metadata.namespace, name)
+        overflow += read_shard(key, await source.get(ConfigMap, key))
     return recorded(resource, overflow)
 
 

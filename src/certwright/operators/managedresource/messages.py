@@ -2,13 +2,13 @@
 
 Clients match reasons always and messages sometimes, so both are part of the interface. Parts of
 messages come from elsewhere: what is wrong with an object from `declared.apply_error` and
-`certwright.apply.health`, what a ManagedResource waits for from `decision.blocked_by`, a missing
+`certwright.apply.health`, what a ManagedResource waits for from `managed.dependencies`, a missing
 Secret from `input`, and the text of a condition without a message from `status`.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from certwright.api import resourcekeys as keys
@@ -71,8 +71,10 @@ class PendingDeletion:
 
 def apply_progressing(before: ConditionUpdate) -> ConditionUpdate:
     """Report that a pass begins that will change something; the last failure stays readable."""
+    if before.type == APPLIED and before.reason in _STICKY:
+        return replace(before, status="Progressing")
     message = "The resources are currently being reconciled."
-    return _sticky(before, "ApplyProgressing", message)
+    return ConditionUpdate(APPLIED, "Progressing", "ApplyProgressing", message)
 
 
 def applied() -> ConditionUpdate:
@@ -182,6 +184,19 @@ def checks_pending() -> list[ConditionUpdate]:
     ]
 
 
+def promises(status: StatusWriter) -> bool:
+    """Return whether conditions say how the objects are; while these change, that is not known."""
+    return status.condition(APPLIED).status == "True" or any(
+        status.condition(type_).status in {"True", "False"} for type_ in (HEALTHY, PROGRESSING)
+    )
+
+
+def begun(status: StatusWriter) -> list[ConditionUpdate]:
+    """Report that objects are about to change: nothing that was known about them counts."""
+    before = status.condition(APPLIED)
+    return with_summary(status, [apply_progressing(before), *checks_pending()])
+
+
 def judged(health: Sequence[Verdict], progress: Sequence[Verdict]) -> list[ConditionUpdate]:
     """Report how the objects were found."""
     healthy, moving = summarize_health(health), summarize_progress(progress)
@@ -191,10 +206,13 @@ def judged(health: Sequence[Verdict], progress: Sequence[Verdict]) -> list[Condi
     ]
 
 
-def being_deleted(before: ConditionUpdate, *, keep_objects: bool = False) -> list[ConditionUpdate]:
+def being_deleted(
+    before: ConditionUpdate | None = None, *, keep_objects: bool = False
+) -> list[ConditionUpdate]:
     """Report that deletion has begun.
 
-    *before* is what `APPLIED` says, which stays if objects are kept.
+    What `APPLIED` says stays if objects are kept. *before* is what it says so far: news about a
+    deletion stay readable.
     """
     updates = [
         ConditionUpdate(HEALTHY, "False", "DeletionPending", _BEING_DELETED),
@@ -202,7 +220,15 @@ def being_deleted(before: ConditionUpdate, *, keep_objects: bool = False) -> lis
     ]
     if keep_objects:
         return updates
-    return [_sticky(before, "DeletionPending", _BEING_DELETED, only_deletion=True), *updates]
+    applied = ConditionUpdate(APPLIED, "Progressing", "DeletionPending", _BEING_DELETED)
+    if before is not None and before.reason in _STICKY - {"ApplyFailed"}:
+        applied = replace(applied, message=before.message, codes=before.codes)
+    return [applied, *updates]
+
+
+def is_being_deleted(status: StatusWriter) -> bool:
+    """Return whether the conditions say that deletion has begun."""
+    return status.condition(HEALTHY).reason == "DeletionPending"
 
 
 def ignored() -> list[ConditionUpdate]:
@@ -259,7 +285,10 @@ def ready(
 
 def suspended() -> ConditionUpdate:
     """Report that nothing is written because the spec says so."""
-    message = "ManagedResource is suspended: nothing is written until spec.suspend is removed."
+    message = (
+        "ManagedResource is suspended: nothing is written until spec.suspend, or its annotation"
+        f" {keys.SUSPEND}, is removed."
+    )
     return ConditionUpdate(READY, "False", "Suspended", message)
 
 
@@ -305,16 +334,6 @@ def inventory_lost(problem: str, shard: str) -> str:
 def shard_unwritten(key: Key, problem: str) -> str:
     """Return that a part of the inventory cannot be written."""
     return f"the ConfigMap {key} with a part of the inventory cannot be written: {problem}"
-
-
-def _sticky(
-    before: ConditionUpdate, reason: str, message: str, *, only_deletion: bool = False
-) -> ConditionUpdate:
-    kept = _STICKY - {"ApplyFailed"} if only_deletion else _STICKY
-    if before.type == APPLIED and before.reason in kept:
-        reason = "DeletionPending" if only_deletion else before.reason
-        return ConditionUpdate(APPLIED, "Progressing", reason, before.message, before.codes)
-    return ConditionUpdate(APPLIED, "Progressing", reason, message)
 
 
 def _listed(introduction: str, errors: Sequence[str]) -> str:

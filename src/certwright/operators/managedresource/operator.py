@@ -154,7 +154,7 @@ class _Assembly:
             stores,
             states,
             partial(owner_of, cluster_id=identity),
-            repair=self._apply.wake,
+            repair=self._apply.wake if settings.managed_resource.enabled else self._judge.wake,
             judge=self._judge.wake,
         )
         self._kept = KeptSets(
@@ -183,6 +183,7 @@ class _Assembly:
             shards,
             metrics,
             actors,
+            Backoff(*RETRY_SECONDS, rng=host.rng),
             wake=self._judge.wake,
             wake_apply=self._apply.wake,
         )
@@ -244,7 +245,10 @@ class _Assembly:
             self._health.reconcile,
             name=self._named("health", namespace),
             channels=[self._judge.of(namespace)],
-            predicate=predicate(worth_a_look, self._class),
+            # What another process applies is judged whenever it reports something else.
+            predicate=predicate(
+                worth_a_look, self._class, inventory=not self._settings.managed_resource.enabled
+            ),
             workers=settings.concurrent_syncs,
             deadline=_deadline(settings.sync_period),
             conditions=EXPECTED,

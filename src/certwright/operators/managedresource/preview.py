@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-import msgspec
-
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import ChangeSet, Direct, Engine, ObjectRef, ObjectSet
@@ -25,11 +23,11 @@ from certwright.operators.managedresource.configuration import (
     ManagedResourceSettings,
 )
 from certwright.operators.managedresource.configuration.limits import TargetLimits
+from certwright.operators.managedresource.decision import is_suspended
 from certwright.operators.managedresource.declared import decode_secret
 from certwright.operators.managedresource.input import gather, inline
 from certwright.operators.managedresource.inventory import read_recorded, ref_of
 from certwright.operators.managedresource.ownership import Origin, Owners, field_manager
-from certwright.operators.managedresource.status import objects_before
 
 _DEFAULT_LABEL: Final = ManagedResourceSettings().managed_by_label_value
 
@@ -84,13 +82,11 @@ async def preview(
     )
     cluster = Direct(target, field_manager=field_manager(label))
     objects = ObjectSet(Engine(cluster), _Listed(inventory), owners.of(key, source))
-    before = objects_before(msgspec.to_builtins(resource.status), len(inventory))
     done = await objects.apply(
         facts.plan.declared,
         options=facts.prune_options(
             resource,
             settings.managed_resource.prune_guard,
-            before,
             garbage_collected=settings.garbage_collector.runs,
         ),
         dry_run=True,
@@ -195,7 +191,7 @@ def _notes(resource: ManagedResource, settings: ManagedResourceSettings) -> Iter
         yield "the ManagedResource is being deleted: its objects go, whatever this says"
     if keys.truthy(resource.metadata.annotations.get(keys.IGNORE)):
         yield f"the ManagedResource is ignored ({keys.IGNORE}): none of this happens"
-    if resource.spec.suspend:
+    if is_suspended(resource):
         yield "the ManagedResource is suspended: none of this happens until it is resumed"
 
 

@@ -6,6 +6,7 @@ state of each is right is known, for it is the one we wrote or read last; any ot
 of others, and the shard is written again.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,17 +15,25 @@ from typing import TypeAlias
 import orjson
 
 from certwright.api import resourcekeys as keys
-from certwright.api.managedresources import InventoryReference, ObjectReference
+from certwright.api.managedresources import ObjectReference
 from certwright.apply import InventoryError, ObjectRef
 from certwright.client import Client, TransportError, request
+from certwright.keep import OutOfDate
 from certwright.kube import ApiError, Conflict, Invalid, JsonObject, Key, NotFound, key_of
 from certwright.kube.kinds import ConfigMap
-from certwright.managed.shards import read_shard, shard_manifest, shard_reference, split
+from certwright.managed.shards import (
+    read_shard,
+    shard_entry,
+    shard_manifest,
+    shard_name,
+    shards_in,
+    split,
+)
 from certwright.operators.managedresource import inventory, messages
 from certwright.operators.managedresource.input import Facts
 from certwright.operators.managedresource.inventory import recorded, ref_of
 from certwright.operators.managedresource.state import Pass
-from certwright.operators.managedresource.status import APPLIED, Update
+from certwright.operators.managedresource.status import Update
 from certwright.runtime import Cache, Entry, Store, StoreHandle
 
 Touched: TypeAlias = Callable[[Key, str], None]
@@ -33,6 +42,14 @@ Touched: TypeAlias = Callable[[Key, str], None]
 
 class ShardUnwritten(Exception):
     """A shard cannot be written now: what it lists must not be created."""
+
+
+class StatusUnwritten(Exception):
+    """It could not be reported that a pass begins, so it does not; *error* is why."""
+
+    def __init__(self, error: ApiError | TransportError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class ShardStore:
@@ -147,14 +164,14 @@ class Placed:
     """What the status has to say about an inventory."""
 
     inline: Sequence[ObjectReference]
-    shards: Sequence[InventoryReference]
-    obsolete: Sequence[InventoryReference]
-    """Those it named so far: it does until they are deleted, for else a crash would leave them."""
+    """The objects that fit into it, and the shards that list the others."""
+    obsolete: Sequence[ObjectReference]
+    """Shards it named so far: it does until they are deleted, for else a crash would leave them."""
 
     @property
-    def references(self) -> Sequence[InventoryReference]:
-        """What the status says until then."""
-        return [*self.shards, *self.obsolete]
+    def entries(self) -> Sequence[ObjectReference]:
+        """What the status lists until then."""
+        return [*self.inline, *self.obsolete]
 
 
 async def read_inventory(pass_: Pass, shards: ShardStore) -> list[ObjectReference]:
@@ -168,20 +185,17 @@ async def read_inventory(pass_: Pass, shards: ShardStore) -> list[ObjectReferenc
     """
     overflow: list[ObjectReference] = []
     known = pass_.state.shards
-    for reference in pass_.resource.status.inventory_refs:
-        if reference.obsolete:
-            continue
-        if reference.name not in known:
-            key = Key(pass_.key.namespace, reference.name)
+    for name in shards_in(pass_.resource.status.resources):
+        if name not in known:
             try:
-                found, untouched = await shards.read(key, pass_.key)
+                found, untouched = await shards.read(Key(pass_.key.namespace, name), pass_.key)
             except ValueError as error:
                 annotations = pass_.resource.metadata.annotations
-                if annotations.get(keys.FORGET_INVENTORY) == reference.name:
+                if annotations.get(keys.FORGET_INVENTORY) == name:
                     continue
-                raise InventoryError(messages.inventory_lost(str(error), reference.name)) from error
-            pass_.state.note_shard(reference.name, found, untouched=untouched)
-        overflow += known[reference.name]
+                raise InventoryError(messages.inventory_lost(str(error), name)) from error
+            pass_.state.note_shard(name, found, untouched=untouched)
+        overflow += known[name]
     return recorded(pass_.resource, overflow)
 
 
@@ -196,15 +210,17 @@ async def place(
         ShardUnwritten: a shard cannot be written.
         OutOfDate: this is an old state of the ManagedResource; look again.
     """
-    parts = split(references)
-    named = [shard_reference(pass_.resource, entries) for entries in parts.overflow]
-    for reference, entries in zip(named, parts.overflow, strict=True):
-        if reference.name not in pass_.state.shards:
-            await _write(pass_, shards, label, reference.name, entries)
-    before = {reference.name for reference in pass_.resource.status.inventory_refs}
-    unnamed = (before | pass_.state.shards.keys()) - {reference.name for reference in named}
-    obsolete = [InventoryReference(name=name, obsolete=True) for name in sorted(unnamed)]
-    return Placed(parts.inline, named, obsolete)
+    parts, namespace = split(references), pass_.key.namespace
+    names = [shard_name(pass_.resource, entries) for entries in parts.overflow]
+    for name, entries in zip(names, parts.overflow, strict=True):
+        if name not in pass_.state.shards:
+            await _write(pass_, shards, label, name, entries)
+    before = shards_in(pass_.resource.status.resources, obsolete=True)
+    unnamed = {*before, *pass_.state.shards}.difference(names)
+    return Placed(
+        [*parts.inline, *(shard_entry(Key(namespace, name)) for name in names)],
+        [shard_entry(Key(namespace, name), obsolete=True) for name in sorted(unnamed)],
+    )
 
 
 async def restore_shards(pass_: Pass, shards: ShardStore, label: str) -> None:
@@ -216,11 +232,11 @@ async def restore_shards(pass_: Pass, shards: ShardStore, label: str) -> None:
 
 async def drop_shards(pass_: Pass, shards: ShardStore, placed: Placed) -> None:
     """Delete shards that are no longer needed, and then name them no more."""
-    for reference in placed.obsolete:
-        await shards.delete(Key(pass_.key.namespace, reference.name))
-        pass_.state.drop_shard(reference.name)
+    for shard in placed.obsolete:
+        await shards.delete(Key(pass_.key.namespace, shard.name))
+        pass_.state.drop_shard(shard.name)
     if placed.obsolete:
-        await pass_.status.write(Update(shards=placed.shards))
+        await pass_.status.write(Update(resources=placed.inline))
 
 
 async def _write(
@@ -239,11 +255,12 @@ async def _write(
 
 
 class ResourceInventory:
-    """The `InventoryPort` of one pass.
+    """The `InventoryPort` of one pass, and what is written before its first object.
 
     Objects are entered together with the finalizer, in an annotation if the ManagedResource has
-    no status yet, and in the status otherwise. What is struck off is left to the status that
-    reports the pass, which costs one write for both.
+    no status yet, and in the status otherwise, together with conditions that promise nothing any
+    more. What is struck off is left to the status that reports the pass, which costs one write
+    for both.
     """
 
     def __init__(
@@ -254,6 +271,7 @@ class ResourceInventory:
         self._label = label
         self._facts = facts
         self._metadata = metadata
+        self._beginning = asyncio.Lock()
 
     async def load(self) -> Sequence[ObjectRef]:
         """Return the objects that belonged to the ManagedResource before this pass."""
@@ -273,19 +291,36 @@ class ResourceInventory:
             await pass_.ctx.patch(pass_.obj, {"metadata": metadata})
             pass_.state.confirmed = True
         if added:
-            reset = [
-                messages.apply_progressing(pass_.status.condition(APPLIED)),
-                *messages.checks_pending(),
-            ]
             ahead = inventory.write_ahead(facts.changes)
             placed = await place(pass_, self._shards, self._label, ahead)
             await pass_.status.write(
-                Update(
-                    conditions=messages.with_summary(pass_.status, reset),
-                    resources=placed.inline,
-                    shards=placed.references,
-                )
+                Update(conditions=messages.begun(pass_.status), resources=placed.entries)
             )
+
+    async def begin(self) -> None:
+        """Report that objects are about to change, unless that is known, and confirm the input.
+
+        It is awaited before each write; all but the first find nothing to do.
+
+        Raises:
+            OutOfDate: this is an old state of the ManagedResource or its input; look again.
+            StatusUnwritten: it could not be reported.
+        """
+        pass_ = self._pass
+        async with self._beginning:
+            if messages.promises(pass_.status) and self._is_changing():
+                try:
+                    await pass_.status.write(Update(conditions=messages.begun(pass_.status)))
+                except Conflict as error:
+                    raise OutOfDate(str(error)) from error
+                except (ApiError, TransportError) as error:
+                    raise StatusUnwritten(error) from error
+        await pass_.confirm()
+
+    def _is_changing(self) -> bool:
+        """Return whether something else is declared than before, so that this is no repair."""
+        facts = self._facts
+        return not (facts.changes.same and facts.unchanged_input(self._pass.resource))
 
     async def discard(self, refs: Collection[ObjectRef]) -> None:
         """Leave it to the status that reports the pass."""

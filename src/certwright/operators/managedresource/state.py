@@ -66,6 +66,8 @@ class ResourceState(SetState):
     """As whom the target was last read and written; empty for ourselves."""
     recheck_at: float = 0.0
     """When to look again whether that user still may, though nothing changed; 0 for never."""
+    check_failures: int = 0
+    """How many times in a row the health of an object could not be judged."""
     pending: PendingReport | None = None
     """Deletions that were begun and not finished by the last pass; None if there are none."""
 

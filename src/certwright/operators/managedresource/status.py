@@ -1,6 +1,10 @@
 """The status of a ManagedResource: how it is written, and how its conditions change over time.
 
 A status is handled as the API has it, not as a type: fields of other versions stay as they are.
+``summary`` and ``objects`` are ours. Where the definition of ManagedResource is Gardener's, the
+server drops them from every write, so a status without them tells nothing new: they are sent
+along when something else changed, and are no reason to write. What the definition knows need not
+be found out for that, and once it is replaced by ours the next write brings them.
 Unlike conditions of other kinds these have a fourth status, ``Progressing``, and two times:
 ``lastTransitionTime`` changes with the status, ``lastUpdateTime`` with reason, message and codes,
 and not with the status alone. The texts of conditions are in `messages`.
@@ -13,14 +17,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from certwright.api.managedresources import (
-    InventoryReference,
-    ObjectReference,
-    ObjectStatus,
-    ObjectSummary,
-)
+from certwright.api.managedresources import ObjectReference, ObjectStatus, ObjectSummary
 from certwright.apply import Action, ChangeSet, ObjectRef
 from certwright.apply.health import Health, Verdict
+from certwright.client.request import Validation
 from certwright.keep import SetState
 from certwright.kube import JsonObject, format_time
 from certwright.kube.patches import create_merge_patch
@@ -106,6 +106,8 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
+_OURS: Final = frozenset({"summary", "objects"})
+"""What only our own definition knows."""
 OUTCOME: Final = (APPLIED, HEALTHY, PROGRESSING)
 """What `Ready` sums up."""
 EXPECTED: Final = (APPLIED, HEALTHY, READY)
@@ -195,20 +197,9 @@ class Update:
 
     conditions: Sequence[ConditionUpdate] = ()
     resources: Sequence[ObjectReference] | None = None
-    shards: Sequence[InventoryReference] | None = None
     checksum: str | None = None
     observed_generation: int | None = None
     report: Report | None = None
-
-
-def objects_before(status: Any, inventory: int) -> int:
-    """Return how many objects there were before anything was removed from the input.
-
-    The *inventory* does not tell, for it also names what is about to be created. The number of
-    the last report does, as it stays while anything is left that is not wanted.
-    """
-    told = Report.recorded(status if isinstance(status, dict) else {}).summary.total
-    return told or inventory
 
 
 def updated(status: Any, update: Update, now: datetime) -> JsonObject:
@@ -218,8 +209,6 @@ def updated(status: Any, update: Update, now: datetime) -> JsonObject:
         new["conditions"] = merged(new.get("conditions"), update.conditions, now)
     if update.resources is not None:
         _set_list(new, "resources", update.resources, ObjectReference)
-    if update.shards is not None:
-        _set_list(new, "inventoryRefs", update.shards, InventoryReference)
     if update.checksum is not None:
         _set(new, "secretsDataChecksum", update.checksum)
     if update.observed_generation is not None:
@@ -309,17 +298,22 @@ class StatusWriter:
         """Write the status if it changes; `Conflict` if outdated. The runtime tells of it."""
         before, now = self.status, self._ctx.clock.now()
         if len(update.resources or ()) > MANY:
-            status, change = await self._ctx.cpu(_changed, before, update, now)
+            status, change = await self._ctx.cpu(changed, before, update, now)
         else:
-            status, change = _changed(before, update, now)
+            status, change = changed(before, update, now)
         if change:
-            await self._ctx.patch(self._obj, {"status": change}, subresource="status")
+            await self._ctx.patch(
+                self._obj, {"status": change}, subresource="status", validation=Validation.IGNORE
+            )
             self._state.confirmed = True
         self.status = status
 
 
-def _changed(before: Any, update: Update, now: datetime) -> tuple[JsonObject, JsonObject]:
-    """Return a status after an update, and the merge patch that leads there."""
+def changed(before: Any, update: Update, now: datetime) -> tuple[JsonObject, JsonObject]:
+    """Return a status after an update, and the merge patch that leads there.
+
+    There is none if only fields would come that the server does not keep, as far as can be seen.
+    """
     status = updated(before, update, now)
     old = before if isinstance(before, dict) else {}
     fields = {name for name in (*old, *status) if old.get(name) is not status.get(name)}
@@ -327,4 +321,5 @@ def _changed(before: Any, update: Update, now: datetime) -> tuple[JsonObject, Js
         {name: old[name] for name in fields if name in old},
         {name: status[name] for name in fields if name in status},
     )
-    return status, change
+    unknown = old and not _OURS & old.keys()
+    return status, {} if unknown and change.keys() <= _OURS else change

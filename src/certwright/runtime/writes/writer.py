@@ -18,7 +18,7 @@ import orjson
 from msgspec import Struct, to_builtins
 
 from certwright.client import Client, Propagation, Request, Response, request
-from certwright.client.request import DeleteOptions, WriteOptions
+from certwright.client.request import DeleteOptions, Validation, WriteOptions
 from certwright.clock import Clock
 from certwright.kube import (
     MERGE_PATCH,
@@ -89,11 +89,18 @@ class Writes:
         return self._note(resource, await self._send(version, asked), writer)
 
     async def patch(
-        self, resource: Resource, key: Key, patch: JsonObject, subresource: str, writer: int
+        self,
+        resource: Resource,
+        key: Key,
+        patch: JsonObject,
+        subresource: str,
+        writer: int,
+        validation: Validation = Validation.STRICT,
     ) -> JsonObject:
         """Merge a patch into the version its metadata names; `Conflict` if it has another."""
+        options = WriteOptions(self.field_manager, validation=validation)
         asked = request.patch(
-            resource, key, patch, self._options, content_type=MERGE_PATCH, subresource=subresource
+            resource, key, patch, options, content_type=MERGE_PATCH, subresource=subresource
         )
         metadata = patch["metadata"]
         version = _Version(resource, key, metadata["uid"], metadata["resourceVersion"])

@@ -1,7 +1,8 @@
 """Stand-ins for what else lives in a cluster, usable on the embedded and on the real server.
 
 They are ordinary controllers: a manager runs them, and they write what kube-controller-manager
-would write into the status of workloads, or cert-manager's approver into requests.
+would write into the status of workloads, or cert-manager's approver into requests. `pods` makes
+pods, too, where nothing else does.
 """
 
 from certwright.testkit.actors.approver import approver

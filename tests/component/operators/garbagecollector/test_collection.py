@@ -293,10 +293,10 @@ async def test_what_managed_resources_of_another_cluster_keep_stays(cluster: Clu
     rest = orjson.dumps([{**entry, "name": "companion"}]).decode()
     beside = f"mr-inventory-{blake2b(rest.encode(), digest_size=8).hexdigest()}"
     await cluster.create(config_map(beside, {"inventory": rest}))
-    status = {
-        "resources": [{**entry, "name": "kept"}],
-        "inventoryRefs": [{"name": beside}, {"name": "mr-inventory-gone", "obsolete": True}],
-    }
+    shard = {**entry, "fieldPath": "data.inventory"}
+    obsolete = {"annotations": {"resources.certwright.dev/obsolete": "true"}}
+    gone = {**shard, **obsolete, "name": "mr-inventory-gone"}
+    status = {"resources": [{**entry, "name": "kept"}, {**shard, "name": beside}, gone]}
     await cluster.patch(ManagedResource, "mr", {"status": status}, subresource="status")
     blind = Blind(cluster.client.transport, "", Pod, None)
     target = Client(blind, clock=cluster.clock)
@@ -308,7 +308,8 @@ async def test_what_managed_resources_of_another_cluster_keep_stays(cluster: Clu
 async def test_nothing_is_deleted_while_part_of_an_inventory_is_missing(cluster: Cluster) -> None:
     await cluster.create(config_map("unused", labels=LABEL))
     await cluster.create(ManagedResource(metadata=ObjectMeta(name="mr")))
-    status = {"inventoryRefs": [{"name": "mr-inventory-0"}]}
+    shard = {"apiVersion": "v1", "kind": "ConfigMap", "fieldPath": "data.inventory"}
+    status = {"resources": [{**shard, "name": "mr-inventory-0"}]}
     await cluster.patch(ManagedResource, "mr", {"status": status}, subresource="status")
     await cluster.settle(garbage_collector(quick(cluster)))
     assert await left(cluster) == {"unused"}

@@ -14,11 +14,16 @@
 ``keeping`` runs on both servers, ``embedded_keeping`` on the embedded one, where time can be
 advanced. Objects without a namespace go into that of the test; the installation's label has the
 name of that namespace too, so tests on a shared server do not see each other.
+
+Scenarios run with our definition of ManagedResource and with the one that Gardener installs.
 """
 
 import asyncio
 import base64
+import os
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -40,15 +45,49 @@ from certwright.operators.managedresource.configuration import (
 )
 from certwright.runtime import Operator
 from certwright.testkit import Calls, Cluster, EmbeddedCluster
+from certwright.testkit.controlplane import AssetsMissing
+from certwright.testkit.gardener import gardener_definition
 
 CLUSTER_WIDE = {kind.kind for kind in BUILT_IN if not kind.namespaced}
 MR = ManagedResource.resource
+CERTWRIGHT, GARDENER = "certwright", "gardener"
+"""Whose definition of ManagedResource is installed."""
+CHOSEN = os.environ.get("CERTWRIGHT_TEST_DEFINITION", "")
+"""The only one to test with. Without it, tests on the real server use ours, for a definition
+counts for the whole server; the others use both if they show a scenario, and else ours."""
+NOTED: dict[str, tuple[str, Callable[[Any], str | None]]] = {
+    "suspend": ("resources.certwright.dev/suspend", lambda value: "true" if value else None),
+    "dependsOn": (
+        "resources.certwright.dev/depends-on",
+        lambda value: ",".join(one["name"] for one in value),
+    ),
+}
+"""What annotations say where Gardener's definition has no field for it."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if not _is_chosen(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_chosen(item: pytest.Item) -> bool:
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    definition = parameters.get("definition")
+    if definition is None:
+        return True
+    if CHOSEN:
+        return bool(definition == CHOSEN)
+    shown = item.get_closest_marker("scenario") and not item.get_closest_marker("real")
+    return definition == CERTWRIGHT or bool(shown)
 
 
 class Keeping:
     """A cluster, an operator that keeps ManagedResources on it, and words for both."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, definition: str = CERTWRIGHT) -> None:
+        self.definition = definition
         self.cluster: Any = cluster  # tests on the embedded one advance its time
         self.kind = MR
         self.namespace = cluster.namespace
@@ -82,7 +121,9 @@ class Keeping:
         self, name: str, *secrets: str, annotations: Any = None, **spec: Any
     ) -> JsonObject:
         """Return a ManagedResource that refers to Secrets by name; *spec* is as in the API."""
-        metadata = {"name": name, "namespace": self.namespace, "annotations": annotations or {}}
+        spec, noted = self._spec(spec)
+        annotations = {**(annotations or {}), **noted}
+        metadata = {"name": name, "namespace": self.namespace, "annotations": annotations}
         references = [{"name": secret} for secret in secrets]
         return {
             "apiVersion": MR.api_version,
@@ -130,12 +171,33 @@ class Keeping:
 
     async def change(self, name: str, **spec: Any) -> None:
         """Change fields of the spec of a ManagedResource."""
-        await self.cluster.patch(MR, name, {"spec": spec})
+        spec, noted = self._spec(spec)
+        await self.cluster.patch(MR, name, {"spec": spec, "metadata": {"annotations": noted}})
+
+    @property
+    def reports_objects(self) -> bool:
+        """Whether the definition has the fields of the status that list objects in trouble."""
+        return self.definition == CERTWRIGHT
+
+    def _spec(self, spec: JsonObject) -> tuple[JsonObject, JsonObject]:
+        """Return what the spec says, and annotations for what its definition does not have."""
+        if self.reports_objects:
+            return spec, {}
+        rest = {name: value for name, value in spec.items() if name not in NOTED}
+        return rest, {key: note(spec[name]) for name, (key, note) in NOTED.items() if name in spec}
 
     async def install(self) -> None:
         """Install the definition of ManagedResource, once."""
         if await self.cluster.find(CustomResourceDefinition, f"{MR.plural}.{MR.group}") is None:
-            await self.cluster.install(crd_manifest(ManagedResource))
+            await self.cluster.install(self._definition())
+
+    def _definition(self) -> JsonObject:
+        if self.reports_objects:
+            return crd_manifest(ManagedResource)
+        try:
+            return gardener_definition()
+        except AssetsMissing as missing:
+            pytest.skip(str(missing))
 
     def placed(self, obj: JsonObject) -> JsonObject:
         """Return an object in the namespace of the test, if its kind has one."""
@@ -234,7 +296,12 @@ class Keeping:
     async def inventory(self, name: str) -> list[str]:
         """Return the inventory as ``Kind/name``, in its order."""
         resources = (await self.status(name)).get("resources", ())
-        return [f"{entry['kind']}/{entry['name']}" for entry in resources]
+        return [f"{e['kind']}/{e['name']}" for e in resources if "fieldPath" not in e]
+
+    async def shards(self, name: str) -> list[str]:
+        """Return the names of the ConfigMaps that hold the rest of an inventory."""
+        resources = (await self.status(name)).get("resources", ())
+        return [e["name"] for e in resources if e.get("fieldPath") == "data.inventory"]
 
     async def find(self, kind: type[Object] | Resource, name: str) -> Any:
         """Return an object, or None."""
@@ -303,20 +370,30 @@ HEALTHY = {
 }
 
 
-@pytest.fixture
-def keeping(cluster: Cluster) -> Keeping:
-    return Keeping(cluster)
+@pytest.fixture(params=[CERTWRIGHT, GARDENER])
+def definition(request: pytest.FixtureRequest) -> str:
+    """Return whose definition of ManagedResource is installed."""
+    whose: str = request.param
+    return whose
 
 
 @pytest.fixture
-def embedded_keeping(embedded_cluster: EmbeddedCluster) -> Keeping:
-    return Keeping(embedded_cluster)
+def keeping(cluster: Cluster, definition: str) -> Keeping:
+    return Keeping(cluster, definition)
 
 
 @pytest.fixture
-def keeping_on() -> type[Keeping]:
+def embedded_keeping(embedded_cluster: EmbeddedCluster, definition: str) -> Keeping:
+    return Keeping(embedded_cluster, definition)
+
+
+KeepingOn = Callable[[Cluster], Keeping]
+
+
+@pytest.fixture
+def keeping_on(definition: str) -> KeepingOn:
     """Make an operator for a cluster of the test's own."""
-    return Keeping
+    return partial(Keeping, definition=definition)
 
 
 @pytest.fixture

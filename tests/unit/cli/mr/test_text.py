@@ -129,8 +129,10 @@ def test_a_bad_one_is_explained_completely() -> None:
                 {"kind": "Deployment", "namespace": "x", "name": "web", "health": "Unhealthy",
                  "message": "no pods\nat all", "lastWriter": "kubectl-edit at 12:00"},
             ],
-            "resources": [{"kind": "Namespace", "name": str(n)} for n in range(51)],
-            "inventoryRefs": [{"name": "a-inventory-0"}],
+            "resources": [
+                *({"kind": "Namespace", "name": str(n)} for n in range(51)),
+                {"kind": "ConfigMap", "name": "a-inventory-0", "fieldPath": "data.inventory"},
+            ],
         },
     )  # fmt: skip
     text = explanation(odd, [], NOW)
@@ -211,7 +213,8 @@ def test_who_is_about_to_force_a_deletion_reads_what_goes() -> None:
 
 
 def test_a_forced_deletion_counts_what_is_listed_elsewhere() -> None:
-    status = {"summary": {"total": 9000}, "resources": [], "inventoryRefs": [{"name": "a-1"}]}
+    shard = {"kind": "ConfigMap", "name": "a-1", "fieldPath": "data.inventory"}
+    status = {"summary": {"total": 9000}, "resources": [shard]}
     text = consequences(resource("a", status=status))
     assert "keeps 9000 objects:\n  and those listed in ConfigMap a-1\n" in text
 

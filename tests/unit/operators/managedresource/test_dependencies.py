@@ -5,9 +5,10 @@ import pytest
 from tests.unit.operators.managedresource.conftest import Make
 
 from certwright.kube import JsonObject
-from certwright.operators.managedresource.decision import (
+from certwright.managed.dependencies import (
     Blocked,
     blocked_by,
+    dependencies,
     find_cycle,
     unready,
 )
@@ -133,3 +134,13 @@ def test_who_depends_on_a_cycle_waits(make: Make) -> None:
     found = blocked_by(lookup("z"), lookup)
     assert found is not None
     assert not found.cyclic
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("", ["a"]), ("b", ["a", "b"]), (" b , a,, c ", ["a", "b", "c"]), (",", ["a"])],
+)
+def test_an_annotation_names_others_besides(make: Make, text: str, names: list[str]) -> None:
+    noted = {"resources.certwright.dev/depends-on": text}
+    assert dependencies(make(annotations=noted, spec={"dependsOn": [{"name": "a"}]})) == names
+    assert set(dependencies(make(annotations=noted))) >= set(names) - {"a"}

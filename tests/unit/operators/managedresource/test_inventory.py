@@ -109,7 +109,7 @@ def test_writing_ahead_forgets_nothing_and_promises_nothing() -> None:
     before = entry("v1/ConfigMap/bar/foo", labels={"old": "1"}, annotations={"old": "1"})
     after = entry("v1/ConfigMap/bar/foo", labels={"new": "1"})
     changes = compare([before, ROLE], [after, NGINX], Equivalences.of())
-    assert write_ahead(changes) == [before, NGINX, ROLE]
+    assert write_ahead(changes) == [before, NGINX, *changes.marked()]
 
 
 def test_writing_ahead_names_an_object_that_moves_by_its_new_group() -> None:
@@ -190,3 +190,31 @@ def test_the_intent_of_a_copy_is_not_its_own(make: Make) -> None:
 def test_what_companions_hold_belongs_to_the_inventory(make: Make) -> None:
     resource = make(uid="u", annotations={INTENT: encode_intent([CONFIG], "u")})
     assert recorded(resource, [ROLE]) == [ROLE]
+
+
+BASE = "resources.certwright.dev/removed-from"
+
+
+def test_a_removed_object_remembers_how_many_there_were() -> None:
+    """Though the inventory names many new ones from then on, and though others follow it."""
+    first = compare([CONFIG, NGINX, ROLE], [CONFIG, NGINX], Equivalences.of())
+    assert first.objects_before == 3
+    assert [entry.annotations for entry in first.marked()] == [{BASE: "3"}]
+    new = [entry(f"v1/ConfigMap/bar/{number}") for number in range(20)]
+    ahead = write_ahead(compare([CONFIG, *first.marked()], new, Equivalences.of()))
+    second = compare(ahead, new, Equivalences.of())
+    assert len(second.removed) == 2
+    assert second.objects_before == 3
+
+
+def test_an_object_that_is_declared_again_forgets_it() -> None:
+    removed = compare([CONFIG, NGINX, ROLE], [CONFIG], Equivalences.of()).marked()
+    again = compare([CONFIG, *removed], [CONFIG, NGINX, ROLE], Equivalences.of())
+    assert write_ahead(again) == in_order([CONFIG, NGINX, ROLE])
+    assert (again.objects_before, again.marked()) == (3, [])
+
+
+@pytest.mark.parametrize("text", ["", "many", "-1", "²"])
+def test_what_is_no_number_does_not_count(text: str) -> None:
+    odd = entry("v1/ConfigMap/bar/odd", annotations={BASE: text})
+    assert compare([CONFIG, odd], [CONFIG], Equivalences.of()).objects_before == 2

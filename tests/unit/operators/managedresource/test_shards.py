@@ -12,7 +12,7 @@ from certwright.kube import JsonObject, Key
 from certwright.managed.shards import (
     read_shard,
     shard_manifest,
-    shard_reference,
+    shard_name,
     split,
 )
 from certwright.operators.managedresource.inventory import reference_to
@@ -46,7 +46,7 @@ def test_a_huge_one_does() -> None:
 
 def test_what_is_written_can_be_read(make: Make) -> None:
     resource = make(uid="u-1")
-    name = shard_reference(resource, entries(3)).name
+    name = shard_name(resource, entries(3))
     config_map = shard_manifest(resource, name, entries(3), label="gardener")
     assert config_map["metadata"] == {
         "namespace": "garden",
@@ -86,7 +86,7 @@ def test_a_companion_that_was_tampered_with_is_not_an_empty_inventory(
 
 def test_a_companion_that_says_something_else_is_not_believed(make: Make) -> None:
     resource = make(name="mr")
-    name = shard_reference(resource, entries(3)).name
+    name = shard_name(resource, entries(3))
     other = shard_manifest(resource, name, entries(2), label="gardener")
     with pytest.raises(ValueError, match="was changed"):
         read_shard(Key("garden", name), other)
@@ -94,14 +94,14 @@ def test_a_companion_that_says_something_else_is_not_believed(make: Make) -> Non
 
 def test_a_long_name_leaves_room_for_what_follows(make: Make) -> None:
     longest = f"{'x' * 224}.{'y' * 28}"
-    name = shard_reference(make(name=longest), entries(3)).name
+    name = shard_name(make(name=longest), entries(3))
     assert len(name) <= 253
     assert name.startswith(f"{'x' * 224}-inventory-")
 
 
 def test_a_name_follows_from_the_content(make: Make) -> None:
     one, other, three = make(name="x"), make(name="y"), entries(3)
-    assert shard_reference(one, three).name.startswith("x-inventory-")
-    assert shard_reference(one, three) == shard_reference(one, entries(3))
-    assert shard_reference(one, three) != shard_reference(other, three)
-    assert shard_reference(one, three) != shard_reference(one, entries(4))
+    assert shard_name(one, three).startswith("x-inventory-")
+    assert shard_name(one, three) == shard_name(one, entries(3))
+    assert shard_name(one, three) != shard_name(other, three)
+    assert shard_name(one, three) != shard_name(one, entries(4))

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from certwright.api.managedresources import InventoryReference, ObjectSummary
+from certwright.api.managedresources import ObjectSummary
 from certwright.apply import (
     Action,
     Change,
@@ -13,13 +13,14 @@ from certwright.apply import (
 )
 from certwright.apply.changeset import LastWriter
 from certwright.apply.health import Health, Verdict
+from certwright.kube import JsonObject
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.inventory import reference_to
 from certwright.operators.managedresource.status import (
     MOST_OBJECTS,
     Report,
     Update,
-    objects_before,
+    changed,
     updated,
 )
 
@@ -120,7 +121,6 @@ def test_a_whole_update() -> None:
     update = Update(
         conditions=[messages.applied()],
         resources=[reference_to(ref("a"), {"l": "1"})],
-        shards=[InventoryReference("x-inventory-0")],
         checksum="00",
         observed_generation=3,
         report=Report(ObjectSummary(total=1)),
@@ -147,7 +147,6 @@ def test_a_whole_update() -> None:
                 "labels": {"l": "1"},
             }
         ],
-        "inventoryRefs": [{"name": "x-inventory-0"}],
         "secretsDataChecksum": "00",
         "observedGeneration": 3,
         "summary": {"total": 1},
@@ -163,12 +162,8 @@ def test_nothing_said_changes_nothing() -> None:
 
 
 def test_what_is_empty_is_absent() -> None:
-    before = {
-        "resources": [{"name": "a"}],
-        "inventoryRefs": [{"name": "x"}],
-        "objects": [{"name": "a"}],
-    }
-    update = Update(resources=[], shards=[], report=Report(ObjectSummary()))
+    before = {"resources": [{"name": "a"}], "objects": [{"name": "a"}]}
+    update = Update(resources=[], report=Report(ObjectSummary()))
     assert updated(before, update, NOW) == {}
 
 
@@ -187,10 +182,26 @@ def test_an_empty_inventory_stays_as_it_is_spelt() -> None:
     assert updated({"resources": []}, Update(resources=[]), NOW) == {"resources": []}
 
 
-def test_how_many_objects_there_were_is_what_the_last_report_said() -> None:
-    assert objects_before({"summary": {"total": 12}}, 24) == 12
-    assert objects_before({}, 24) == 24
-    assert objects_before(None, 3) == 3
+SUMMARY = Report(ObjectSummary(total=2))
+
+
+@pytest.mark.parametrize(
+    ("before", "update", "patch"),
+    [
+        ({}, Update(report=SUMMARY), {"summary": {"total": 2}}),
+        ({"summary": {"total": 1}}, Update(report=SUMMARY), {"summary": {"total": 2}}),
+        ({"objects": [{"name": "a"}]}, Update(report=SUMMARY),
+         {"summary": {"total": 2}, "objects": None}),
+        ({"observedGeneration": 1}, Update(report=SUMMARY), {}),
+        ({"observedGeneration": 1}, Update(observed_generation=2, report=SUMMARY),
+         {"observedGeneration": 2, "summary": {"total": 2}}),
+    ],
+    ids=["nothing is there", "another number", "only objects", "dropped before", "sent along"],
+)  # fmt: skip
+def test_what_the_server_may_drop_is_no_reason_to_write(
+    before: JsonObject, update: Update, patch: JsonObject
+) -> None:
+    assert changed(before, update, NOW)[1] == patch
 
 
 def test_health_that_was_told_stays_beside_what_was_done_since() -> None:

@@ -56,6 +56,8 @@ PASSES: dict[str, tuple[JsonObject | None, JsonObject, bool]] = {
     "restored": ({}, {"annotations": {OPERATION: "restore"}}, True),
     "told to wait": ({}, {"annotations": {OPERATION: "wait-for-state"}}, False),
     "some annotation": ({}, {"annotations": {"a": "b"}}, False),
+    "suspended": ({}, {"annotations": {"resources.certwright.dev/suspend": "true"}}, True),
+    "dependent": ({}, {"annotations": {"resources.certwright.dev/depends-on": "a"}}, True),
     "an answer": ({}, {"annotations": {"resources.certwright.dev/confirm-prune": "true"}}, True),
     "unhealthy": (healthy("True"), healthy("False"), True),
     "unhealthy at first sight": (healthy(None), healthy("False"), True),

@@ -91,8 +91,12 @@ UNHEALTHY = [
         {"conditions": [condition("Available", "False", "Down", "no pods")]},
         'condition "Available" has invalid status False (expected True) due to Down: no pods',
     ),
-    (obj(CERTIFICATES, "Certificate"), in_state("Pending"), 'state is "Pending" (expected Ready)'),
-    (obj(CERTIFICATES, "Issuer"), in_state("Error"), 'state is "Error" (expected Ready)'),
+    (
+        obj(CERTIFICATES, "Certificate"),
+        in_state("Pending"),
+        'certificate state is "Pending" ("Ready" expected)',
+    ),
+    (obj(CERTIFICATES, "Issuer"), in_state("Error"), 'issuer state is "Error" ("Ready" expected)'),
     (
         obj("autoscaling.k8s.io/v1", "VerticalPodAutoscaler"),
         {"conditions": [condition("ConfigUnsupported", "True", "NoTarget", "no such thing")]},

@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.component.operators.managedresource.conftest import Keeping, Toys
+from tests.component.operators.managedresource.conftest import Keeping, KeepingOn, Toys
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Deployment
@@ -326,7 +326,7 @@ async def test_who_does_not_judge_health_leaves_the_word_to_who_does(
 
 
 async def test_what_could_not_be_told_is_told_later(
-    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
+    embedded_cluster: EmbeddedCluster, keeping_on: KeepingOn
 ) -> None:
     planned: dict[Any, Any] = {}
     loop: Any = asyncio.get_running_loop()  # a VirtualLoop

@@ -53,7 +53,7 @@ async def test_new_data_are_applied_and_counted(keeping: Keeping, healthy: dict[
     assert await checksum(keeping) != before
     assert (await keeping.find(ConfigMap, "a"))["data"] == {"n": "2"}
     assert await keeping.conditions("web") == healthy
-    assert (calls.writes, calls.reads) == (2, 0)
+    assert (calls.writes, calls.reads) == (3, 0)
     assert (await keeping.restart()).writes == 0
 
 

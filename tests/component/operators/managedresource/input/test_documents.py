@@ -74,9 +74,10 @@ async def test_an_unknown_kind_is_looked_for_in_default_and_a_namespace_nowhere(
     assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
     message = await keeping.message("web")
     assert f'error during apply of object "{toys.group}/v1/Toy/default/bear": ' in message
-    objects = {item["kind"]: item for item in (await keeping.status("web"))["objects"]}
-    assert objects["Toy"]["namespace"] == "default"
-    assert not objects["Namespace"].get("namespace")
+    if keeping.reports_objects:
+        objects = {item["kind"]: item for item in (await keeping.status("web"))["objects"]}
+        assert objects["Toy"]["namespace"] == "default"
+        assert not objects["Namespace"].get("namespace")
     assert await keeping.exists(ConfigMap, "a") == {"a"}
 
 
@@ -207,9 +208,8 @@ async def test_an_inventory_that_does_not_fit_overflows(
     await keeping.settle()
     assert await keeping.conditions("web") == healthy
     status = await keeping.status("web")
-    assert status["summary"]["applied"] == 300
     assert len(status.get("resources", ())) < 300
-    companions = [ref["name"] for ref in status["inventoryRefs"]]
+    companions = await keeping.shards("web")
     assert await keeping.exists(ConfigMap, *companions) == set(companions)
     assert (await keeping.restart()).writes == 0
 
@@ -233,7 +233,8 @@ async def test_five_thousand_documents(embedded_keeping: Keeping, healthy: dict[
     await keeping.cluster.create(keeping.managed_resource("web", *[f"part-{p}" for p in range(10)]))
     calls = await keeping.settle()
     assert await keeping.conditions("web") == healthy
-    assert (await keeping.status("web"))["summary"]["applied"] == 5000
+    if keeping.reports_objects:
+        assert (await keeping.status("web"))["summary"]["applied"] == 5000
     assert calls.of("ConfigMap").writes >= 5000
     assert calls.reads == 0
 
@@ -263,7 +264,8 @@ async def test_an_object_that_is_none_fails_alone(
     assert object_id in message
     assert (await keeping.find(ConfigMap, "b"))["data"] == {"new": "yes"}
     assert await keeping.exists(ConfigMap, "a") == {"a"}, "nothing is deleted while in doubt"
-    assert await applied_and_failed(keeping) == (1, 1)
+    if keeping.reports_objects:
+        assert await applied_and_failed(keeping) == (1, 1)
 
 
 @pytest.mark.parametrize("wrong", [{"data": {"n": 1}}, {"data": "text"}])

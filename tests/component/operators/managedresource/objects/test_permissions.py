@@ -180,7 +180,7 @@ async def test_secrets_that_may_not_be_read_delete_nothing(
         rule("resources.gardener.cloud", "managedresources/status", ALL),
     ]
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
-        keeping = type(embedded_keeping)(cluster)
+        keeping = type(embedded_keeping)(cluster, embedded_keeping.definition)
         await grant(cluster, *rules)
         await keeping.declare("web", config_map("a"))
         await keeping.settle()
@@ -210,7 +210,7 @@ async def test_nobody_makes_the_operator_unready_by_what_it_may_not_watch(
     embedded_keeping: Keeping,
 ) -> None:
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
-        keeping = type(embedded_keeping)(cluster)
+        keeping = type(embedded_keeping)(cluster, embedded_keeping.definition)
         await grant(cluster, *KEEPING)
         await keeping.declare("web", service("front"), config_map("a"))
         async with running(keeping, ActingAs(cluster.client.transport, USER)) as manager:
@@ -235,14 +235,14 @@ async def test_parts_of_an_inventory_that_may_not_be_watched_are_kept_all_the_sa
 ) -> None:
     """Only that nobody notices when they are deleted: a role may be older than the program."""
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
-        keeping = type(embedded_keeping)(cluster)
+        keeping = type(embedded_keeping)(cluster, embedded_keeping.definition)
         await grant(cluster, *KEEPING, rule("", "configmaps", "get create patch delete"))
         names = await declare_large(keeping)
         async with running(keeping, ActingAs(cluster.client.transport, USER)):
             await asyncio.sleep(60)
             assert await keeping.conditions("web") == healthy
-            [part] = (await keeping.status("web"))["inventoryRefs"]
-            assert await keeping.exists(ConfigMap, part["name"]) == {part["name"]}
+            [part] = await keeping.shards("web")
+            assert await keeping.exists(ConfigMap, part) == {part}
             await cluster.delete(keeping.kind, "web")
             await asyncio.sleep(60)
             assert await keeping.exists(Secret, *names) == set()
@@ -253,7 +253,7 @@ async def test_parts_of_an_inventory_that_may_not_be_written_are_named(
     embedded_keeping: Keeping, healthy: dict[str, str]
 ) -> None:
     async with EmbeddedCluster(seed=7, rbac=True) as cluster:
-        keeping = type(embedded_keeping)(cluster)
+        keeping = type(embedded_keeping)(cluster, embedded_keeping.definition)
         await grant(cluster, *KEEPING)
         await declare_large(keeping)
         async with running(keeping, ActingAs(cluster.client.transport, USER)):

@@ -69,7 +69,7 @@ async def test_everything_goes_with_the_managed_resource(keeping: Keeping) -> No
     calls = await keeping.settle()
     assert await keeping.exists(ConfigMap, "a", "b", "c") == set()
     assert await keeping.find(keeping.kind, "web") is None
-    assert (calls.writes, calls.reads) == (4, 0)
+    assert (calls.writes, calls.reads) == (5, 0)
 
 
 @pytest.mark.scenario("MR-57")

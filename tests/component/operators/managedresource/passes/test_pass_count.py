@@ -6,7 +6,7 @@ A pass that finds nothing to do makes no call, so only the metrics tell.
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.component.operators.managedresource.conftest import Keeping
+from tests.component.operators.managedresource.conftest import Keeping, KeepingOn
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, Deployment
@@ -47,7 +47,7 @@ class Counted:
 
 @pytest.fixture
 async def counted(
-    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
+    embedded_cluster: EmbeddedCluster, keeping_on: KeepingOn
 ) -> AsyncIterator[Counted]:
     """Embedded: where the watch is late, an echo hides behind the next event."""
     metrics = Metrics()
@@ -125,8 +125,8 @@ async def test_a_part_of_the_inventory_takes_one_pass(counted: Counted) -> None:
     large = [config_map(f"cm-{n}", annotations={"n": "x" * 250_000}) for n in range(3)]
     await counted.keeping.declare("web", *large)
     assert await counted.settle() == (1, 3, 1)
-    [part] = (await counted.keeping.status("web"))["inventoryRefs"]
-    await counted.keeping.cluster.delete(ConfigMap, part["name"])
+    [part] = await counted.keeping.shards("web")
+    await counted.keeping.cluster.delete(ConfigMap, part)
     assert await counted.settle() == (1, 3, 1)
     await counted.keeping.cluster.delete(counted.keeping.kind, "web")
     assert await counted.settle() == (2, 3, 0)

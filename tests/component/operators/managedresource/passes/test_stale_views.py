@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from tests.component.operators.managedresource.conftest import Keeping
+from tests.component.operators.managedresource.conftest import Keeping, KeepingOn
 
 from certwright.client import Client, Request, Response, Transport
 from certwright.kube import JsonObject
@@ -86,7 +86,7 @@ class Past:
 
 
 @pytest.fixture
-async def past(embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]) -> AsyncIterator[Past]:
+async def past(embedded_cluster: EmbeddedCluster, keeping_on: KeepingOn) -> AsyncIterator[Past]:
     loop: Any = asyncio.get_running_loop()  # a VirtualLoop
     interference = Interference(At(), loop.trace, loop.clock.jump)
     async with (

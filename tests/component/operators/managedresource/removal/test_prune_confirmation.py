@@ -156,7 +156,7 @@ async def test_a_confirmation_holds_for_one_deletion(
     await keeping.rewrite("web", *map(config_map, NAMES[:5]))
     calls = await keeping.settle()
     assert CONFIRM not in (await keeping.get("web"))["metadata"]["annotations"]
-    assert calls.of("ManagedResource").writes == 2
+    assert calls.of("ManagedResource").writes == 3
     assert await keeping.conditions("web") == healthy
     others = [f"other-{name}" for name in NAMES]
     await keeping.rewrite("web", *map(config_map, others))

@@ -38,7 +38,7 @@ async def test_deletion_waits_for_what_lingers(keeping: Keeping) -> None:
     await keeping.settle()
     await keeping.cluster.delete(keeping.kind, "web")
     calls = await keeping.settle()
-    assert calls.writes == 3
+    assert calls.writes == 4
     assert await keeping.exists(ConfigMap, "held", "free") == {"held"}
     assert await keeping.conditions("web") == {
         "Applied": "Progressing/DeletionPending",

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.component.operators.managedresource.conftest import Keeping
+from tests.component.operators.managedresource.conftest import Keeping, KeepingOn
 
 from certwright.client import Request
 from certwright.kube import Invalid, JsonObject
@@ -31,7 +31,7 @@ async def declared(keeping: Keeping, **spec: bool) -> list[str]:
 
 async def companions(keeping: Keeping) -> list[str]:
     """Return the names of the companions that the status tells of."""
-    return [ref["name"] for ref in (await keeping.status("web")).get("inventoryRefs", ())]
+    return await keeping.shards("web")
 
 
 async def delete(keeping: Keeping, name: str) -> None:
@@ -205,7 +205,7 @@ async def test_a_part_that_is_given_up_holds_up_no_deletion(keeping: Keeping) ->
 
 @pytest.mark.parametrize("suspend", [True, False])
 async def test_the_loss_is_told_and_no_defect_of_ours(
-    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping], *, suspend: bool
+    embedded_cluster: EmbeddedCluster, keeping_on: KeepingOn, *, suspend: bool
 ) -> None:
     metrics = Metrics()
     async with EmbeddedCluster(metrics=metrics) as cluster:
