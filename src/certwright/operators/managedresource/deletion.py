@@ -12,7 +12,8 @@ from certwright.api.managedresources import ObjectReference
 from certwright.apply import Action, ChangeSet, InventoryError
 from certwright.client import TransportError
 from certwright.keep import KeptSets
-from certwright.kube import ApiError, JsonObject, Key
+from certwright.kube import ApiError, JsonObject, Key, NotFound
+from certwright.kube.kinds import Namespace
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import Controllers
 from certwright.operators.managedresource.decision import ResourceClass, is_deleting
@@ -82,6 +83,8 @@ class ResourceDeletion:
             await self._write_conditions(pass_, *messages.being_deleted(before))
         result = await self._delete(pass_, rest)
         pending = messages.pending_deletions(result)
+        if any(item.failed for item in pending) and await self._loses_rights(pass_):
+            pending = await self._let_go(pass_, pending)
         pass_.state.deleted |= {*map(ref_of, rest)} - {item.ref for item in pending}
         self._metrics.blocked(pass_.key, len(pending))
         if not pending:
@@ -96,6 +99,30 @@ class ResourceDeletion:
         if is_deleting(pass_.resource) and others:
             keep = bool(pass_.resource.spec.keep_objects)
             await self._write_conditions(pass_, *messages.being_deleted(keep_objects=keep))
+
+    async def _loses_rights(self, pass_: Pass) -> bool:
+        """Return whether the account goes with its namespace, whose bindings cannot come back."""
+        if not pass_.state.user or not is_deleting(pass_.resource):
+            return False
+        try:
+            namespace = await pass_.ctx.client.get(Namespace, Key("", pass_.key.namespace))
+        except NotFound:
+            return True
+        except (ApiError, TransportError):
+            return False
+        return "deletionTimestamp" in namespace["metadata"]
+
+    async def _let_go(
+        self, pass_: Pass, pending: Sequence[PendingDeletion]
+    ) -> list[PendingDeletion]:
+        """Leave what the account may not read any more, so that its namespace can go."""
+        left = await pass_.actor.cluster.forbidden(item.ref for item in pending)
+        if left:
+            text = messages.left_behind([*left])
+            pass_.ctx.log.warning(text, user=pass_.state.user)
+            pass_.ctx.event(pass_.obj, "Warning", "ObjectsLeft", text)
+        self._kept.let_go(left)
+        return [item for item in pending if item.ref not in left]
 
     def forget(self, key: Key) -> Outcome:
         """Forget a ManagedResource that is gone or not ours."""

@@ -313,6 +313,13 @@ def restored(refs: Sequence[ObjectRef]) -> str:
     return f"Restored {', '.join(map(str, refs[:_NAMED]))}{more}"
 
 
+def left_behind(refs: Sequence[ObjectRef]) -> str:
+    """Return which objects are left because the account lost its rights with its namespace."""
+    more = f" and {len(refs) - MOST_LISTED} more" if len(refs) > MOST_LISTED else ""
+    named = ", ".join(map(str, refs[:MOST_LISTED]))
+    return f"The account may not delete any more, and its namespace goes: {named}{more} stay"
+
+
 def fight_detected(ref: ObjectRef, writer: LastWriter | None) -> str:
     """Return that an object is not repaired for a while, and because of which other writer."""
     name = writer.manager if writer else "an unknown writer"

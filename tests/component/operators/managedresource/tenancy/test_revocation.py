@@ -24,8 +24,10 @@ from certwright.kube import Key
 from certwright.kube.kinds import (
     ConfigMap,
     Deployment,
+    Namespace,
     PersistentVolumeClaim,
     Role,
+    RoleBinding,
     StatefulSet,
 )
 from certwright.runtime import Manager
@@ -238,3 +240,48 @@ async def test_a_process_that_may_not_act_as_the_account_writes_nothing(
     message = await tenants.message("web")
     assert f'User "{USER}" cannot impersonate resource "serviceaccounts"' in message
     assert await tenants.exists(ConfigMap, "a") == set()
+
+
+async def test_a_namespace_goes_though_its_bindings_go_before_its_managed_resources(
+    tenants: Tenants,
+) -> None:
+    other = await tenants.other_namespace()
+    cluster = tenants.cluster
+    cluster.namespace = tenants.namespace = "team"
+    await cluster.client.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    )
+    await tenants.allow(configmaps=ALL)
+    await tenants.allow(other, configmaps=ALL)
+    elsewhere = config_map("far")
+    elsewhere["metadata"]["namespace"] = other
+    await tenants.declare("web", config_map("a"), elsewhere, serviceAccountName="tenant")
+    await tenants.settle()
+    assert await cluster.find(ConfigMap, f"{other}/far") is not None
+    await cluster.client.delete(RoleBinding, Key("team", "team-tenant"))
+    await cluster.client.delete(RoleBinding, Key(other, "team-tenant"))
+    await cluster.client.delete(Namespace, Key("", "team"))
+    await cluster.advance(minutes=10)
+    assert await cluster.find(Namespace, "team") is None
+    assert await cluster.find(ConfigMap, f"{other}/far") is not None
+
+
+async def test_a_namespace_that_goes_leaves_nothing_that_the_account_may_delete(
+    tenants: Tenants,
+) -> None:
+    other = await tenants.other_namespace()
+    cluster = tenants.cluster
+    cluster.namespace = tenants.namespace = "team"
+    await cluster.client.create(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    )
+    await tenants.allow(configmaps=ALL)
+    await tenants.allow(other, configmaps=ALL)
+    elsewhere = config_map("far")
+    elsewhere["metadata"]["namespace"] = other
+    await tenants.declare("web", config_map("a"), elsewhere, serviceAccountName="tenant")
+    await tenants.settle()
+    await cluster.client.delete(Namespace, Key("", "team"))
+    await cluster.advance(minutes=10)
+    assert await cluster.find(Namespace, "team") is None
+    assert await cluster.find(ConfigMap, f"{other}/far") is None
