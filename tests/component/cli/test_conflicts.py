@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.component.cli.conftest import Ask
 
+from certwright.apply.engine.declared import LAST_APPLIED
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
@@ -26,7 +27,7 @@ def test_a_conflict_names_field_and_manager_and_stops_no_other(
     assert ["ConfigMap", "default/b", "created"] in done.rows("KIND")
     assert "1 field is held by other managers: .data.k by kubectl-edit" in done.out
     assert done.out.endswith("1 created, 1 failed; other managers hold 1 field of 1 object\n")
-    assert "leave such a field out of the manifest" in done.err
+    assert "to leave a field to its manager, remove it from the manifest" in done.err
     assert "--force-conflicts" in done.err
     told = json.loads(cli("diff", "-f", path, "-i", "app", "-o", "json").out)
     (held,) = [change["conflicts"] for change in told["changes"] if "conflicts" in change]
@@ -39,6 +40,20 @@ def test_a_conflict_names_field_and_manager_and_stops_no_other(
     assert forced.code == 0
     assert ask(lambda client: client.get(ConfigMap, KEY))["data"] == {"k": "2"}
     assert "2 unchanged" in cli("apply", "-f", path, "-i", "app").out
+
+
+def test_what_was_taken_over_can_move_to_another_inventory(
+    cli: Callable[..., Any], write: Callable[..., Any], ask: Ask
+) -> None:
+    """We hold no field in two ways: that would be a conflict with ourselves."""
+    left = config_map("a", {"k": "1"}, namespace="default", annotations={LAST_APPLIED: "{}"})
+    ask(lambda client: client.create(left, field_manager="kubectl-client-side-apply"))
+    path = write(config_map("a", {"k": "2"}))
+    assert cli("apply", "-f", path, "-i", "app").code == 0
+    moved = cli("apply", "-f", path, "-i", "other", "--take-over")
+    assert moved.code == 0, moved.out
+    found = ask(lambda client: client.get(ConfigMap, KEY))
+    assert found["metadata"]["annotations"] == {"certwright.dev/inventory": "default/other"}
 
 
 def test_nothing_is_pruned_while_others_hold_fields(

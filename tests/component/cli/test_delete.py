@@ -170,7 +170,7 @@ def test_protected_kinds_are_not_pruned_unasked(
     done = cli("apply", "-f", path, "-i", "app", "--prune", "--yes")
     assert done.code == 0
     assert ["PersistentVolumeClaim", "default/data", "kept"] in done.rows("KIND")
-    assert "1 of the 3 objects in this inventory are to be deleted" in done.err
+    assert "1 of the 3 objects in this inventory is to be deleted" in done.err
     assert ask.names(PersistentVolumeClaim) == {"data"}
     asked = cli("apply", "-f", path, "-i", "app", "--prune", "--delete-protected", "all")
     assert ["PersistentVolumeClaim", "default/data", "deleted"] in asked.rows("KIND")

@@ -87,3 +87,14 @@ def test_an_id_says_all(one: ObjectRef) -> None:
 def test_what_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="apiVersion/kind/namespace/name"):
         ObjectRef.parse(text)
+
+
+def test_what_is_protected_is_neither_pruned_nor_counted() -> None:
+    refs = [ref(f"n{i}") for i in range(12)]
+    kept = set(refs[:6])
+    options = PruneOptions(prune=True, protected=lambda one: "why" if one in kept else "")
+    plan = plan_pruning(refs, [], options)
+    assert plan.protected == tuple(refs[:6])
+    assert plan.unwanted == tuple(refs[6:])
+    assert plan.allowed  # six of twelve are no mass deletion
+    assert plan_pruning(refs[:6], [], options).deletable == ()

@@ -49,9 +49,10 @@ class TakeOver:
             return ours
         version = {"uid": live.uid, "resourceVersion": live.resource_version}
         metadata: JsonObject = {**version, "managedFields": ours.managed}
-        owner = self.owner
+        owner = self.owner if self.wanted.rules.force else None
         if owner is not None and not owner.owns(live.annotations.get(owner.annotation) or ""):
-            # else whose it was would put its fields back before ours are written
+            # else whose it was would put its fields back before ours are written; who does not
+            # force must not hold the mark by update, which would be a conflict with oneself
             metadata["annotations"] = {owner.annotation: owner.value}
         cluster = await self.writable()
         return await cluster.patch(self.resource, self.wanted.ref.key, {"metadata": metadata})

@@ -62,7 +62,9 @@ DeleteProtected = Annotated[
     list[Protected] | None,
     typer.Option(
         "--delete-protected",
-        help="Delete objects of this kind, too, which take others or data along; may be repeated.",
+        metavar="KIND",
+        help="Delete objects of this kind, too, although they take others or data along:"
+        " namespaces, crds, pvcs, or all; may be repeated.",
     ),
 ]
 ForceConflicts = Annotated[

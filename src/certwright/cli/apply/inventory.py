@@ -82,7 +82,8 @@ def nothing_listed(inventory: str, namespace: str) -> str:
 
 def deletion_plan(deletions: Sequence[ObjectRef], kept: Sequence[Change], listed: int) -> str:
     """Return what is about to be deleted of an inventory of *listed* objects, and what stays."""
-    head = f"{len(deletions)} of the {listed} objects in this inventory are to be deleted:"
+    verb = "is" if len(deletions) == 1 else "are"
+    head = f"{len(deletions)} of the {listed} objects in this inventory {verb} to be deleted:"
     lines = [head, *_some([str(ref) for ref in deletions])]
     if kept:
         lines += ["these stay:", *_some([f"{entry.ref}: {entry.reason}" for entry in kept])]

@@ -21,9 +21,9 @@ from certwright.kube import JsonObject
 _QUIET: Final = frozenset({Action.UNCHANGED})
 _LONGEST_REASON: Final = 1000
 _CONFLICT_HELP: Final = (
-    "other field managers hold fields that differ from the manifests, so these objects were not"
-    " written; leave such a field out of the manifest or give it its current value to leave it to"
-    " its manager, or take all of them with --force-conflicts"
+    "objects are not written while other field managers hold fields that differ from the"
+    " manifests; to leave a field to its manager, remove it from the manifest or give it its"
+    " current value; to take these fields, add --force-conflicts"
 )
 
 

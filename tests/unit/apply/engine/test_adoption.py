@@ -13,16 +13,20 @@ from certwright.apply import (
     Owner,
     Rules,
 )
+from certwright.apply.changeset import FieldConflict
 from certwright.apply.engine.adoption import (
     Right,
     has_legacy,
     is_given_up,
+    needs_transfer,
     ownership,
     taken_over,
 )
-from certwright.apply.engine.declared import OwnerState
+from certwright.apply.engine.declared import CLIENT_SIDE_APPLY, LAST_APPLIED, OwnerState
+from certwright.apply.engine.findings import field_conflict
 from certwright.kube import JsonObject
 from certwright.kube.comparison import own_fields
+from certwright.kube.errors import Cause
 from certwright.kube.ownership import FieldSet
 
 MARK = "example.com/owner"
@@ -171,3 +175,49 @@ def test_a_transfer_moves_exactly_the_fields_of_the_predecessors(entries: list[J
     assert own_fields(after, "me") == mine
     untouched = [e for e in entries if e["manager"] == "other" or e["subresource"]]
     assert all(e in after for e in untouched)
+
+
+CONFLICT = "FieldManagerConflict"
+
+
+@pytest.mark.parametrize(
+    ("cause", "found"),
+    [
+        (Cause(CONFLICT, 'conflict with "a b" using v1', ".data.k"), (".data.k", "a b", "")),
+        (Cause(CONFLICT, 'conflict with "helm"', ".x"), (".x", "helm", "")),
+        (
+            Cause(CONFLICT, 'conflict with "kubectl" with subresource "scale" using apps/v1', ".r"),
+            (".r", "kubectl", "scale"),
+        ),
+        (Cause(CONFLICT, "something else", ".data.k"), None),
+        (Cause("FieldValueInvalid", 'conflict with "a" using v1', ".data.k"), None),
+    ],
+)
+def test_a_conflict_is_read_as_the_server_words_it(
+    cause: Cause, found: tuple[str, str, str] | None
+) -> None:
+    assert field_conflict(cause) == (found and FieldConflict(*found))
+
+
+def left_by(manager: str, operation: str = "Update", *, annotated: bool = True) -> Live:
+    fields: JsonObject = {"f:metadata": {"f:annotations": {f"f:{LAST_APPLIED}": {}}}}
+    metadata: JsonObject = {"annotations": {LAST_APPLIED: "{}"} if annotated else {}}
+    return Live({"metadata": metadata}, [entry(manager, operation, fields)])
+
+
+@pytest.mark.parametrize(
+    ("live", "managers", "found"),
+    [
+        (left_by("kubectl-create"), (CLIENT_SIDE_APPLY,), True),
+        (left_by("kubectl-last-applied", "Apply"), (CLIENT_SIDE_APPLY,), False),
+        (left_by("kubectl-create"), ("helm",), False),
+        (left_by("kubectl-create", annotated=False), (CLIENT_SIDE_APPLY,), False),
+        (Live({"metadata": {"annotations": {LAST_APPLIED: "{}"}}}), (CLIENT_SIDE_APPLY,), True),
+        (Live({"metadata": {}}), (CLIENT_SIDE_APPLY,), False),
+        (Live({"metadata": {"annotations": {LAST_APPLIED: "{}"}}}), (), False),
+    ],
+)
+def test_client_side_apply_is_known_by_its_annotation(
+    live: Live, managers: tuple[str, ...], *, found: bool
+) -> None:
+    assert needs_transfer(live, Rules(take_over_from=managers), "me") is found
