@@ -9,6 +9,7 @@ from tests.architecture.conftest import Module
 LARGEST_FOLDER = 15
 LARGER: dict[str, int] = {
     # folder below certwright: modules, and why they are not divided
+    "apply/engine": 16,  # two ways to write share all the rest
 }
 
 NOUNS = {"ordering", "monitoring"}

@@ -37,6 +37,9 @@ TAKE_OVER: Final = f"{_OURS}/take-over"
 ADOPT: Final = f"{_OURS}/adopt"
 """What happens to an object that exists and has no owner: `apply.Adopt`. An object's
 annotation counts more than that of its ManagedResource."""
+IGNORE_FIELDS: Final = f"{_OURS}/ignore-fields"
+"""JSON pointers, separated by commas or white space: fields that others may own. Those of a
+ManagedResource hold for all its objects."""
 
 # On objects, in the manifest
 
@@ -63,6 +66,8 @@ DESCRIPTION: Final = f"{GROUP}/description"
 DESCRIPTION_TEXT: Final = (
     "This object is managed by a ManagedResource. Changes made to it by others are reverted."
 )
+DIGEST: Final = f"{_OURS}/digest"
+"""Of what was declared when the object was last written: a restart then writes nothing."""
 MANAGED_BY: Final = f"{GROUP}/managed-by"
 """A label: which installation keeps the object. What carries it is watched."""
 INVENTORY: Final = f"{_OURS}/inventory"

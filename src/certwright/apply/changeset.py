@@ -70,6 +70,18 @@ class FieldConflict:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoneField:
+    """A field that another client had changed, and that is as declared again."""
+
+    path: str
+    manager: str = ""
+    """The field manager that held it; empty if that is not known, as for what was removed."""
+
+    def __str__(self) -> str:
+        return f"{self.path} by {self.manager}" if self.manager else self.path
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One object of a change set."""
 
@@ -89,6 +101,8 @@ class Change:
     """Fields in which the manifest was not followed, because they cannot change."""
     conflicts: tuple[FieldConflict, ...] = ()
     """Fields that other managers hold, where that is why it failed."""
+    undone: tuple[UndoneField, ...] = ()
+    """What others had changed, where the object is kept."""
 
     def told(self, *, planned: bool = False) -> str:
         """Return the line about the object; *planned* if all this did not happen and only would."""

@@ -52,9 +52,10 @@ class Live:
     """An object as it is in the cluster.
 
     *obj* holds everything but managedFields. *managed* are the entries of managedFields that
-    are known: all after asking the server; a cache may keep those of our own field managers
-    and of those we take over from.
+    are known: all after asking the server (then it is *whole*); a cache may keep less.
     """
+
+    whole: bool = True
 
     def __init__(self, obj: JsonObject, managed: Sequence[JsonObject] = ()) -> None:
         self.obj = obj
@@ -177,6 +178,10 @@ class Cluster(Protocol):
         """Create an object; `AlreadyExists` if the name is taken."""
         ...
 
+    async def update(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
+        """Replace an object; uid and resourceVersion in its metadata are preconditions."""
+        ...
+
     async def patch(
         self, resource: Resource, key: Key, patch: JsonObject, *, dry_run: bool = False
     ) -> Live:
@@ -250,6 +255,11 @@ class Direct:
     async def create(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
         """Create an object."""
         asked = request.create(resource, obj, self._options(dry_run=dry_run))
+        return await self._write(resource, asked, dry_run=dry_run)
+
+    async def update(self, resource: Resource, obj: JsonObject, *, dry_run: bool = False) -> Live:
+        """Replace an object."""
+        asked = request.update(resource, obj, self._options(dry_run=dry_run))
         return await self._write(resource, asked, dry_run=dry_run)
 
     async def patch(

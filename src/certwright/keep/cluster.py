@@ -130,7 +130,9 @@ def _forbidden(user: str, verb: str, resource: Resource, key: Key) -> str:
 
 
 class CachedLive(Live):
-    """An object of a store, decoded as far as somebody looks."""
+    """An object of a store, decoded as far as it is looked at."""
+
+    whole = False
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry

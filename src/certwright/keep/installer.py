@@ -81,7 +81,8 @@ class Installer:
         self.channel = Channel()
         self.cache = Cache(client, field_managers=[name], rng=host.rng)
         self._label, self._name = f"{domain}/kept-by", name
-        self._annotation, self._finalizer = f"{domain}/owner", f"{domain}/{name}"
+        self._annotation, self._digest = f"{domain}/owner", f"{domain}/digest"
+        self._finalizer = f"{domain}/{name}"
         self._backoff = Backoff(0.1, 300.0, rng=host.rng)
         states = SetStates(_Installed)
         stores = TargetStores(client, self.cache, label=f"{self._label}={name}")
@@ -157,7 +158,7 @@ class Installer:
         return DONE
 
     def _owner(self, key: Key) -> Owner:
-        return Owner(self._annotation, str(key))
+        return Owner(self._annotation, str(key), (self._digest,), digest=self._digest)
 
     def _owner_of(self, annotations: JsonObject) -> Key | None:
         namespace, slash, name = str(annotations.get(self._annotation) or "").partition("/")

@@ -24,7 +24,7 @@ from certwright.apply import (
     PruneOptions,
     SetChanges,
 )
-from certwright.apply.changeset import LastWriter, last_foreign_writer
+from certwright.apply.changeset import LastWriter, UndoneField, last_foreign_writer
 from certwright.apply.engine.apply import BeforeWrite
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.objectset.prune import NO_PRUNE
@@ -109,6 +109,17 @@ class DeclaredSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Opponent:
+    """Another client that keeps changing an object."""
+
+    ref: ObjectRef
+    writer: LastWriter | None
+    """Who it is; None if that is not known."""
+    fields: tuple[UndoneField, ...] = ()
+    """What had to be repaired last."""
+
+
+@dataclass(frozen=True, slots=True)
 class KeptChanges:
     """What one pass did about a kept set."""
 
@@ -117,8 +128,8 @@ class KeptChanges:
     """What was written though nothing else is declared than before."""
     fights: int = 0
     """How many of these repairs turned into a fight."""
-    opponents: tuple[tuple[ObjectRef, LastWriter | None], ...] = ()
-    """Objects that are put off from now on, each with the other writer, if that is known."""
+    opponents: tuple["Opponent", ...] = ()
+    """Who changes the objects that are put off from now on."""
     postponed: frozenset[ObjectRef] = frozenset()
     """Objects that another writer keeps changing."""
     postponed_seconds: float = 0.0
@@ -127,6 +138,12 @@ class KeptChanges:
     """Objects that carry no label of ours, as they were left."""
     versions: Mapping[ObjectRef, str] | None = None
     """The resourceVersions of all others, as they were left."""
+
+    @property
+    def repairs(self) -> list[Change]:
+        """What became of the repaired objects."""
+        refs = set(self.repaired)
+        return [entry for entry in self.done.applied.entries if entry.ref in refs]
 
     @property
     def failed(self) -> bool:
@@ -197,7 +214,7 @@ class KeptSets(Generic[S]):
         clock, stores = self._clock, self.stores
         access = Access(stores.client, clock, user, refuses)
         cluster = WatchedCluster(stores, self._field_manager, access)
-        engine = Engine(cluster, self.memory, clock=clock, seconds=self.step_seconds)
+        engine = Engine(cluster, self.memory, clock=clock, seconds=self.step_seconds, replaces=True)
         health = HealthChecks(stores, clock, self._health_seconds, access)
         return Actor(access, cluster, engine, health)
 
@@ -222,7 +239,8 @@ class KeptSets(Generic[S]):
             wait = min(wait or seconds, seconds)
             if one.ref not in state.opponents:
                 state.opponents[one.ref] = await self._opponent(actor, one.ref)
-                opponents.append((one.ref, state.opponents[one.ref]))
+                fields = state.contested.get(one.ref, ())
+                opponents.append(Opponent(one.ref, state.opponents[one.ref], fields))
             writer = state.opponents[one.ref]
             postponed.append(Change(one.ref, Action.BLOCKED, _POSTPONED, writer=writer))
         await asyncio.sleep(0)  # between steps that may go over thousands of objects
@@ -247,11 +265,11 @@ class KeptSets(Generic[S]):
             on_entry=note,
             before_write=before_write,
         )
-        repaired = _repaired(done) if declared.unchanged else ()
+        repairs = _repairs(done) if declared.unchanged else ()
         return KeptChanges(
             done,
-            repaired,
-            sum(self._note_repair(state, ref, now) for ref in repaired),
+            tuple(entry.ref for entry in repairs),
+            sum(self._note_repair(state, entry, now) for entry in repairs),
             tuple(opponents),
             frozenset(entry.ref for entry in postponed),
             wait,
@@ -286,11 +304,12 @@ class KeptSets(Generic[S]):
             if (resource := self.stores.client.discovery.known(ref.gvk)) is not None:
                 self.memory.forget(resource, ref.key)
 
-    def _note_repair(self, state: SetState, ref: ObjectRef, now: float) -> bool:
+    def _note_repair(self, state: SetState, entry: Change, now: float) -> bool:
         """Count a repair; return whether it has just turned into a fight."""
-        began = self.fights.repaired(ref.identity, now)
+        began = self.fights.repaired(entry.ref.identity, now)
         if began:
-            state.opponents.pop(ref, None)  # of an earlier fight
+            state.opponents.pop(entry.ref, None)  # of an earlier fight
+            state.contested[entry.ref] = entry.undone
         return began
 
     async def _opponent(self, actor: Actor, ref: ObjectRef) -> LastWriter | None:
@@ -306,10 +325,10 @@ class KeptSets(Generic[S]):
         return last_foreign_writer(fields, {self._field_manager})
 
 
-def _repaired(done: SetChanges) -> tuple[ObjectRef, ...]:
+def _repairs(done: SetChanges) -> list[Change]:
     before = {ref.identity for ref in done.recorded}
     written = done.applied.with_action(*_WRITTEN)
-    return tuple(entry.ref for entry in written if entry.ref.identity in before)
+    return [entry for entry in written if entry.ref.identity in before]
 
 
 def _is_as_left(held: Sequence[tuple[Store, Stored]], changes: KeptChanges) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from certwright.apply import ObjectRef
-from certwright.apply.changeset import LastWriter
+from certwright.apply.changeset import LastWriter, UndoneField
 from certwright.keep.health import Unwatched
 from certwright.kube import Key
 from certwright.runtime import Entry, Store
@@ -54,6 +54,8 @@ class SetState:
     """What was read of the objects that no store holds; None if stores hold all of them."""
     opponents: dict[ObjectRef, LastWriter | None] = field(default_factory=dict)
     """Who else keeps changing an object."""
+    contested: dict[ObjectRef, tuple[UndoneField, ...]] = field(default_factory=dict)
+    """What was repaired when a fight about an object began."""
 
     def follow(self, old: Entry, new: Entry | None) -> None:
         """Note a change of what is settled that needs no pass; None if others made it."""

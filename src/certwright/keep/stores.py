@@ -150,7 +150,11 @@ class TargetStores:
         share = self._shares.get(place)
         if share is None:
             share = self._cache.store(
-                resource, namespace=place[1], labels=self._label, required=False
+                resource,
+                namespace=place[1],
+                labels=self._label,
+                required=False,
+                foreign_fields=True,
             )
             self._shares[place] = share
             share.listen(self._listener(share), own_writes=False)

@@ -7,13 +7,16 @@ drift would not be repaired; so amounts and instants are compared as such only w
 kind has them, and defaults are excused only where the server would fill in the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from certwright.kube.kinds import BUILT_IN
 from certwright.kube.objects import JsonObject
 from certwright.kube.ownership import FieldSet, project
 from certwright.kube.quantities import Quantity
+from certwright.kube.rawjson import MAX_DEPTH
 from certwright.kube.timestamps import parse_time
 
 _MERGE_KEYS: Final = (
@@ -86,8 +89,7 @@ def is_applied(live: JsonObject, owned: FieldSet, desired: JsonObject) -> bool:
     That *live* holds the values is not enough: a client that changes an atomic list takes it
     over, and a list it only added to still holds what we want.
     """
-    group = str(live.get("apiVersion") or "").rpartition("/")[0]
-    place = _Place("", "", group in _BUILT_IN_GROUPS)
+    place = _place_of(live)
     mine = project(live, owned)
     with_zeros = project(live, owned, gone=_OMITTED)
     identity = {name: live["metadata"].get(name) for name in ("namespace", "name")}
@@ -98,6 +100,11 @@ def is_applied(live: JsonObject, owned: FieldSet, desired: JsonObject) -> bool:
         "metadata": {**with_zeros.get("metadata", {}), **identity},  # which has no owner
     }
     return _contains(whole, desired, place) and _covers(desired, mine, place)
+
+
+def _place_of(obj: JsonObject) -> _Place:
+    group = str(obj.get("apiVersion") or "").rpartition("/")[0]
+    return _Place("", "", group in _BUILT_IN_GROUPS)
 
 
 def contains(live: Any, desired: Any) -> bool:
@@ -112,6 +119,129 @@ def contains(live: Any, desired: Any) -> bool:
 def covers(desired: Any, owned: Any) -> bool:
     """Return whether *desired* mentions every field of *owned*, whatever the values are."""
     return _covers(desired, owned, _Place("", "", built_in=False))
+
+
+def held_otherwise(
+    fields: FieldSet, live: JsonObject, desired: JsonObject
+) -> Iterator[tuple[str, ...]]:
+    """Yield the fields of a manager that *live* has, and *desired* has not, or not like that.
+
+    Paths are those of managedFields. Raises `ValueError` if they are nested too deeply.
+    """
+    return _held_otherwise(fields, live, desired, _place_of(live), ())
+
+
+def _held_otherwise(
+    fields: FieldSet, live: Any, desired: Any, place: _Place, path: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
+    for element in sorted(fields.members | fields.children.keys()):
+        have = _element(live, element)
+        if have is None:
+            continue
+        want = _element(desired, element)
+        inner = place.inside(element[2:]) if element.startswith("f:") else place
+        nested = fields.children.get(element)
+        if nested is not None and isinstance(have, dict | list):
+            yield from _held_otherwise(nested, have, want, inner, (*path, element))
+        elif not (_contains(have, want, inner) and _covers(want, have, inner)):
+            yield (*path, element)
+
+
+def _element(value: Any, element: str) -> Any:
+    """Return what an element of a path in managedFields stands for; None if it is not there."""
+    kind, _, text = element.partition(":")
+    if kind == "f":
+        return value.get(text) if isinstance(value, dict) else None
+    if not isinstance(value, list):
+        return None
+    named = orjson.loads(text)
+    if kind == "i":
+        return value[named] if named < len(value) else None
+    if kind == "v":
+        return next((item for item in value if item == named), None)
+    items = [item for item in value if isinstance(item, dict)]
+    for item in items:
+        if all(item.get(key) == part for key, part in named.items()):
+            return item
+    # What the server fills in where a manifest has nothing: the protocol of a port.
+    for item in items:
+        if all(item.get(key, part) == part for key, part in named.items()):
+            return item
+    return None
+
+
+def lacks(live: JsonObject, desired: JsonObject) -> bool:
+    """Return whether something of *desired* is gone from *live*, whatever the values are.
+
+    What is zero or empty may be absent, except in maps of names, where it is stored.
+    """
+    return _lacks(live, desired, named=False)
+
+
+_NAMED_VALUES: Final = frozenset({"data", "binaryData", "labels", "annotations"})
+
+
+def _lacks(have: Any, want: Any, *, named: bool) -> bool:
+    if isinstance(want, dict):
+        if not want:
+            return False
+        return not isinstance(have, dict) or any(
+            _lacks(have.get(name), value, named=name in _NAMED_VALUES)
+            if value is not None and (name in have or not _is_zero(value, named=named))
+            else False
+            for name, value in want.items()
+        )
+    if isinstance(want, list):
+        if not isinstance(have, list):
+            return bool(want)
+        key = _merge_key(want)
+        if key is None:
+            return len(have) < len(want)
+        by_key = {item.get(key): item for item in have if isinstance(item, dict)}
+        return any(_lacks(by_key.get(item[key]), item, named=False) for item in want)
+    return have is None
+
+
+def _is_zero(value: Any, *, named: bool) -> bool:
+    """Return whether a value that is absent may have been left out by the server."""
+    return value in ({}, []) or (not named and value in (0, ""))
+
+
+def difference(sent: Any, live: Any, depth: int = 0) -> Any:
+    """Return what *live* holds that is not as *sent*: what the server filled in or changed.
+
+    Raises `ValueError` if it is nested too deeply.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError(f"the object is nested more than {MAX_DEPTH} levels deep")
+    if isinstance(sent, dict) and isinstance(live, dict):
+        found = {
+            name: value if name not in sent else difference(sent[name], value, depth + 1)
+            for name, value in live.items()
+            if name not in sent or sent[name] != value
+        }
+        gone = [name for name in sent if name not in live]
+        return {**found, "": gone} if gone else found
+    if isinstance(sent, list) and isinstance(live, list) and len(sent) == len(live):
+        return [difference(one, other, depth + 1) for one, other in zip(sent, live, strict=True)]
+    return live
+
+
+def overlaid(live: Any, desired: Any) -> Any:
+    """Return *desired*, completed with what only *live* has; items of lists go by their names."""
+    if isinstance(live, dict) and isinstance(desired, dict):
+        return {
+            **live,
+            **{name: overlaid(live.get(name), value) for name, value in desired.items()},
+        }
+    if isinstance(live, list) and isinstance(desired, list):
+        key = _merge_key(live)
+        if key is None or _merge_key(desired) != key:
+            return live if contains(live, desired) else desired
+        mine = {item[key]: item for item in desired}
+        kept = [overlaid(item, mine.pop(item[key], {})) for item in live]
+        return [*kept, *mine.values()]
+    return live if desired is None else desired
 
 
 def _contains(have: Any, want: Any, place: _Place) -> bool:

@@ -5,7 +5,7 @@ object, end at about a thousand, each Python and each library elsewhere. So what
 than `MAX_DEPTH` need not be read. managedFields are cut out first: any user who may write an
 object may nest them at will, and without them the object is like others.
 
-Nothing here recurses. Bytes that are not JSON give results that mean nothing, or `ValueError`.
+Nothing here recurses deeply. Bytes that are not JSON give useless results, or `ValueError`.
 """
 
 import re
@@ -13,7 +13,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate
 
+import msgspec
 import orjson
+from msgspec import Struct, field
 
 MAX_DEPTH = 200
 """How many levels of objects and lists are read. Definitions, the deepest objects people write,
@@ -169,3 +171,53 @@ _COMMA, _CLOSING_BRACE, _CLOSING_BRACKET = b",}]"
 _token = re.compile(rb"[ \t\r\n]*[^ \t\r\n]").match
 _string = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"').match
 _plain = re.compile(rb"[-+.\w]+").match
+
+
+def foreign_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> bytes:
+    """Return what managedFields tell about others, as a JSON array; empty if nothing.
+
+    Of entries of *managers*, which are given as JSON strings, only labels and annotations stay;
+    others stay whole, without times, but for those of subresources other than ``scale``. So of
+    an object that no other client has written to there are a few bytes, the same for many.
+    Empty when the value does not have the shape of managedFields, or is nested too deeply.
+    """
+    if is_deep(bytes(value)):
+        return b""
+    try:
+        return (
+            b"["
+            + b",".join(
+                _reduced(entry, own=orjson.dumps(entry.manager) in managers)
+                for entry in _HELD.decode(value)
+                if entry.subresource in ("", "scale")
+            )
+            + b"]"
+        )
+    except msgspec.DecodeError:
+        return b""
+
+
+def _reduced(entry: "_HeldEntry", *, own: bool) -> bytes:
+    fields = bytes(entry.fields) or b"{}"
+    if own and not entry.subresource:
+        metadata = bytes(_OWN_METADATA.decode(fields).metadata) or b"{}"
+        fields = b'{"f:metadata":' + metadata + b"}"
+    head = {"manager": entry.manager, "operation": entry.operation}
+    if entry.subresource:
+        head["subresource"] = entry.subresource
+    return orjson.dumps(head)[:-1] + b',"fieldsV1":' + fields + b"}"
+
+
+class _HeldEntry(Struct):
+    manager: str = ""
+    operation: str = ""
+    subresource: str = ""
+    fields: msgspec.Raw = field(default_factory=msgspec.Raw, name="fieldsV1")
+
+
+class _OwnMetadata(Struct):
+    metadata: msgspec.Raw = field(default_factory=msgspec.Raw, name="f:metadata")
+
+
+_HELD = msgspec.json.Decoder(list[_HeldEntry])
+_OWN_METADATA = msgspec.json.Decoder(_OwnMetadata)

@@ -1,9 +1,9 @@
 """Whose an object is: whether we may write to it, and how it becomes ours."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from certwright.apply.cluster import Live
 from certwright.apply.engine.declared import (
@@ -97,7 +97,7 @@ def ownership(
             return Ownership(Right.LEAVE, reason)
         way_out = withheld or "remove it there first, or ask for it to be taken over"
         return Ownership(Right.REFUSE, f"{reason}; {way_out}")
-    if live.own(field_manager) is not None:
+    if any(writer.manager == field_manager for writer in live.writers()):
         return _MINE  # another client removed the mark of what we applied
     return _adoption(live, rules)
 
@@ -183,12 +183,88 @@ def taken_over(
     return [own, *rest]
 
 
+_METADATA: Final = ("labels", "annotations")
+
+
+def own_names(
+    managed: Iterable[JsonObject], field_manager: str, managers: Collection[str]
+) -> dict[str, set[str]]:
+    """Return the names of labels and annotations that only we set, or one we take over from."""
+    names: dict[str, set[str]] = {part: set() for part in _METADATA}
+    shared: dict[str, set[str]] = {part: set() for part in _METADATA}
+    for entry in managed:
+        ours = entry.get("manager") in {field_manager, *managers}
+        ours |= _is_legacy(entry, field_manager, managers)
+        fields = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+        if not entry.get("subresource"):
+            for part, found in (names if ours else shared).items():
+                found.update(name[2:] for name in fields.get(f"f:{part}") or () if name != ".")
+    return {part: found - shared[part] for part, found in names.items()}
+
+
+def handed_over(
+    managed: Sequence[JsonObject], field_manager: str, desired: JsonObject
+) -> list[JsonObject] | None:
+    """Return managedFields of an object that is replaced from now on; None if no other holds it.
+
+    Fields that a write does not change stay with whom they were, so what others hold would say
+    for ever that they changed something. They keep what is left to them: labels, annotations and
+    finalizers that are not declared, and what they hold of subresources.
+    """
+    others = [
+        entry
+        for entry in managed
+        if not entry.get("subresource")
+        and (entry.get("manager") != field_manager or entry.get("operation") == "Apply")
+    ]
+    if not others:
+        return None
+    metadata: Any = desired["metadata"]
+    declared = {
+        f"f:{part}": FieldSet(frozenset(f"f:{name}" for name in metadata.get(part) or ()))
+        for part in _METADATA
+    }
+    own = FieldSet(children={"f:metadata": FieldSet(children=declared)})
+    kept = [entry for entry in managed if entry not in others]
+    kept += [
+        {**entry, "fieldsV1": left.to_json()}
+        for entry in others
+        if entry.get("manager") != field_manager and (left := _left_to_others(entry, own))
+    ]
+    ours: JsonObject = {
+        "manager": field_manager,
+        "operation": "Update",
+        "apiVersion": desired.get("apiVersion"),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": own.to_json(),
+    }
+    return [ours, *(entry for entry in kept if not _is_updater(entry, field_manager))]
+
+
+def _left_to_others(entry: JsonObject, own: FieldSet) -> FieldSet:
+    try:
+        fields = FieldSet.parse(entry.get("fieldsV1") or {})
+    except ValueError:
+        return FieldSet()
+    metadata = (fields - own).children.get("f:metadata", FieldSet())
+    parts = {
+        name: metadata.children[name]
+        for name in ("f:labels", "f:annotations", "f:finalizers")
+        if name in metadata.children
+    }
+    return FieldSet(children={"f:metadata": FieldSet(children=parts)}) if parts else FieldSet()
+
+
+def _is_updater(entry: JsonObject, field_manager: str) -> bool:
+    return entry.get("manager") == field_manager and not entry.get("subresource")
+
+
 def _is_legacy(entry: JsonObject, field_manager: str, managers: Collection[str]) -> bool:
     manager = str(entry.get("manager") or "")
     if entry.get("subresource") or manager == field_manager:
         return False
-    if entry.get("operation") == "Update":
-        return manager in managers
+    if entry.get("operation") == "Update" and manager in managers:
+        return True
     return manager.partition(":")[0] == field_manager.partition(":")[0]
 
 

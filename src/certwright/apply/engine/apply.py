@@ -1,6 +1,10 @@
-"""Applying one object: look, decide, write at most what is needed, say what became of it."""
+"""Bringing one object to the cluster: look, decide, write what is needed, say what became of it.
+
+How it is written is up to a subclass of `Application`: see `replace` and `serverside`.
+"""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,23 +13,12 @@ import orjson
 
 from certwright.apply.changeset import Action, Change
 from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
-from certwright.apply.engine.adoption import Right, is_given_up, needs_transfer, ownership
+from certwright.apply.engine.adoption import Right, is_given_up, ownership
 from certwright.apply.engine.blockers import obstacles
 from certwright.apply.engine.declared import Adopt, Declared, Owner, desired_of
-from certwright.apply.engine.findings import (
-    Definitions,
-    ObjectOutcome,
-    configured,
-    contested,
-    created,
-    failed,
-    field_conflict,
-)
-from certwright.apply.engine.leftovers import leftovers
+from certwright.apply.engine.findings import Definitions, ObjectOutcome, created, failed
 from certwright.apply.engine.memory import Memory, digest_of
-from certwright.apply.engine.preserve import Sent, preserve
 from certwright.apply.engine.recreation import recreation
-from certwright.apply.engine.takeover import TakeOver
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
 from certwright.kube import (
@@ -36,7 +29,6 @@ from certwright.kube import (
     NotFound,
     Resource,
 )
-from certwright.kube.patches import apply_merge_patch
 from certwright.kube.redaction import without_values_of
 
 ATTEMPTS: Final = 5
@@ -58,6 +50,8 @@ class ApplyRun:
     dry_run: bool
     always: bool
     expected: Container[ObjectRef]
+    application: "type[Application]"
+    """How objects are written."""
     definitions: Definitions = field(default_factory=Definitions)
     before_write: BeforeWrite | None = None
 
@@ -74,7 +68,7 @@ async def apply_one(run: ApplyRun, wanted: Declared) -> ObjectOutcome:
         if waiting := run.definitions.waits_for(wanted.ref):
             return ObjectOutcome(Change(wanted.ref, Action.BLOCKED, waiting))
         resource = await _resource(run, wanted)
-        return await _patiently(run, _Application(run, wanted, resource))
+        return await _patiently(run, run.application(run, wanted, resource))
     except (UnknownKind, NotFound) as error:
         if run.dry_run and run.definitions.brings(wanted.ref):
             return created(wanted.ref, None, dry_run=True)
@@ -95,7 +89,7 @@ async def _resource(run: ApplyRun, wanted: Declared) -> Resource:
         return just_defined
 
 
-async def _patiently(run: ApplyRun, application: "_Application") -> ObjectOutcome:
+async def _patiently(run: ApplyRun, application: "Application") -> ObjectOutcome:
     """Try again with a fresh look when the object changed meanwhile, or its place is young."""
     conflicts = missing = 0
     while True:
@@ -115,8 +109,8 @@ async def _patiently(run: ApplyRun, application: "_Application") -> ObjectOutcom
             await asyncio.sleep(POLL_SECONDS[min(missing, len(POLL_SECONDS)) - 1])
 
 
-class _Application:
-    """One attempt at one object."""
+class Application(ABC):
+    """One object, and how it is brought to the cluster."""
 
     def __init__(self, run: ApplyRun, wanted: Declared, resource: Resource) -> None:
         self._run = run
@@ -125,15 +119,10 @@ class _Application:
         self._resource = resource
         self._desired = desired_of(wanted, run.owner)
         self._digest = digest_of(self._desired)
-        self._foreseen: TakeOver | None = None
-        """What a dry run did not do, and has to be thought of."""
 
-    def contest(self, refusal: Conflict) -> ObjectOutcome | None:
+    def contest(self, _refusal: Conflict) -> ObjectOutcome | None:
         """Report fields that are left to other managers; None if that is not the conflict."""
-        if self._rules.force:
-            return None
-        held = [held for cause in refusal.causes if (held := field_conflict(cause))]
-        return contested(self._wanted, held) if held else None
+        return None
 
     async def attempt(self, *, fresh: bool) -> ObjectOutcome:
         """Look at the object and do what is needed; *fresh* when the last look was stale."""
@@ -150,16 +139,14 @@ class _Application:
         return await self._run.cluster.read(self._resource, self._wanted.ref.key, fresh=fresh)
 
     def _should_look(self) -> bool:
-        """Return whether an object nobody sees must be looked for before it is created."""
+        """Return whether an object that is not in view is looked for before it is created.
+
+        One that we leave alone is there for long without being in view.
+        """
         rules = self._rules
         careful = rules.adopt is not Adopt.ALWAYS or rules.fall_back
-        if self._wanted.ref in self._run.expected:
-            # Either somebody deleted it, or our view is older than it, and it may by now be
-            # somebody else's. What we had in view before is certainly the former.
-            known = self._run.memory.get(self._resource, self._wanted.ref.key)
-            careful |= rules.create_only or known is None
-        preserving = rules.preserve_replicas or rules.preserve_resources
-        return (careful or preserving) and not self._run.cluster.sees_all
+        careful |= rules.create_only and self._wanted.ref in self._run.expected
+        return careful and not self._run.cluster.sees_all
 
     async def _create_only(self, live: Live | None) -> ObjectOutcome:
         if live is None:
@@ -173,24 +160,9 @@ class _Application:
                 live = await self._read(fresh=True)
         return ObjectOutcome(Change(self._wanted.ref, Action.UNCHANGED, "only ever created"), live)
 
+    @abstractmethod
     async def _create(self) -> ObjectOutcome:
-        """Create the object, without force: nobody has seen one, but there may be one."""
-        ref, run = self._wanted.ref, self._run
-        cluster = await run.writable()
-        try:
-            with run.memory.creating(self._resource, ref.key):
-                live = await cluster.apply(
-                    self._resource, self._desired, force=False, dry_run=run.dry_run
-                )
-        except Invalid:
-            existing = None if run.cluster.sees_all else await self._read(fresh=True)
-            if existing is None:
-                raise
-            return await self._update(existing)
-        if live.deleting or _is_shared(live, run.cluster.field_manager):
-            return await self._update(live)  # it was there all the time
-        self._remember(live, Sent(self._desired))
-        return created(ref, live, dry_run=run.dry_run)
+        """Create an object that is not known to exist; there may be one all the same."""
 
     async def _update(self, live: Live) -> ObjectOutcome:
         ref, run = self._wanted.ref, self._run
@@ -218,54 +190,9 @@ class _Application:
         applied = run.memory.get(self._resource, ref.key) is not None
         return await is_given_up(ref, live, owner, applied=applied, listed=ref in run.expected)
 
+    @abstractmethod
     async def _bring_in_line(self, before: Live) -> ObjectOutcome:
-        """Write what differs; what apply cannot remove goes with a patch afterwards."""
-        live = await self._take_over(before)
-        own = live.own(self._run.cluster.field_manager)
-        sent = preserve(self._desired, live.obj, own, self._rules)
-        after = live
-        memory, key = self._run.memory, self._wanted.ref.key
-        known = memory.get(self._resource, key)
-        if self._run.always or own is None or not memory.is_applied(known, live, own, sent.obj):
-            try:
-                after = await self._apply(live, sent)
-            except Invalid as refusal:
-                return await self._recreate(live, refusal)
-        after = await self._clean(after)
-        if not self._run.dry_run:
-            self._remember(after, sent)
-        return configured(self._wanted.ref, before, after, sent, self._run.cluster.field_manager)
-
-    async def _apply(self, live: Live, sent: Sent) -> Live:
-        body = sent.obj
-        if sent.guarded:
-            guard = {"uid": live.uid, "resourceVersion": live.resource_version}
-            body = {**body, "metadata": {**body["metadata"], **guard}}
-        if self._foreseen is not None:
-            return await self._foreseen.foresee(live, body)
-        cluster, force = await self._run.writable(), self._rules.force
-        return await cluster.apply(self._resource, body, force=force, dry_run=self._run.dry_run)
-
-    async def _take_over(self, live: Live) -> Live:
-        """Make fields of a predecessor ours, so that those no longer wanted can go."""
-        run, self._foreseen = self._run, None
-        if not needs_transfer(live, self._rules, run.cluster.field_manager):
-            return live
-        wanted, desired = self._wanted, self._desired
-        take_over = TakeOver(
-            run.cluster, run.writable, self._resource, wanted, desired, run.owner, run.dry_run
-        )
-        self._foreseen = take_over if run.dry_run else None
-        return await take_over(live)
-
-    async def _clean(self, live: Live) -> Live:
-        patch = leftovers(self._desired, live, self._rules)
-        if patch is None:
-            return live
-        if self._run.dry_run:
-            return Live.of(apply_merge_patch(live.obj, patch))
-        cluster = await self._run.writable()
-        return await cluster.patch(self._resource, self._wanted.ref.key, patch)
+        """Write what differs, and report it."""
 
     async def _recreate(self, live: Live, refusal: Invalid) -> ObjectOutcome:
         ref, run = self._wanted.ref, self._run
@@ -294,14 +221,3 @@ class _Application:
             and known.digest == self._digest
             and known.rules == self._rules
         )
-
-    def _remember(self, live: Live, sent: Sent) -> None:
-        if not self._run.dry_run:
-            own = live.own(self._run.cluster.field_manager)
-            place = (self._resource, self._wanted.ref.key)
-            self._run.memory.remember(place, live, own, self._digest, sent.obj, self._rules)
-
-
-def _is_shared(live: Live, field_manager: str) -> bool:
-    """Return whether an object we meant to create shows the hand of others, so was there before."""
-    return any(writer.manager != field_manager for writer in live.writers())

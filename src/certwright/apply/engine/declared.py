@@ -58,6 +58,8 @@ class Rules:
     preserve_allocated: bool = True
     """Keep what the cluster filled in where apply alone would not: ports, addresses, claim
     templates, selectors of Jobs, secrets of ServiceAccounts, restarts, finalizers, status."""
+    ignored: tuple[tuple[str, ...], ...] = ()
+    """Fields that others may own, as paths: the value they have in the cluster stays."""
     exact_labels: bool = False
     """Remove labels of others."""
     exact_annotations: bool = False
@@ -119,9 +121,10 @@ class Owner:
     """Whether another owner still holds an object; one that does not loses it to us."""
     signs: Callable[[str], bool] = lambda _manager: True
     """Which field managers write this annotation; what others write there names no owner."""
-
     withheld: Callable[[str, Mapping[str, str]], str] = lambda _value, _annotations: ""
     """Returns why an object of another owner, with these annotations, must not be taken over."""
+    digest: str = ""
+    """The annotation that says what was declared when a kept object was last written."""
 
     def owns(self, value: str) -> bool:
         """Return whether an annotation with this value means us."""

@@ -28,6 +28,8 @@ from certwright.apply.engine.findings import (
     is_refusal,
 )
 from certwright.apply.engine.memory import Memory
+from certwright.apply.engine.replace import Replacement
+from certwright.apply.engine.serverside import Cooperation
 from certwright.apply.ordering import Lingering, is_awaited, stages, waves
 from certwright.apply.refs import ObjectRef
 from certwright.client import Timeout, TransportError
@@ -52,7 +54,11 @@ class OnEntry(Protocol):
 
 
 class Engine:
-    """Applies and deletes objects of one cluster."""
+    """Applies and deletes objects of one cluster.
+
+    Objects are written by server-side apply, beside what others write to them. With *replaces*
+    they are exactly as declared: what others add goes, but for what `keptfields` lists.
+    """
 
     def __init__(
         self,
@@ -61,7 +67,9 @@ class Engine:
         *,
         clock: Clock = SYSTEM,
         seconds: float | None = None,
+        replaces: bool = False,
     ) -> None:
+        self._application = Replacement if replaces else Cooperation
         self._cluster = cluster
         self._memory = memory if memory is not None else Memory()
         self._clock = clock
@@ -91,7 +99,15 @@ class Engine:
         once, ambiguous = _by_ref(wanted)
         definitions = Definitions(once.values())
         run = ApplyRun(
-            self._cluster, self._memory, owner, dry_run, always, expected, definitions, before_write
+            self._cluster,
+            self._memory,
+            owner,
+            dry_run,
+            always,
+            expected,
+            self._application,
+            definitions,
+            before_write,
         )
         report = _Report(on_entry, self._failed, self._seconds)
         for one in ambiguous:

@@ -4,15 +4,14 @@ Definitions and namespaces may arrive in the same pass as the objects that need 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from certwright.apply.changeset import Action, Change, FieldConflict, last_foreign_writer
+from certwright.apply.changeset import Action, Change, FieldConflict, LastWriter, UndoneField
 from certwright.apply.cluster import Live, UnknownKind
 from certwright.apply.diff import Diff, compare
 from certwright.apply.engine.declared import Declared
-from certwright.apply.engine.preserve import Sent
 from certwright.apply.refs import ObjectRef
 from certwright.kube import (
     ApiError,
@@ -53,23 +52,58 @@ def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> ObjectOutcom
     return ObjectOutcome(Change(ref, Action.CREATED, diff=diff), live)
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A field that another manager holds, and which one."""
+
+    path: str
+    """As a `FieldChange` names it."""
+    manager: str
+
+
 def configured(
-    ref: ObjectRef, before: Live, after: Live, sent: Sent, field_manager: str
+    ref: ObjectRef,
+    before: Live,
+    after: Live,
+    ignored: tuple[str, ...] = (),
+    writer: LastWriter | None = None,
+    holders: Sequence[Holder] = (),
 ) -> ObjectOutcome:
-    """Report an object that was compared, and written if it differed."""
-    reason = "".join(f"{path} cannot change and was ignored" for path in sent.ignored)
+    """Report an object that was compared, and written if it differed.
+
+    *writer* wrote last besides us. *holders* are what others held of it that is not as declared.
+    """
+    reason = "".join(f"{path} cannot change and was ignored" for path in ignored)
+    unchanged = Change(ref, Action.UNCHANGED, reason, ignored=ignored)
     if after is before:
-        return ObjectOutcome(Change(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
+        return ObjectOutcome(unchanged, after)
     diff = compare(before.obj, after.obj)
     if not diff:
         if after.resource_version == before.resource_version:
-            return ObjectOutcome(Change(ref, Action.UNCHANGED, reason, ignored=sent.ignored), after)
+            return ObjectOutcome(unchanged, after)
         reason = reason or "only the ownership of fields changed"
-    managed = {"metadata": {"managedFields": list(before.managed)}}
-    writer = last_foreign_writer(managed, {field_manager}, after.own(field_manager))
+    undone = tuple(undone_fields(diff, holders))
     return ObjectOutcome(
-        Change(ref, Action.CONFIGURED, reason, diff, writer, ignored=sent.ignored), after
+        Change(ref, Action.CONFIGURED, reason, diff, writer, ignored=ignored, undone=undone), after
     )
+
+
+def undone_fields(diff: Diff, holders: Sequence[Holder]) -> Iterator[UndoneField]:
+    """Yield what a write undid, and who had done it, where that is known.
+
+    What was removed has no holder.
+    """
+    for change in diff.changes:
+        if change.path.startswith("status"):
+            continue
+        found = {h.manager for h in holders if _is_inside(h.path, change.path)}
+        yield UndoneField(change.path, ", ".join(sorted(found)))
+
+
+def _is_inside(path: str, other: str) -> bool:
+    """Return whether one of two paths leads to something in the other."""
+    shorter, longer = sorted((path, other), key=len)
+    return longer.startswith(shorter) and longer[len(shorter) :][:1] in {"", ".", "["}
 
 
 def failed(wanted: Declared, error: Exception, live: Live | None = None) -> ObjectOutcome:

@@ -1,6 +1,6 @@
-"""What server-side apply leaves on an object and should go: what others put there."""
+"""Labels, annotations and owners of an object: what others put there, and whether it stays."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from certwright.apply.cluster import Live
@@ -42,6 +42,32 @@ def leftovers(desired: JsonObject, live: Live, rules: Rules) -> JsonObject | Non
     if not change:
         return None
     return {"metadata": {"uid": live.uid, "resourceVersion": live.resource_version, **change}}
+
+
+def merged_metadata(
+    desired: JsonObject, live: Live, rules: Rules, own: Mapping[str, Collection[str]]
+) -> JsonObject:
+    """Return the metadata of an object that is replaced.
+
+    Labels and annotations of others stay, unless the rules say otherwise; *own* are the names
+    of those that we set before, which go when they are no longer wanted. Owners are as declared,
+    and finalizers are left to those who work with them.
+    """
+    wanted: Mapping[str, Any] = desired.get("metadata") or {}
+    labels, annotations = wanted.get("labels") or {}, wanted.get("annotations") or {}
+    surplus = {
+        "labels": set(_foreign_labels(labels, live)) if rules.exact_labels else set(),
+        "annotations": set(_surplus_annotations(desired, annotations, live, rules)),
+    }
+    merged: dict[str, Any] = {**wanted, "uid": live.uid, "resourceVersion": live.resource_version}
+    for name, declared in (("labels", labels), ("annotations", annotations)):
+        gone = surplus[name].union(own.get(name, ()))
+        present: Mapping[str, str] = live.metadata.get(name) or {}
+        others = {key: value for key, value in present.items() if key not in gone}
+        merged[name] = {**others, **declared}
+    if (generated := live.metadata.get("generateName")) is not None:
+        merged["generateName"] = generated
+    return merged
 
 
 def _foreign_labels(wanted: Mapping[str, str], live: Live) -> list[str]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from certwright.apply.cluster import Live
 from certwright.apply.engine.declared import Rules
 from certwright.kube import Conflict, JsonObject, Key, Resource
-from certwright.kube.comparison import is_applied
+from certwright.kube.comparison import difference, is_applied
 from certwright.kube.ownership import FieldSet, projection_hash
 
 Place = tuple[Resource, Key]
@@ -26,8 +26,11 @@ class Applied(Struct, frozen=True):
     rules: Rules
     uid: str
     version: str
-    projection: str
-    """Of what our fields held."""
+    projection: str = ""
+    """Of what our fields held, where they are applied."""
+    difference: bytes | None = None
+    """Of what was not as sent, where objects are replaced; see `difference_of`. None if that was
+    not looked at: an object that was created needs no second look before it changes."""
 
 
 class Memory:
@@ -85,6 +88,21 @@ class Memory:
             digest, digest_of(sent), rules, live.uid, live.resource_version, projection
         )
 
+    def remember_created(self, place: Place, live: Live, digest: bytes, rules: Rules) -> None:
+        """Remember an object that was created."""
+        self._deleted.discard(place)
+        self._applied[place] = Applied(digest, b"", rules, live.uid, live.resource_version)
+
+    def remember_replaced(
+        self, place: Place, live: Live, digest: bytes, sent: JsonObject, rules: Rules
+    ) -> None:
+        """Remember an object that is as wanted; *sent* is what is sent for the state it is in."""
+        self._deleted.discard(place)
+        left = difference_of(sent, live.obj)
+        self._applied[place] = Applied(
+            digest, b"", rules, live.uid, live.resource_version, difference=left
+        )
+
     @contextmanager
     def creating(self, resource: Resource, key: Key) -> Iterator[None]:
         """Mark an object as being created within the context; `Conflict` if it already is."""
@@ -110,6 +128,28 @@ class Memory:
         """Forget an object that is gone."""
         self._applied.pop((resource, key), None)
         self._deleted.discard((resource, key))
+
+
+_COMPARED_METADATA = ("labels", "annotations", "ownerReferences")
+_NOT_COMPARED = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+
+def difference_of(sent: JsonObject, live: JsonObject) -> bytes:
+    """Return a digest of what of an object is not as it is sent; empty if all is.
+
+    As long as it stays the same, what differs is what the server made of our last write: it
+    filled in defaults, or a webhook had its way. When it changes, another client wrote.
+    """
+    left = difference(_compared(sent), _compared(live))
+    return digest_of(left) if left else b""
+
+
+def _compared(obj: JsonObject) -> JsonObject:
+    parts: JsonObject = {name: part for name, part in obj.items() if name not in _NOT_COMPARED}
+    for name in _COMPARED_METADATA:
+        if value := obj["metadata"].get(name):
+            parts[f"metadata.{name}"] = value
+    return parts
 
 
 def digest_of(obj: JsonObject) -> bytes:

@@ -1,42 +1,58 @@
-"""What of a live object stays as it is, although the manifest says otherwise or nothing.
+"""What is written for an object: its manifest, and what of the live object stays.
 
-Server-side apply leaves fields of others alone and removes those of ours that are not sent any
-more. Some fields must survive both a manifest that mentions them and our having owned them:
-replicas that an autoscaler sets, addresses and ports the cluster allocated, what cannot be
-changed at all. For each of them one rule holds while the live object has the field: where it
-is ours the live value is sent, where it is not the field is left out.
+There are two ways to write. A kept object is *replaced*: what stays is sent with the value it has,
+all else is as the manifest says, and what the manifest does not say the server fills in anew.
+Server-side *apply* leaves fields of others alone and removes those of ours that are not sent any
+more; there, what stays is sent where it is ours, and left out where it is not. Which fields stay is
+the same: `keptfields` has the table.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 from certwright.apply.engine.declared import Rules
+from certwright.apply.engine.keptfields import (
+    Item,
+    Look,
+    Path,
+    group_kind,
+    kept_paths,
+    located,
+    type_of,
+    value_at,
+)
 from certwright.kube import JsonObject
-from certwright.kube.comparison import contains
+from certwright.kube.comparison import contains, overlaid
 from certwright.kube.ownership import FieldSet, project
 
-Path = Sequence[str | int]
+_PORTS: Final = ("spec", "ports")
+_CLAIMS: Final = ("spec", "volumeClaimTemplates")
 
 
 class _Draft:
-    """What is going to be applied; starts as the manifest, which stays untouched.
+    """What is going to be written; starts as the manifest, which stays untouched.
 
-    *own* is what we own of the live object.
+    *own* is what we own of the live object; all of it, where that is replaced.
     """
 
-    def __init__(self, desired: JsonObject, live: JsonObject, own: FieldSet | None) -> None:
+    def __init__(
+        self, desired: JsonObject, live: JsonObject, own: FieldSet | None, *, replaces: bool = False
+    ) -> None:
         self.desired = desired
         self.obj = desired
         self.guarded = False
         """Whether it repeats live values that the manifest does not have."""
         self.ignored: list[str] = []
+        self.replaces = replaces
         self._live = live
         self._own = own
 
     @cached_property
     def _mine(self) -> JsonObject:
+        if self.replaces:
+            return self._live
         return project(self._live, self._own) if self._own is not None else {}
 
     def wanted(self, path: Path) -> Any:
@@ -53,16 +69,12 @@ class _Draft:
 
     def leave(self, path: Path) -> None:
         """Leave a field as it is in the cluster, if it is there."""
-        self.leave_value(path, have=self.have(path), ours=self.ours(path))
+        if self.have(path) is not None:
+            self.carry(path)
 
     def carry(self, path: Path) -> None:
         """Send what is ours of a field as it is in the cluster, whatever the manifest says."""
-        self.leave_value(path, have=True, ours=self.ours(path))
-
-    def leave_value(self, path: Path, *, have: Any, ours: Any) -> None:
-        """Leave a field whose live value, and our part of it, were found by other means."""
-        if have is None:
-            return  # nobody set it yet: the manifest counts
+        ours = self.ours(path)
         if ours is None:
             self.drop(path)
         else:
@@ -80,44 +92,34 @@ class _Draft:
             self.obj = _removed(self.obj, path)
 
 
-def value_at(obj: Any, path: Path) -> Any:
-    """Return what stands at a path; None where it leads nowhere."""
-    value = obj
-    for element in path:
-        if isinstance(element, str):
-            value = value.get(element) if isinstance(value, Mapping) else None
-        elif isinstance(value, list) and element < len(value):
-            value = value[element]
-        else:
-            return None
-    return value
-
-
 def _replaced(obj: Any, path: Path, value: Any) -> Any:
     """Return *obj* with another value at a path; as it is where the path cannot be."""
     if not path:
         return value
     element, rest = path[0], path[1:]
-    if isinstance(element, int):
-        if not isinstance(obj, list):
+    if isinstance(element, str):
+        if obj is not None and not isinstance(obj, dict):
             return obj
-        return [
-            _replaced(item, rest, value) if position == element else item
-            for position, item in enumerate(obj)
-        ]
-    if obj is not None and not isinstance(obj, dict):
+        inner = obj or {}
+        return {**inner, element: _replaced(inner.get(element), rest, value)}
+    if obj is not None and not isinstance(obj, list):
         return obj
-    inner = obj or {}
-    return {**inner, element: _replaced(inner.get(element), rest, value)}
+    items = list(obj or ())
+    position = _position(items, element)
+    if position < len(items):
+        items[position] = _replaced(items[position], rest, value)
+    else:
+        new = {"name": element.name} if isinstance(element, Item) and rest else None
+        items.append(_replaced(new, rest, value))
+    return items
 
 
 def _removed(obj: Any, path: Path) -> Any:
     element, rest = path[0], path[1:]
-    if isinstance(element, int):
-        return [
-            _removed(item, rest) if position == element else item
-            for position, item in enumerate(obj)
-        ]
+    if not isinstance(element, str):
+        position = _position(obj, element)
+        inner = [_removed(obj[position], rest)] if rest else []
+        return [*obj[:position], *inner, *obj[position + 1 :]]
     if rest:
         inner = _removed(obj[element], rest)
         if inner:
@@ -125,40 +127,81 @@ def _removed(obj: Any, path: Path) -> Any:
     return {name: value for name, value in obj.items() if name != element}
 
 
-_CLUSTER_IP: Final = ("spec", "clusterIP")
-_PORTS: Final = ("spec", "ports")
+def _position(items: list[Any], element: int | Item) -> int:
+    """Return where in a list an item is; behind its end if it is not there."""
+    if isinstance(element, int):
+        return min(element, len(items))
+    named = (
+        position
+        for position, item in enumerate(items)
+        if isinstance(item, dict) and item.get("name") == element.name
+    )
+    return next(named, len(items))
 
 
-def keep_service(draft: _Draft) -> None:
-    """Keep node ports, load balancer address, cluster address and health check port."""
-    old, new = type_of(draft.have(("spec",))), type_of(draft.wanted(("spec",)))
-    if new in {"LoadBalancer", "NodePort"}:
-        _keep_node_ports(draft)
-        if not draft.wanted(("spec", "loadBalancerIP")):
-            draft.leave(("spec", "loadBalancerIP"))
-    if new == "ExternalName":
-        return
-    if draft.wanted(_CLUSTER_IP) != "None" and old != "ExternalName":
-        draft.leave(_CLUSTER_IP)
-    both_local = _is_local(draft.have(("spec",))) and _is_local(draft.wanted(("spec",)))
-    if both_local and not draft.wanted(("spec", "healthCheckNodePort")):
-        draft.leave(("spec", "healthCheckNodePort"))
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is written for an object."""
+
+    obj: JsonObject = field(repr=False)  # it may be a Secret
+    guarded: bool = False
+    """It repeats live values, so it only holds for the very state they were read from."""
+    ignored: tuple[str, ...] = ()
+    """Fields in which the manifest was not followed, because they cannot change."""
+
+
+def preserve(
+    desired: JsonObject,
+    live: JsonObject,
+    own: FieldSet | None,
+    rules: Rules,
+    *,
+    replaces: bool = False,
+    scaled: Iterable[Path] = (),
+) -> Sent:
+    """Return what to write so that *live* becomes *desired* but for what is to be preserved.
+
+    *scaled* are fields that were set by scaling: they stay unless the manifest has them.
+    """
+    draft = _Draft(desired, live, own, replaces=replaces)
+    if rules.preserve_allocated:
+        # Finalizers and status are left to those who work with them; on creation both were set.
+        draft.carry(("metadata", "finalizers"))
+        draft.carry(("status",))
+        _keep_by_kind(draft)
+    else:
+        draft.drop(("status",))
+    for path in kept_paths(Look(rules, desired, live)):
+        draft.leave(path)
+    for path in scaled:
+        if draft.wanted(path) is None:
+            draft.leave(path)
+    for pointer in rules.ignored:
+        if (found := located(pointer, live)) is not None:
+            draft.leave(found)
+    return Sent(draft.obj, draft.guarded, tuple(draft.ignored))
+
+
+def _keep_by_kind(draft: _Draft) -> None:
+    """Keep what takes more than a path to find."""
+    match group_kind(draft.desired):
+        case ("apps" | "extensions", "StatefulSet"):
+            wanted, have = draft.wanted(_CLAIMS), draft.have(_CLAIMS)
+            if wanted and have and not contains(have, wanted):
+                draft.ignored.append(".".join(_CLAIMS))
+        case ("", "Service"):
+            if type_of(draft.wanted(("spec",))) in {"LoadBalancer", "NodePort"}:
+                _keep_node_ports(draft)
+        case ("", "Pod") if draft.replaces:
+            # Little of a Pod can change, so little can be added to it; the rest was filled in.
+            draft.set(("spec",), overlaid(draft.have(("spec",)), draft.wanted(("spec",))))
 
 
 def becomes_headless(live: JsonObject, desired: JsonObject) -> bool:
     """Return whether a Service gives up its address, which only a new one can."""
-    have, wants = value_at(live, _CLUSTER_IP), value_at(desired, _CLUSTER_IP)
+    address = ("spec", "clusterIP")
+    have, wants = value_at(live, address), value_at(desired, address)
     return wants == "None" and have not in (None, "", "None")
-
-
-def type_of(spec: Any) -> str:
-    """Return the type of a Service; the default where it says nothing."""
-    return str((spec.get("type") if isinstance(spec, dict) else "") or "ClusterIP")
-
-
-def _is_local(spec: Any) -> bool:
-    local = isinstance(spec, dict) and spec.get("externalTrafficPolicy") == "Local"
-    return local and type_of(spec) == "LoadBalancer"
 
 
 def _keep_node_ports(draft: _Draft) -> None:
@@ -202,121 +245,3 @@ def _number(port: JsonObject) -> tuple[Any, str]:
 
 def _ports(ports: Any) -> list[JsonObject]:
     return [p for p in (ports if isinstance(ports, list) else ()) if isinstance(p, dict)]
-
-
-RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
-
-_APPS: Final = frozenset({"apps", "extensions"})
-_SIZED: Final = ("cpu", "memory")
-_TEMPLATE: Final = ("spec", "template")
-_CRON_TEMPLATE: Final = ("spec", "jobTemplate", "spec", "template")
-_CLAIMS: Final = ("spec", "volumeClaimTemplates")
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What is applied for an object."""
-
-    obj: JsonObject = field(repr=False)  # it may be a Secret
-    guarded: bool = False
-    """It repeats live values, so it only holds for the very state they were read from."""
-    ignored: tuple[str, ...] = ()
-    """Fields in which the manifest was not followed, because they cannot change."""
-
-
-def preserve(desired: JsonObject, live: JsonObject, own: FieldSet | None, rules: Rules) -> Sent:
-    """Return what to apply so that *live* becomes *desired* but for what is to be preserved."""
-    draft = _Draft(desired, live, own)
-    if rules.preserve_allocated:
-        # Finalizers and status are left to those who work with them; on creation both were set.
-        draft.carry(("metadata", "finalizers"))
-        draft.carry(("status",))
-        _keep_by_kind(draft)
-    else:
-        draft.drop(("status",))
-    if rules.preserve_replicas:
-        draft.leave(("spec", "replicas"))
-    if rules.preserve_resources and (template := _template_of(desired)):
-        _keep_resources(draft, template)
-    return Sent(draft.obj, draft.guarded, tuple(draft.ignored))
-
-
-def _keep_by_kind(draft: _Draft) -> None:
-    group, kind = _group_kind(draft.desired)
-    if kind in {"Deployment", "StatefulSet"} and group in _APPS:
-        if draft.wanted(("spec", "replicas")) is None:
-            draft.leave(("spec", "replicas"))
-        if kind == "StatefulSet":
-            _keep_claims(draft)
-    elif (group, kind) == ("batch", "Job"):
-        _keep_job(draft)
-    elif (group, kind) == ("", "Service"):
-        keep_service(draft)
-    elif (group, kind) == ("", "ServiceAccount"):
-        draft.leave(("secrets",))
-        draft.leave(("imagePullSecrets",))
-    if template := _template_of(draft.desired):
-        draft.leave((*template, "metadata", "annotations", RESTARTED_AT))
-
-
-def _keep_claims(draft: _Draft) -> None:
-    wanted, have = draft.wanted(_CLAIMS), draft.have(_CLAIMS)
-    if wanted and have and not contains(have, wanted):
-        draft.ignored.append(".".join(_CLAIMS))
-    draft.leave(_CLAIMS)
-
-
-def _keep_job(draft: _Draft) -> None:
-    draft.leave(("spec", "selector"))
-    path = (*_TEMPLATE, "metadata", "labels")
-    wanted = draft.wanted(path)
-    ours = draft.ours(path)
-    if isinstance(ours, dict):
-        draft.set(path, {**ours, **(wanted if isinstance(wanted, dict) else {})})
-
-
-def _keep_resources(draft: _Draft, template: tuple[str, ...]) -> None:
-    containers = (*template, "spec", "containers")
-    live = _by_name(draft.have(containers))
-    ours = _by_name(draft.ours(containers))
-    for position, container in enumerate(draft.wanted(containers) or ()):
-        name = container.get("name") if isinstance(container, dict) else None
-        if name not in live:
-            continue
-        for part in ("requests", "limits"):
-            for amount in _SIZED:
-                draft.leave_value(
-                    (*containers, position, "resources", part, amount),
-                    have=_amount(live[name], part, amount),
-                    ours=_amount(ours.get(name), part, amount),
-                )
-
-
-def _template_of(obj: JsonObject) -> tuple[str, ...]:
-    """Return where the kind keeps the template of its pods; empty if it has none."""
-    group, kind = _group_kind(obj)
-    if (group, kind) == ("batch", "CronJob"):
-        return _CRON_TEMPLATE
-    if (group, kind) == ("batch", "Job"):
-        return _TEMPLATE
-    workload = kind in {"Deployment", "StatefulSet", "DaemonSet"} and group in _APPS
-    return _TEMPLATE if workload else ()
-
-
-def _group_kind(obj: JsonObject) -> tuple[str, str]:
-    return str(obj.get("apiVersion") or "").rpartition("/")[0], str(obj.get("kind") or "")
-
-
-def _by_name(containers: Any) -> dict[str, JsonObject]:
-    return {
-        container["name"]: container
-        for container in (containers if isinstance(containers, list) else ())
-        if isinstance(container, dict) and isinstance(container.get("name"), str)
-    }
-
-
-def _amount(container: Any, part: str, amount: str) -> Any:
-    value = container
-    for name in ("resources", part, amount):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value

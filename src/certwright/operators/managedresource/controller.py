@@ -216,10 +216,11 @@ class ResourceController:
         self._metrics.repairs.inc(len(changes.repaired))
         self._metrics.fights.inc(changes.fights)
         event, obj = pass_.ctx.event, pass_.obj
-        for ref, writer in changes.opponents:
-            event(obj, "Warning", "FightDetected", messages.fight_detected(ref, writer))
+        for opponent in changes.opponents:
+            told = messages.fight_detected(opponent, self._kept.ourselves.cluster.field_manager)
+            event(obj, "Warning", "FightDetected", told)
         if changes.repaired:
-            event(obj, "Normal", "Repaired", messages.restored(changes.repaired))
+            event(obj, "Normal", "Repaired", messages.restored(changes.repairs))
         if not facts.unchanged_input(pass_.resource):  # once for each input
             for remark in messages.remarks(facts, changes.done.applied):
                 event(obj, "Warning", "QuestionableInput", remark)

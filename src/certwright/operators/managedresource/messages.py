@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from certwright.api import resourcekeys as keys
-from certwright.apply import Action, ChangeSet, ObjectRef, SetChanges
-from certwright.apply.changeset import LastWriter
+from certwright.apply import Action, Change, ChangeSet, ObjectRef, SetChanges
+from certwright.apply.changeset import UndoneField
 from certwright.apply.health import Verdict, summarize_health, summarize_progress
 from certwright.apply.objectset.prune import Held
+from certwright.keep.keptset import Opponent
 from certwright.kube import Key
 from certwright.operators.managedresource.input import Facts
 from certwright.operators.managedresource.inventory import object_id
@@ -307,10 +308,11 @@ def remarks(facts: Facts, applied: ChangeSet) -> list[str]:
     return [*facts.declared.remarks, *facts.warnings, *ignored][:_REMARKS]
 
 
-def restored(refs: Sequence[ObjectRef]) -> str:
-    """Return which objects were repaired."""
-    more = f" and {len(refs) - _NAMED} more" if len(refs) > _NAMED else ""
-    return f"Restored {', '.join(map(str, refs[:_NAMED]))}{more}"
+def restored(repairs: Sequence[Change]) -> str:
+    """Return which objects were repaired, and which fields had been changed by whom."""
+    more = f" and {len(repairs) - _NAMED} more" if len(repairs) > _NAMED else ""
+    told = [f"{one.ref}{_undone(one.undone)}" for one in repairs[:_NAMED]]
+    return f"Restored {', '.join(told)}{more}"
 
 
 def left_behind(refs: Sequence[ObjectRef]) -> str:
@@ -320,10 +322,21 @@ def left_behind(refs: Sequence[ObjectRef]) -> str:
     return f"The account may not delete any more, and its namespace goes: {named}{more} stay"
 
 
-def fight_detected(ref: ObjectRef, writer: LastWriter | None) -> str:
-    """Return that an object is not repaired for a while, and because of which other writer."""
-    name = writer.manager if writer else "an unknown writer"
-    return f"{ref} is changed again and again by {name}; it is repaired less often now"
+def fight_detected(opponent: Opponent, field_manager: str) -> str:
+    """Return that an object is not repaired for a while, what is fought about, and by whom."""
+    name = opponent.writer.manager if opponent.writer else "an unknown writer"
+    return (
+        f"{opponent.ref}{_undone(opponent.fields)} is changed again and again by {name}, and "
+        f"restored by {field_manager}; it is repaired less often now. If {name} may have these "
+        f"fields, list them in the annotation {keys.IGNORE_FIELDS}"
+    )
+
+
+def _undone(fields: Sequence[UndoneField]) -> str:
+    if not fields:
+        return ""
+    more = f" and {len(fields) - _NAMED} more" if len(fields) > _NAMED else ""
+    return f" ({'; '.join(map(str, fields[:_NAMED]))}{more})"
 
 
 # Errors

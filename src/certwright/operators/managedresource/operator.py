@@ -43,7 +43,6 @@ from certwright.operators.managedresource.input import SECRETS, Secrets, referen
 from certwright.operators.managedresource.inventory import recorded, ref_of
 from certwright.operators.managedresource.ownership import (
     IDENTITY,
-    PREDECESSOR,
     Owners,
     field_manager,
     needs_identity,
@@ -137,7 +136,7 @@ class _Assembly:
         self._target_cache = Cache(
             target,
             cluster="" if self._shared else "target",
-            field_managers=(manager, PREDECESSOR),
+            field_managers=(manager,),
             rng=host.rng,
         )
         self._source_cache = (

@@ -26,8 +26,10 @@ from certwright.operators.managedresource.inventory import (
 )
 from certwright.runtime import BadObject, Entry, Store
 
-FIELD_MANAGER: Final = "certwright"
-"""Who signs the fields of target objects, in the usual installation."""
+FIELD_MANAGER: Final = "certwright-resource-manager"
+"""Who signs the fields of target objects, in the usual installation; no other client does."""
+FORMER: Final = "certwright"
+"""Who signed them before, by server-side apply."""
 PREDECESSOR: Final = "gardener-resource-manager"
 """The field manager whose objects we take over."""
 _USUAL_LABEL: Final = ManagedResourceSettings().managed_by_label_value
@@ -220,7 +222,7 @@ def field_manager(managed_by: str) -> str:
 
 
 def _is_signature(manager: str) -> bool:
-    return manager == PREDECESSOR or manager.partition(":")[0] == FIELD_MANAGER
+    return manager == PREDECESSOR or manager.partition(":")[0] in {FIELD_MANAGER, FORMER}
 
 
 def owner(origin: Origin, state: Callable[[Key, ObjectRef], Awaitable[OwnerState]]) -> Owner:
@@ -251,12 +253,13 @@ def owner(origin: Origin, state: Callable[[Key, ObjectRef], Awaitable[OwnerState
     return Owner(
         keys.ORIGIN,
         str(origin),
-        (keys.DESCRIPTION,),
+        (keys.DESCRIPTION, keys.DIGEST),
         aliases=lambda value: _parsed(value) is None,
         former=former,
         state=state_of,
         withheld=withheld,
         signs=_is_signature,
+        digest=keys.DIGEST,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ManagedResourceSpec, ObjectReference
 from certwright.apply import Adopt, Declared, DeleteRules, Live, ObjectRef, Rules
+from certwright.apply.engine.keptfields import parse_pointer
 from certwright.kube import GroupVersionKind, JsonObject
 from certwright.kube.durations import parse_duration
 from certwright.managed.unique import COLLECTABLE
@@ -23,7 +24,7 @@ from certwright.operators.managedresource.inventory import (
     ref_of,
     reference_to,
 )
-from certwright.operators.managedresource.ownership import PREDECESSOR, Origin, is_foreign
+from certwright.operators.managedresource.ownership import FORMER, PREDECESSOR, Origin, is_foreign
 
 _METADATA: Final = ("metadata",)
 _POD_TEMPLATE: Final = ("spec", "template", "metadata")
@@ -119,6 +120,8 @@ def scale_targets(autoscalers: Iterable[JsonObject], equivalences: Equivalences)
 
 SCALED_KINDS: Final = frozenset({"Deployment", "StatefulSet"})
 """The kinds whose replicas an autoscaler may set."""
+MOST_IGNORED: Final = 100
+"""How many fields of an object may be left to others."""
 FORCE_AFTER: Final = timedelta(seconds=10)
 """How long a forced deletion waits for finalizers before it clears them."""
 
@@ -147,6 +150,7 @@ def plan(
         annotations = keys.annotations_of(item.obj)
         try:
             rules = rules_for(item, resource.spec, scaled=item.ref in scaled, take_over=take_over)
+            rules = replace(rules, ignored=ignored_fields(annotations, whole))
             rules = adopting(rules, annotations.get(keys.ADOPT, whole.get(keys.ADOPT)), managed_by)
         except ValueError as error:
             refused.append(Refusal(item.ref, str(error)))
@@ -167,7 +171,7 @@ def rules_for(
         create_only=item.create_only or item.mode is Mode.ENSURE_EXISTS,
         fall_back=item.mode is Mode.FALL_BACK,
         take_over=take_over or keys.literally(annotations.get(keys.TAKE_OVER)),
-        take_over_from=(PREDECESSOR,),
+        take_over_from=(PREDECESSOR, FORMER),
         preserve_replicas=scaled or keys.literally(annotations.get(keys.PRESERVE_REPLICAS)),
         preserve_resources=keys.literally(annotations.get(keys.PRESERVE_RESOURCES)),
         exact_labels=bool(spec.force_overwrite_labels),
@@ -194,6 +198,24 @@ def adopting(rules: Rules, policy: str | None, managed_by: str) -> Rules:
         )
     labels = {keys.MANAGED_BY: managed_by} if policy == Adopt.IF_LABELLED else {}
     return replace(rules, adopt=Adopt(policy), adopt_labels=labels)
+
+
+def ignored_fields(*annotations: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Return the paths that annotations leave to others; `ValueError` if one is no pointer."""
+    pointers = [
+        pointer
+        for found in annotations
+        for pointer in str(found.get(keys.IGNORE_FIELDS) or "").replace(",", " ").split()
+    ]
+    if len(pointers) > MOST_IGNORED:
+        raise ValueError(
+            f"invalid annotation {keys.IGNORE_FIELDS}: {len(pointers)} fields, of at most "
+            f"{MOST_IGNORED}"
+        )
+    try:
+        return tuple(dict.fromkeys(parse_pointer(pointer) for pointer in pointers))
+    except ValueError as error:
+        raise ValueError(f"invalid annotation {keys.IGNORE_FIELDS}: {error}") from error
 
 
 def recreate_propagation(ref: ObjectRef, annotations: Mapping[str, str]) -> str:

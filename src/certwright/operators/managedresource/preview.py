@@ -81,7 +81,8 @@ async def preview(
         cpu=inline,
     )
     cluster = Direct(target, field_manager=field_manager(label))
-    objects = ObjectSet(Engine(cluster), _Listed(inventory), owners.of(key, source))
+    engine = Engine(cluster, replaces=True)
+    objects = ObjectSet(engine, _Listed(inventory), owners.of(key, source))
     done = await objects.apply(
         facts.plan.declared,
         options=facts.prune_options(

@@ -29,6 +29,7 @@ class View:
     transform: Transform | None = None
     keep: Interest | None = None
     cluster: str = ""
+    foreign_fields: bool = False
 
     def __str__(self) -> str:
         parts = [f"{self.cluster}:{self.resource}" if self.cluster else str(self.resource)]
@@ -141,6 +142,7 @@ class Cache:
         keep: Interest | None = None,
         indexes: Mapping[str, IndexFunction] | None = None,
         required: bool = True,
+        foreign_fields: bool = False,
     ) -> StoreHandle:
         """Return a share in the store of a kind; equal views share one watch.
 
@@ -148,12 +150,21 @@ class Cache:
         equal; an index of a name taken must be the same function. What *keep* does not want never
         enters the store, see `Store`. A process is not ready before its stores are, except for
         those without *required*: users must not make it unready by naming a kind it may not watch.
+        With *foreign_fields*, entries show which fields others hold, see `foreign_entries`.
         Raises `ValueError` if a selector cannot be read, or the index name is taken.
         """
         selection = Selection(
             namespace, str(LabelSelector.parse(labels)), str(FieldSelector.parse(fields))
         )
-        view = View(resource_of(kind), selection, metadata_only, transform, keep, self._cluster)
+        view = View(
+            resource_of(kind),
+            selection,
+            metadata_only,
+            transform,
+            keep,
+            self._cluster,
+            foreign_fields,
+        )
         informer = self._informers.get(view)
         if informer is None:
             informer = self._informers[view] = self._informer(view)
@@ -171,6 +182,7 @@ class Cache:
             field_managers=self._field_managers,
             transform=view.transform,
             metadata_only=view.metadata_only,
+            foreign_fields=view.foreign_fields,
         )
         store = Store(decoder, admits=_Admission(view.selection), keep=view.keep)
         backoff = Backoff(base_seconds=0.1, cap_seconds=30.0, rng=self._rng)

@@ -18,7 +18,7 @@ import structlog
 from msgspec import Struct, field
 
 from certwright.kube.objects import Key, Resource
-from certwright.kube.rawjson import identity, is_deep, without_managed_fields
+from certwright.kube.rawjson import foreign_entries, identity, is_deep, without_managed_fields
 from certwright.runtime.cache.entries import (
     TOO_DEEP,
     CachedOwner,
@@ -65,7 +65,8 @@ class UnnamedObject(ValueError):
 class EntryDecoder:
     """Turns received objects of one kind into entries.
 
-    *field_managers* are those whose managedFields entries are kept. With *metadata_only* a
+    *field_managers* are those whose managedFields entries are kept; with *foreign_fields* those
+    of others are, see `foreign_entries`. With *metadata_only* a
     store keeps nothing but metadata, whether the server sends that or the whole object.
     """
 
@@ -76,7 +77,9 @@ class EntryDecoder:
         field_managers: Iterable[str] = (),
         transform: Transform | None = None,
         metadata_only: bool = False,
+        foreign_fields: bool = False,
     ) -> None:
+        self._entries = foreign_entries if foreign_fields else own_entries
         self.resource = resource
         self.metadata_only = metadata_only
         self._managers = frozenset(orjson.dumps(name) for name in field_managers)
@@ -136,7 +139,7 @@ class EntryDecoder:
         own_fields = b""
         managed = found.managed_fields
         if memoryview(managed):
-            own_fields = self._share_fields(own_entries(managed, self._managers))
+            own_fields = self._share_fields(self._entries(managed, self._managers))
             raw = _cut(raw, managed, *span)
         else:
             raw = raw[span[0] : span[1]]

@@ -154,7 +154,7 @@ ENTRIES = st.lists(
 )
 
 
-LEGACY = {("old", "Update"), ("older", "Update"), ("me:two", "Apply")}
+LEGACY = {("old", "Update"), ("older", "Update"), ("me:two", "Apply"), ("me:two", "Update")}
 
 
 @given(ENTRIES)

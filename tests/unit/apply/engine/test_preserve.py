@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certwright.apply import Rules
-from certwright.apply.engine.preserve import _Draft, preserve, value_at
+from certwright.apply.engine.keptfields import value_at
+from certwright.apply.engine.preserve import _Draft, preserve
 from certwright.kube import JsonObject
 from certwright.kube.ownership import FieldSet
 

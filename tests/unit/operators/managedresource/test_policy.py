@@ -23,7 +23,7 @@ from certwright.operators.managedresource.policy import (
 GROUP = "resources.gardener.cloud"
 ORIGIN = Origin("", Key("garden", "mr"))
 ALWAYS: dict[str, Any] = {
-    "take_over_from": ("gardener-resource-manager",),
+    "take_over_from": ("gardener-resource-manager", "certwright"),
     "exact_owners": True,
     "drop_annotations": (f"reference.{GROUP}/",),
 }
@@ -291,5 +291,5 @@ def test_a_forced_deletion_does_not_wait_for_long(make: Make) -> None:
 
 
 def test_installations_with_a_label_of_their_own_have_a_name_of_their_own() -> None:
-    assert field_manager("gardener") == "certwright"
-    assert field_manager("two") == "certwright:two"
+    assert field_manager("gardener") == "certwright-resource-manager"
+    assert field_manager("two") == "certwright-resource-manager:two"

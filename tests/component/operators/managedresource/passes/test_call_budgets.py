@@ -6,6 +6,7 @@ from tests.component.operators.managedresource.conftest import Keeping
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map
+from certwright.testkit.calls import is_write
 
 
 def maps(count: int) -> list[JsonObject]:
@@ -80,7 +81,7 @@ async def test_an_addition_is_written_ahead(keeping: Keeping) -> None:
     await keeping.rewrite("web", *maps(4))
     calls = await keeping.settle()
     assert (calls.writes, calls.reads) == (4, 0)
-    ahead, *applied, final = [request for request in calls if request.verb == "patch"]
+    ahead, *applied, final = [request for request in calls if is_write(request)]
     assert b"m3" in (ahead.body or b"")
     assert b"ChecksPending" in (ahead.body or b"")
     assert {(request.resource and request.resource.kind) for request in applied} == {"ConfigMap"}

@@ -29,7 +29,7 @@ class Interjecting:
 
     async def send(self, request: Request) -> Response:
         resource = request.resource
-        if request.verb == "patch" and resource is not None and resource.kind == self._kind:
+        if is_write(request) and resource is not None and resource.kind == self._kind:
             interjection, self.interjection = self.interjection, None
             if interjection is not None:
                 await interjection()

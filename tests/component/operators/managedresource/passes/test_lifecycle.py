@@ -27,7 +27,8 @@ async def test_an_edit_is_reverted_at_once(keeping: Keeping) -> None:
     calls = await keeping.settle()
     assert (await keeping.find(ConfigMap, "settings"))["data"] == {"color": "blue"}
     assert calls.by_kind == {"ConfigMap": 1, "Event": 1}
-    assert await keeping.events("Repaired") == [f"Restored ConfigMap {keeping.namespace}/settings"]
+    [told] = await keeping.events("Repaired")
+    assert told == f"Restored ConfigMap {keeping.namespace}/settings (data.color by test)"
 
 
 @pytest.mark.scenario("MR-24")
