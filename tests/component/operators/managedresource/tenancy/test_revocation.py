@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.component.operators.managedresource.conftest import Keeping
+from tests.component.operators.managedresource.conftest import GARDENER, Keeping
 from tests.component.operators.managedresource.objects.test_permissions import (
     KEEPING,
     USER,
@@ -176,7 +176,6 @@ async def test_volume_claims_are_deleted_as_the_account(tenants: Tenants) -> Non
 async def test_the_default_account_counts_where_none_is_named(
     tenants: Tenants, healthy: dict[str, str]
 ) -> None:
-    """So it is under Gardener's definition, which has no such field."""
     await tenants.allow(configmaps=ALL, account="everyone")
     await tenants.declare("web", config_map("a"))
     await tenants.declare("own", config_map("b"), serviceAccountName="other")
@@ -184,6 +183,18 @@ async def test_the_default_account_counts_where_none_is_named(
     assert acted_as(target_writes(calls)) == {tenants.user("everyone")}
     assert await tenants.conditions("web") == healthy
     assert f'User "{tenants.user("other")}" cannot get' in await tenants.message("own")
+
+
+async def test_the_default_account_counts_under_gardeners_definition(
+    tenants: Tenants, healthy: dict[str, str]
+) -> None:
+    """It has no field to name another one."""
+    theirs = Tenants(tenants.cluster, GARDENER)
+    await theirs.allow(configmaps=ALL, account="everyone")
+    await theirs.declare("web", config_map("a"))
+    calls = await theirs.settle(theirs.operator(service_account_name="everyone"))
+    assert acted_as(target_writes(calls)) == {theirs.user("everyone")}
+    assert (await theirs.conditions("web"))["Applied"] == healthy["Applied"]
 
 
 async def test_what_cannot_be_an_account_writes_nothing(tenants: Tenants) -> None:
