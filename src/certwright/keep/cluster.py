@@ -8,6 +8,7 @@ stands between the two: nothing is read from a store that this user may not read
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -44,6 +45,8 @@ DENIED_SECONDS: Final = 5.0
 """For how long it counts that a user may not."""
 MOST_ANSWERS: Final = 1000
 """How many answers about one user are remembered."""
+MOST_REFUSALS: Final = 100
+"""How many objects of a kind and namespace are asked about by name while all are refused."""
 
 Refuses = Callable[[Resource, Key], str]
 """Returns why an object must not be touched at all; empty if it may."""
@@ -67,6 +70,7 @@ class Access:
         self._clock = clock
         self._refuses = refuses
         self._answers: dict[tuple[str, Resource, str, str], tuple[bool, float]] = {}
+        self._refusals: Counter[tuple[str, Resource, str]] = Counter()
         self._asking = asyncio.Lock()
 
     async def check(self, resource: Resource, key: Key, verb: str = "get") -> None:
@@ -87,11 +91,18 @@ class Access:
         question = (verb, resource, namespace, name)
         if (known := self._known(question)) is not None:
             return known
+        if name and self._refusals[verb, resource, namespace] >= MOST_REFUSALS:
+            return False
         async with self._asking:  # objects are read several at a time
             if (known := self._known(question)) is None:
                 known = await self._review(*question)
                 if len(self._answers) >= MOST_ANSWERS:
                     self._answers.clear()
+                    self._refusals.clear()
+                if not name:
+                    self._refusals.pop((verb, resource, namespace), None)
+                elif not known:
+                    self._refusals[verb, resource, namespace] += 1
                 seconds = ALLOWED_SECONDS if known else DENIED_SECONDS
                 self._answers[question] = (known, self._clock.monotonic() + seconds)
         return known

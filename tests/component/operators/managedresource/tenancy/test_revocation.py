@@ -71,6 +71,23 @@ async def test_one_review_per_kind_and_namespace_and_none_without_an_account(
     assert (calls.writes, calls.reads, reviews(calls)) == (0, 0, 2)
 
 
+async def test_roles_that_name_objects_count_and_reviews_have_a_bound(tenants: Tenants) -> None:
+    await tenants.allow(configmaps=ALL)
+    role = await tenants.find(Role, f"{tenants.namespace}-tenant")
+    named = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["c1"]}
+    created = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}
+    rules = [{**named, "verbs": ALL.split()}, created]
+    await tenants.cluster.apply(
+        {**role, "metadata": {"name": role["metadata"]["name"]}, "rules": rules}
+    )
+    objects = [config_map(f"c{n}") for n in range(300)]
+    await tenants.declare("web", *objects, serviceAccountName="tenant")
+    calls = await tenants.settle()
+    assert await tenants.cluster.names(ConfigMap) == {"c1"}
+    assert "299 errors occurred" in await tenants.message("web")
+    assert reviews(calls) <= 103
+
+
 async def test_a_set_at_rest_notices_within_ten_minutes_that_it_may_not_be_read(
     tenants: Tenants, healthy: dict[str, str]
 ) -> None:
