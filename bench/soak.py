@@ -28,6 +28,7 @@ from certwright.kube import ApiError
 MOST_MINUTES = 120
 MOST_PER_SECOND = 500
 SAMPLE_SECONDS = 5.0
+MOST_UNDER_WAY = 32
 READY_SECONDS = 60.0
 WARM_UP = 1 / 3
 """The part of the time in which memory may grow: caches, history and Events fill up."""
@@ -63,6 +64,7 @@ async def _visit(
     visitor = Visitor(client, rng)
     samples: list[Sample] = []
     started, due = SYSTEM.monotonic(), 0.0
+    under_way: set[asyncio.Task[None]] = set()
 
     async def look_on() -> None:
         while True:
@@ -78,7 +80,10 @@ async def _visit(
             if now < due:
                 await asyncio.sleep(due - now)
             due = max(due + 1 / rate, now - 1)  # what was missed is not made up for
-            group.create_task(_quietly(visitor.act))
+            if len(under_way) < MOST_UNDER_WAY:
+                task = group.create_task(_quietly(visitor.act))
+                under_way.add(task)
+                task.add_done_callback(under_way.discard)
         await visitor.leave()
         looking.cancel()
     return samples

@@ -79,7 +79,7 @@ class ApiServer:
         namespace_defaults: bool = False,
         kinds: Iterable[ServedKind] | None = None,
         history_limit: int = 10_000,
-        history_bytes: int = 32 * 2**20,
+        history_bytes: int = 16 * 2**20,
     ) -> None:
         rng = rng or Random()
         # Clients must not rely on where numbers start.

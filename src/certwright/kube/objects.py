@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
+import orjson
 from msgspec import Struct, field
 
 from certwright.kube.schemas.definition import Definition
@@ -192,6 +193,15 @@ Kind: TypeAlias = type[T] | Resource
 def resource_of(kind: type[Object] | Resource) -> Resource:
     """Return how the API server serves a kind, whichever way it was named."""
     return kind if isinstance(kind, Resource) else kind.resource
+
+
+def exact_json(obj: Any) -> bytes:
+    """Return a value as JSON to be kept: it takes no more memory than it is long.
+
+    What `orjson.dumps` returns takes the whole buffer it was written to: 4 KiB at least, and up to
+    five times its length.
+    """
+    return bytes(memoryview(orjson.dumps(obj)))
 
 
 def key_of(obj: JsonObject | Object) -> Key:

@@ -1,6 +1,8 @@
+import tracemalloc
 from typing import ClassVar
 
 import msgspec
+import orjson
 from msgspec import Struct, field
 
 from certwright.kube import (
@@ -13,6 +15,7 @@ from certwright.kube import (
     kinds,
     resource_of,
 )
+from certwright.kube.objects import exact_json
 
 
 class WidgetSpec(Struct, rename="camel"):
@@ -73,3 +76,15 @@ def test_built_in_kinds_are_distinct_and_complete() -> None:
     assert kinds.Lease.path("kube-system", "x") == (
         "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x"
     )
+
+
+def test_json_to_be_kept_takes_no_more_memory_than_it_is_long() -> None:
+    obj = {"data": {"key": "x" * 100}}
+    tracemalloc.start()
+    try:
+        kept = [exact_json(obj) for _ in range(100)]
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert orjson.loads(kept[0]) == obj
+    assert taken < 100 * (len(kept[0]) + 100)

@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 
 from certwright.apiserver.kinds.kind import ServedKind
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, exact_json
 
 _CHANGE_BYTES: Final = 512
 """What a change in the history takes besides the object that it replaced."""
@@ -64,7 +64,7 @@ class StoredRecord:
     @property
     def raw(self) -> bytes:
         """The stored object, encoded."""
-        return self.view(self.kind, lambda: orjson.dumps(self.obj))
+        return self.view(self.kind, lambda: exact_json(self.obj))
 
     def copy(self) -> JsonObject:
         """Return an object of the caller's own, to be changed and written back."""

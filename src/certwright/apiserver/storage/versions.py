@@ -10,7 +10,7 @@ import orjson
 from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.storage.eventversions import from_core, to_core
 from certwright.apiserver.storage.storage import StoredRecord
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, exact_json
 
 
 def to_storage(obj: JsonObject, kind: ServedKind, stored: ServedKind) -> JsonObject:
@@ -43,7 +43,7 @@ def render(record: StoredRecord, kind: ServedKind) -> bytes:
     """Return the stored object in a served version, encoded once for all readers."""
     if record.kind is kind:
         return record.raw
-    return record.view(kind, lambda: orjson.dumps(_converted(record, kind)))
+    return record.view(kind, lambda: exact_json(_converted(record, kind)))
 
 
 def _converted(record: StoredRecord, kind: ServedKind) -> JsonObject:

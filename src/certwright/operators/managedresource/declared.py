@@ -22,6 +22,7 @@ from certwright.api import resourcekeys as keys
 from certwright.apply import Manifest, ManifestError, ObjectRef, ReadLimits, read_secret
 from certwright.apply.manifests.read import ManifestOrigin as Place
 from certwright.kube import GroupVersionKind, JsonObject, Key
+from certwright.kube.objects import exact_json
 from certwright.operators.managedresource.inventory import object_id, object_key
 from certwright.runtime import Entry
 
@@ -378,7 +379,7 @@ def _data(secret: Entry) -> dict[str, str]:
 
 def _decode(secret: Entry, data: dict[str, str]) -> tuple[DecodedSecret, _Read]:
     decoded = decode_secret(secret.key, data)
-    documents = tuple((orjson.dumps(m.obj), m.origin) for m in decoded.manifests)
+    documents = tuple((exact_json(m.obj), m.origin) for m in decoded.manifests)
     names = sorted(name for name in data)
     counts = {n: c.documents for n, c in zip(names, decoded.contents, strict=False)}
     size = sum(len(text) for text, _ in documents)

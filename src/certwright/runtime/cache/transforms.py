@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from certwright.kube.objects import JsonObject
+from certwright.kube.objects import JsonObject, exact_json
 
 _IDENTITY = ("apiVersion", "kind", "metadata")
 
@@ -41,7 +41,7 @@ class KeepFields(_ByPath):
             else:
                 if isinstance(source, dict) and last in source:
                     target[last] = source[last]
-        return orjson.dumps(kept)
+        return exact_json(kept)
 
 
 class DropFields(_ByPath):
@@ -59,7 +59,7 @@ class DropFields(_ByPath):
             if isinstance(holder, dict) and last in holder:
                 del holder[last]
                 found = True
-        return orjson.dumps(obj) if found else raw
+        return exact_json(obj) if found else raw
 
 
 def _checked(path: str) -> str:
