@@ -6,10 +6,11 @@ the status that names them, and never changed: what a status says is true until 
 It names them in ``resources``, among the objects, so that one write changes both, and Gardener's
 definition knows the field: ``fieldPath`` says that a part of the ConfigMap is meant.
 The server lets nobody change them, and the digest in the name is that of the content, so that
-one with another content under the same name is noticed.
+one with another content under the same name is noticed. A finalizer keeps one that is deleted
+until what it lists is in another.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -22,6 +23,7 @@ from certwright.apply.objectset.shards import SHARD_BYTES, fill
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap
 
+SHARD_FINALIZER: Final = keys.INVENTORY
 _DATA_KEY: Final = "inventory"
 FIELD_PATH: Final = f"data.{_DATA_KEY}"
 """Which part of a shard lists objects; by it the entry of a shard is told from those of objects."""
@@ -54,10 +56,23 @@ def split(
     return Shards(inline, overflow)
 
 
-def shard_name(resource: ManagedResource, entries: Sequence[ObjectReference]) -> str:
-    """Return what a shard is called, which follows from its content."""
-    prefix = resource.metadata.name[:_LONGEST_PREFIX].rstrip("-.")
-    return f"{prefix}-inventory-{_digest(msgspec.json.encode(entries))}"
+def shard_name(
+    resource: ManagedResource,
+    entries: Sequence[ObjectReference],
+    *,
+    known: Container[str] = (),
+    going: Collection[str] = (),
+) -> str:
+    """Return what a shard is called, which follows from its content.
+
+    Of several names that would do, it is one that is *known* to be there, and none of those that
+    are *going*.
+    """
+    prefix = f"{resource.metadata.name[:_LONGEST_PREFIX].rstrip('-.')}-inventory"
+    digest = _digest(msgspec.json.encode(entries))
+    others = (f"{prefix}-{number}-{digest}" for number in range(1, len(going) + 2))
+    names = [name for name in (f"{prefix}-{digest}", *others) if name not in going]
+    return next((name for name in names if name in known), names[0])
 
 
 def shard_entry(key: Key, *, obsolete: bool = False) -> ObjectReference:
@@ -106,6 +121,7 @@ def shard_manifest(
             "name": name,
             "labels": {keys.INVENTORY: label},
             "ownerReferences": [owner],
+            "finalizers": [SHARD_FINALIZER],
         },
         "immutable": True,
         "data": {_DATA_KEY: msgspec.json.encode(entries).decode()},

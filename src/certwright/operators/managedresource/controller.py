@@ -89,7 +89,7 @@ class ResourceController:
             return DONE
         entry = ctx.store(ManagedResource).get(key)
         if entry is None:
-            return self._deletion.forget(key)
+            return await self._deletion.abandon(key)
         pass_ = await Pass.read(ctx, entry, self._states.of(key), self._actors.of)
         pass_.state.retry_at = 0.0
         decision = decide(pass_.resource, self._class)
@@ -381,7 +381,8 @@ class ResourceController:
         if not pass_.state.touched or step not in {Step.RECONCILE, Step.JUDGE, Step.DELETE}:
             return ""
         try:
-            await restore_shards(pass_, self._shards, self._label)
+            replace = step is not Step.DELETE
+            await restore_shards(pass_, self._shards, self._label, replace=replace)
         except ShardUnwritten as error:
             return "" if step is Step.DELETE else str(error)
         return ""

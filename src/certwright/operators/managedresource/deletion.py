@@ -27,6 +27,7 @@ from certwright.operators.managedresource.shards import (
     drop_shards,
     place,
     read_inventory,
+    release_shards,
 )
 from certwright.operators.managedresource.state import Pass, ResourceState
 from certwright.operators.managedresource.status import (
@@ -124,6 +125,13 @@ class ResourceDeletion:
         self._kept.let_go(left)
         return [item for item in pending if item.ref not in left]
 
+    async def abandon(self, key: Key) -> Outcome:
+        """Forget a ManagedResource that is gone; its shards are gone, or about to be."""
+        known = self._kept.states.known(key)
+        for name in sorted(known.touched) if known is not None else ():
+            await self._shards.release(Key(key.namespace, name))
+        return self.forget(key)
+
     def forget(self, key: Key) -> Outcome:
         """Forget a ManagedResource that is gone or not ours."""
         for name in self._kept.states.of(key).shards:
@@ -152,6 +160,8 @@ class ResourceDeletion:
             await pass_.status.write(Update(resources=nothing.entries))
             await drop_shards(pass_, self._shards, nothing)
             metadata["annotations"] = {keys.INTENT: None}
+        else:
+            await release_shards(pass_, self._shards)
         await pass_.ctx.patch(pass_.obj, {"metadata": metadata})
         return self.forget(pass_.key)
 

@@ -3,7 +3,8 @@
 Shards are ConfigMaps that are written before the status that names them, and never changed. They
 are watched by their label and without their contents, from the time on that there is one. Which
 state of each is right is known, for it is the one we wrote or read last; any other is the work
-of others, and the shard is written again.
+of others, and the shard is written again. One that is being deleted is held by a finalizer until
+what it lists is written under another name.
 """
 
 import asyncio
@@ -15,13 +16,23 @@ from typing import TypeAlias
 import orjson
 
 from certwright.api import resourcekeys as keys
-from certwright.api.managedresources import ObjectReference
+from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import InventoryError, ObjectRef
 from certwright.client import Client, TransportError, request
 from certwright.keep import OutOfDate
-from certwright.kube import ApiError, Conflict, Invalid, JsonObject, Key, NotFound, key_of
+from certwright.kube import (
+    MERGE_PATCH,
+    ApiError,
+    Conflict,
+    Invalid,
+    JsonObject,
+    Key,
+    NotFound,
+    key_of,
+)
 from certwright.kube.kinds import ConfigMap
 from certwright.managed.shards import (
+    SHARD_FINALIZER,
     read_shard,
     shard_entry,
     shard_manifest,
@@ -115,13 +126,42 @@ class ShardStore:
         self.forget(key)
         await self._delete(self._store(key.namespace), key)
 
+    async def release(self, key: Key) -> None:
+        """Let a shard go with its ManagedResource, or at once if it is being deleted.
+
+        Raises:
+            Conflict: it is in another state; look again.
+            ApiError, TransportError: it cannot be changed now.
+        """
+        self.forget(key)
+        with suppress(NotFound):
+            await self._release(self._store(key.namespace), key)
+
+    def is_going(self, key: Key) -> bool:
+        """Return whether a shard is being deleted."""
+        known = self._store(key.namespace).get(key)
+        return known is not None and known.meta.deleting
+
     async def _delete(self, store: Store, key: Key) -> None:
         with suppress(NotFound):
-            known = store.get(key) or store.decoder.entry(
-                (await self._client.send(request.get(ConfigMap, key))).body
-            )
-            options = request.DeleteOptions(known.uid, known.meta.resource_version)
-            await self._client.send(request.delete(ConfigMap, key, options))
+            known = await self._release(store, key)
+            if not known.meta.deleting:
+                options = request.DeleteOptions(known.uid, known.meta.resource_version)
+                await self._client.send(request.delete(ConfigMap, key, options))
+
+    async def _release(self, store: Store, key: Key) -> Entry:
+        """Remove the finalizer from a shard; return it as it is then."""
+        known = store.get(key) or store.decoder.entry(
+            (await self._client.send(request.get(ConfigMap, key))).body
+        )
+        if SHARD_FINALIZER not in known.meta.finalizers:
+            return known
+        rest = [name for name in known.meta.finalizers if name != SHARD_FINALIZER]
+        version = {"uid": known.uid, "resourceVersion": known.meta.resource_version}
+        patch = {"metadata": {**version, "finalizers": rest or None}}
+        options = request.WriteOptions(self._client.field_manager)
+        asked = request.patch(ConfigMap, key, patch, options, content_type=MERGE_PATCH)
+        return store.decoder.entry((await self._client.send(asked)).body)
 
     def forget(self, key: Key) -> None:
         """Stop telling what becomes of a shard."""
@@ -155,8 +195,17 @@ class ShardStore:
         if old and new and old.meta.resource_version == new.meta.resource_version:
             return
         owner = self._owners.get(changed.key)
+        if owner is None and new is not None and new.meta.deleting:
+            owner = _owner_of(new)  # which may be gone
         if owner is not None:
             self._touched(owner, changed.key.name)
+
+
+def _owner_of(shard: Entry) -> Key | None:
+    owner = shard.meta.controller
+    if owner is None or owner.kind != ManagedResource.resource.kind:
+        return None
+    return Key(shard.key.namespace, owner.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +259,11 @@ async def place(
         ShardUnwritten: a shard cannot be written.
         OutOfDate: this is an old state of the ManagedResource; look again.
     """
-    parts, namespace = split(references), pass_.key.namespace
-    names = [shard_name(pass_.resource, entries) for entries in parts.overflow]
+    parts, namespace, known = split(references), pass_.key.namespace, pass_.state.shards
+    going = {name for name in known if shards.is_going(Key(namespace, name))}
+    names = [
+        shard_name(pass_.resource, entries, known=known, going=going) for entries in parts.overflow
+    ]
     for name, entries in zip(names, parts.overflow, strict=True):
         if name not in pass_.state.shards:
             await _write(pass_, shards, label, name, entries)
@@ -223,11 +275,30 @@ async def place(
     )
 
 
-async def restore_shards(pass_: Pass, shards: ShardStore, label: str) -> None:
-    """Write shards again that others deleted or changed; raises what `place` raises."""
-    known = pass_.state.shards
+async def restore_shards(pass_: Pass, shards: ShardStore, label: str, *, replace: bool) -> None:
+    """Write shards again that others deleted or changed; raises what `place` raises.
+
+    One that is being deleted stays until it is released; it is *replaced* under another name, and
+    `OutOfDate` is raised, because the status that this pass has read names the old one.
+    """
+    known, going = pass_.state.shards, False
     for name in sorted(pass_.state.touched & known.keys()):
-        await _write(pass_, shards, label, name, known[name])
+        if shards.is_going(Key(pass_.key.namespace, name)):
+            going = True
+        else:
+            await _write(pass_, shards, label, name, known[name])
+    if going and replace:
+        placed = await place(pass_, shards, label, await read_inventory(pass_, shards))
+        await pass_.status.write(Update(resources=placed.entries))
+        await drop_shards(pass_, shards, placed)
+        raise OutOfDate("its inventory was moved just now")
+
+
+async def release_shards(pass_: Pass, shards: ShardStore) -> None:
+    """Let all shards go with their ManagedResource; raises what `ShardStore.release` raises."""
+    named = shards_in(pass_.resource.status.resources, obsolete=True)
+    for name in sorted({*named, *pass_.state.shards}):
+        await shards.release(Key(pass_.key.namespace, name))
 
 
 async def drop_shards(pass_: Pass, shards: ShardStore, placed: Placed) -> None:

@@ -62,6 +62,7 @@ def test_what_is_written_can_be_read(make: Make) -> None:
                 "blockOwnerDeletion": False,
             }
         ],
+        "finalizers": ["resources.certwright.dev/inventory"],
     }
     assert read_shard(Key("garden", name), json.loads(json.dumps(config_map))) == entries(3)
 
@@ -105,3 +106,16 @@ def test_a_name_follows_from_the_content(make: Make) -> None:
     assert shard_name(one, three) == shard_name(one, entries(3))
     assert shard_name(one, three) != shard_name(other, three)
     assert shard_name(one, three) != shard_name(one, entries(4))
+
+
+def test_a_shard_that_is_going_is_followed_by_another_of_the_same_contents(make: Make) -> None:
+    resource = make(uid="u-1")
+    usual = shard_name(resource, entries(3))
+    other = shard_name(resource, entries(3), known={usual}, going={usual})
+    assert other != usual
+    config_map = shard_manifest(resource, other, entries(3), label="gardener")
+    assert read_shard(Key("garden", other), config_map) == entries(3)
+    assert shard_name(resource, entries(3), known={other}) == other
+    again = shard_name(resource, entries(3), known={usual, other}, going={usual, other})
+    assert again not in {usual, other}
+    assert shard_name(resource, entries(3), known={other}, going={other}) == usual

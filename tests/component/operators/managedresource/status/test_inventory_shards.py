@@ -8,7 +8,7 @@ from tests.component.operators.managedresource.conftest import Keeping, KeepingO
 
 from certwright.client import Request
 from certwright.kube import Invalid, JsonObject
-from certwright.kube.kinds import ConfigMap
+from certwright.kube.kinds import ConfigMap, Secret
 from certwright.runtime import Metrics
 from certwright.testkit import Calls, EmbeddedCluster
 from certwright.testkit.builders import config_map
@@ -18,34 +18,41 @@ SIZE = 200_000
 """Of an annotation, which is part of the inventory: three objects fill a status, or a companion."""
 
 
-async def declared(keeping: Keeping, **spec: bool) -> list[str]:
+async def declared(keeping: Keeping, name: str = "web", **spec: bool) -> list[str]:
     """Declare objects whose inventory needs two companions; return the names of these."""
     await keeping.install()
     for secret, names in (("one", NAMES[:4]), ("two", NAMES[4:])):
         objects = [config_map(name, annotations={"n": "x" * SIZE}) for name in names]
-        await keeping.cluster.create(keeping.secret_with(secret, *objects))
-    await keeping.cluster.create(keeping.managed_resource("web", "one", "two", **spec))
+        if await keeping.find(Secret, secret) is None:
+            await keeping.cluster.create(keeping.secret_with(secret, *objects))
+    await keeping.cluster.create(keeping.managed_resource(name, "one", "two", **spec))
     await keeping.settle()
-    return await companions(keeping)
+    return await companions(keeping, name)
 
 
-async def companions(keeping: Keeping) -> list[str]:
+async def companions(keeping: Keeping, name: str = "web") -> list[str]:
     """Return the names of the companions that the status tells of."""
-    return await keeping.shards("web")
+    return await keeping.shards(name)
+
+
+async def unhold(keeping: Keeping, name: str) -> None:
+    await keeping.cluster.patch(ConfigMap, name, {"metadata": {"finalizers": None}})
 
 
 async def delete(keeping: Keeping, name: str) -> None:
+    """Delete a companion for good, against its finalizer."""
+    await unhold(keeping, name)
     await keeping.cluster.delete(ConfigMap, name)
 
 
 async def replace(keeping: Keeping, name: str) -> None:
-    await keeping.cluster.delete(ConfigMap, name)
+    await delete(keeping, name)
     label = {"resources.certwright.dev/inventory": keeping.namespace}
     await keeping.cluster.create(config_map(name, {"inventory": "[]"}, labels=label))
 
 
 async def replace_for_good(keeping: Keeping, name: str) -> None:
-    await keeping.cluster.delete(ConfigMap, name)
+    await delete(keeping, name)
     label = {"resources.certwright.dev/inventory": keeping.namespace}
     other = config_map(name, {"inventory": "[]"}, labels=label)
     await keeping.cluster.create({**other, "immutable": True})
@@ -63,6 +70,8 @@ async def unlabel(keeping: Keeping, name: str) -> None:
 def essence(companion: JsonObject) -> tuple[dict[str, str], dict[str, str], list[JsonObject]]:
     """Return what matters about a companion."""
     metadata = companion["metadata"]
+    assert "deletionTimestamp" not in metadata
+    assert metadata["finalizers"] == ["resources.certwright.dev/inventory"]
     return companion["data"], metadata["labels"], metadata["ownerReferences"]
 
 
@@ -80,7 +89,7 @@ async def undone(keeping: Keeping, meddle: Callable[..., Awaitable[Any]]) -> Cal
 
 
 @pytest.mark.scenario("MR-22")
-@pytest.mark.parametrize("meddle", [delete, disown, unlabel])
+@pytest.mark.parametrize("meddle", [unhold, disown, unlabel])
 async def test_what_others_do_to_a_companion_is_undone_at_once(
     keeping: Keeping, meddle: Callable[..., Awaitable[Any]]
 ) -> None:
@@ -95,6 +104,48 @@ async def test_somebody_elses_under_the_same_name_gives_way(
     """Embedded: a real server lets nobody take the name before we write the companion again."""
     calls = await undone(embedded_keeping, meddle)
     assert (calls.reads, calls.writes) == (0, writes)
+
+
+@pytest.mark.scenario("MR-22")
+@pytest.mark.parametrize("running", [True, False])
+async def test_a_companion_that_is_deleted_is_held_until_another_has_its_contents(
+    keeping: Keeping, healthy: dict[str, str], *, running: bool
+) -> None:
+    first, second = await declared(keeping)
+    contents = (await keeping.find(ConfigMap, second))["data"]
+    if not running:
+        await keeping.cluster.stop()
+    await keeping.cluster.delete(ConfigMap, second)
+    if not running:
+        assert (await keeping.find(ConfigMap, second))["data"] == contents
+    await keeping.settle()
+    same, other = await companions(keeping)
+    assert (same, other != second) == (first, True)
+    assert (await keeping.find(ConfigMap, other))["data"] == contents
+    await keeping.cluster.gone(ConfigMap, second)
+    assert await keeping.conditions("web") == healthy
+    assert len(await keeping.settle()) == 0
+    await keeping.change("web", secretRefs=[{"name": "one"}])
+    await keeping.settle()
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES[:4])
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.settle()
+    await keeping.cluster.gone(keeping.kind, "web")
+    assert await keeping.exists(ConfigMap, *NAMES) == set()
+    await keeping.cluster.gone(ConfigMap, first)
+
+
+async def test_a_companion_does_not_outlive_a_managed_resource_that_was_forced_away(
+    keeping: Keeping,
+) -> None:
+    names = await declared(keeping)
+    await keeping.cluster.stop()
+    await keeping.cluster.delete(keeping.kind, "web")
+    await keeping.cluster.patch(keeping.kind, "web", {"metadata": {"finalizers": None}})
+    await keeping.cluster.gone(keeping.kind, "web")
+    await declared(keeping, "other")
+    for name in names:
+        await keeping.cluster.gone(ConfigMap, name)
 
 
 def watches_of_companions(keeping: Keeping) -> list[Request]:
@@ -140,7 +191,8 @@ async def restore(keeping: Keeping, saved: JsonObject) -> None:
     """Write an object again as it was."""
     if await keeping.find(ConfigMap, saved["metadata"]["name"]) is not None:
         await keeping.cluster.delete(ConfigMap, saved["metadata"]["name"])
-    metadata = {name: saved["metadata"][name] for name in ("name", "labels", "ownerReferences")}
+    kept = ("name", "labels", "ownerReferences", "finalizers")
+    metadata = {name: saved["metadata"][name] for name in kept}
     await keeping.cluster.apply({**saved, "metadata": metadata})
 
 
