@@ -4,13 +4,15 @@ Some tests run the controller ``health`` alone, on statuses that another process
 """
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping, KeepingOn, Toys
 
-from certwright.kube import JsonObject
-from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Deployment
+from certwright.client import Client, Request, Response
+from certwright.kube import JsonObject, ServiceUnavailable
+from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Deployment, Pod
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, deployment
 from certwright.testkit.faults.faults import At, Refuse
@@ -60,6 +62,7 @@ async def said(keeping: Keeping) -> tuple[str | None, str | None]:
     return conditions.get("Healthy"), conditions.get("Progressing")
 
 
+ROLLED_OUT = condition("Progressing", "True", "NewReplicaSetAvailable")
 ALL_WELL = ("True/ResourcesHealthy", "False/ResourcesRolledOut")
 
 
@@ -93,6 +96,105 @@ async def test_what_is_ignored_is_not_judged_until_it_no_longer_is(judging: Keep
     await judging.annotate("web", IGNORE, None)
     await judging.settle()
     assert await said(judging) == ALL_WELL
+
+
+async def applies(keeping: Keeping, **status: Any) -> None:
+    """Let the process that applies write a status."""
+    await keeping.cluster.patch(keeping.kind, "web", {"status": status}, subresource="status")
+
+
+MISSING = ("False/ConfigMapMissing", "False/ResourcesRolledOut")
+
+
+async def test_another_inventory_is_judged_anew(judging: Keeping) -> None:
+    await left_behind(judging)
+    await judging.settle()
+    await applies(judging, resources=[reference(judging, "ConfigMap", "a")])
+    await judging.settle()
+    assert await said(judging) == MISSING
+    await applies(judging, resources=[])
+    await judging.settle()
+    assert await said(judging) == ALL_WELL
+
+
+async def test_what_is_applied_again_is_judged_anew(judging: Keeping) -> None:
+    """Also if what happened in between is not seen."""
+    await left_behind(judging)
+    await judging.settle()
+    pending = condition("ResourcesHealthy", "Unknown", "ChecksPending")
+    for applied in ("Progressing", "True"):
+        await applies(judging, conditions=[condition("ResourcesApplied", applied), pending])
+    await judging.settle()
+    assert await said(judging) == ("True/ResourcesHealthy", "False/ResourcesRolledOut")
+
+
+@pytest.mark.parametrize("label", [True, False], ids=["watched", "unwatched"])
+async def test_what_others_delete_is_missed_though_it_is_not_ours_to_repair(
+    embedded_keeping: Keeping, *, label: bool
+) -> None:
+    """Embedded, for the period in which unlabelled objects are read."""
+    keeping = embedded_keeping
+    marks = {ORIGIN: f"{keeping.namespace}/web"}
+    labels = {MANAGED_BY: keeping.namespace} if label else {}
+    await keeping.cluster.create(config_map("a", labels=labels, annotations=marks))
+    await left_behind(keeping, reference(keeping, "ConfigMap", "a"))
+    period = timedelta(minutes=10)
+    await keeping.settle(keeping.operator(enabled=False, health_period=period))
+    assert await said(keeping) == ALL_WELL
+    await keeping.cluster.delete(ConfigMap, "a")
+    await keeping.settle()
+    assert await said(keeping) == (MISSING if label else ALL_WELL)
+    await keeping.cluster.advance(minutes=11)
+    assert await said(keeping) == MISSING
+
+
+async def test_the_period_is_kept(embedded_keeping: Keeping) -> None:
+    """Health is judged once per period, whatever events tell."""
+    keeping = embedded_keeping
+    await left_behind(keeping, reference(keeping, "ConfigMap", "a"))
+    period = timedelta(minutes=10)
+    await keeping.settle(keeping.operator(enabled=False, health_period=period))
+    calls = await keeping.cluster.advance(minutes=35)
+    assert calls.of("ConfigMap").by_verb["get"] == 3
+    assert calls.writes == 0
+
+
+class Unsteady:
+    """A transport on which lists of pods fail at first."""
+
+    def __init__(self, transport: Any, failures: int) -> None:
+        self._transport = transport
+        self.failures = failures
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    async def send(self, request: Request) -> Response:
+        if self.failures and request.verb == "list" and request.resource == Pod:
+            self.failures -= 1
+            raise ServiceUnavailable("busy")
+        response: Response = await self._transport.send(request)
+        return response
+
+
+async def test_a_check_that_failed_is_made_again(
+    embedded_keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    """Embedded, for the time between attempts, and for the faults."""
+    keeping = embedded_keeping
+    unsteady = Unsteady(keeping.cluster.client.transport, 30)
+    target = Client(unsteady, clock=keeping.cluster.clock)
+    ignored = deployment("d", replicas=0, annotations={IGNORE: "true"})
+    await keeping.declare("web", ignored)
+    await keeping.settle(keeping.operator(target=target, health_period=timedelta(hours=10)))
+    assert (await keeping.conditions("web"))["Healthy"] == "False/HealthCheckError"
+    assert "busy" in await keeping.message("web", "Healthy")
+    available = [condition("Available", "True"), ROLLED_OUT]
+    status = {"observedGeneration": 1, "conditions": available}
+    await keeping.cluster.patch(Deployment, "d", {"status": status}, subresource="status")
+    await keeping.cluster.advance(hours=3)
+    assert unsteady.failures == 0
+    assert (await keeping.conditions("web"))["Healthy"] != "False/HealthCheckError"
 
 
 @pytest.mark.scenario("MR-75")
