@@ -149,14 +149,17 @@ async def test_what_others_delete_is_missed_though_it_is_not_ours_to_repair(
 
 
 async def test_the_period_is_kept(embedded_keeping: Keeping) -> None:
-    """Health is judged once per period, whatever events tell."""
+    """Health is judged once per period, whatever events tell: others may have written it."""
     keeping = embedded_keeping
-    await left_behind(keeping, reference(keeping, "ConfigMap", "a"))
+    await left_behind(keeping)
     period = timedelta(minutes=10)
     await keeping.settle(keeping.operator(enabled=False, health_period=period))
-    calls = await keeping.cluster.advance(minutes=35)
-    assert calls.of("ConfigMap").by_verb["get"] == 3
-    assert calls.writes == 0
+    wrong = [condition("ResourcesApplied", "True"), condition("ResourcesHealthy", "False")]
+    await applies(keeping, conditions=wrong)
+    await keeping.cluster.advance(minutes=9)
+    assert await said(keeping) == ("False/Why", None)
+    await keeping.cluster.advance(minutes=2)
+    assert await said(keeping) == ALL_WELL
 
 
 class Unsteady:
