@@ -57,7 +57,11 @@ test: $(READY) ## All tests that need no cluster
 test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
 	@$(BIN)/python -m certwright.testkit.certmanager.assets
+	@$(BIN)/python -m certwright.testkit.gardener
 	@$(BIN)/python -m pytest -n $(JOBS) --certwright-real -m "real or kubectl" $(ARGS)
+	@echo "once more, with Gardener's definition of ManagedResource"
+	@CERTWRIGHT_TEST_DEFINITION=gardener $(BIN)/python -m pytest -n $(JOBS) --certwright-real \
+	  tests/component/operators/managedresource $(ARGS)
 
 .PHONY: go
 go: $(READY)

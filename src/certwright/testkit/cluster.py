@@ -65,6 +65,7 @@ class Cluster(ABC):
         self._log = CallLog([])
         self._processes: list[ControllerProcess] = []
         self._installed: set[type[Object]] = set()
+        self._defined: set[str] = set()
         self._stack = AsyncExitStack()
         self._tasks = asyncio.TaskGroup()
 
@@ -157,7 +158,11 @@ class Cluster(ABC):
         return {obj["metadata"]["name"] for obj in found}
 
     async def install(self, *manifests: JsonObject) -> None:
-        """Create cluster-wide objects such as CRDs; return when the kinds they add are served."""
+        """Create cluster-wide objects such as CRDs; return when the kinds they add are served.
+
+        A CRD that the test installs stands for that of the kind declared in Python.
+        """
+        self._note_definitions(manifests)
         for manifest in manifests:
             await self.client.apply(manifest, field_manager="test")
         for manifest in manifests:
@@ -275,11 +280,16 @@ class Cluster(ABC):
         for kind in kinds:
             if isinstance(kind, Resource) or not hasattr(kind, "definition"):
                 continue
-            if kind not in self._installed:
+            name = f"{kind.resource.plural}.{kind.resource.group}"
+            if kind not in self._installed and name not in self._defined:
                 self._installed.add(kind)
                 missing.append(kind)
         if missing:
             await self.install(*map(self._definition, missing))
+
+    def _note_definitions(self, manifests: Sequence[JsonObject]) -> None:
+        definitions = (m for m in manifests if m["kind"] == "CustomResourceDefinition")
+        self._defined.update(definition["metadata"]["name"] for definition in definitions)
 
     def _definition(self, kind: type[Object]) -> JsonObject:
         """Return the CRD of a kind declared with `custom_resource`."""

@@ -91,6 +91,7 @@ class EmbeddedCluster(Cluster):
         early = not self._processes and all(
             manifest["kind"] == "CustomResourceDefinition" for manifest in manifests
         )
+        self._note_definitions(manifests)
         if early and self.server.define(manifests, "test"):
             self._run_background()
             self.client.discovery.invalidate()

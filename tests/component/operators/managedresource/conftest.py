@@ -34,7 +34,7 @@ from certwright.api.managedresources import ManagedResource
 from certwright.apply import pack_brotli
 from certwright.client import Client
 from certwright.kube import JsonObject, Object, Resource, crd_manifest, resource_of
-from certwright.kube.kinds import BUILT_IN, CustomResourceDefinition, Event, Secret
+from certwright.kube.kinds import BUILT_IN, Event, Secret
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.operators.managedresource.configuration import (
     ClientConnection,
@@ -93,6 +93,7 @@ class Keeping:
         self.namespace = cluster.namespace
         self.label = f"resources.gardener.cloud/managed-by={cluster.namespace}"
         self.running: Operator | None = None
+        self._installed = False
 
     # Declaring
 
@@ -188,16 +189,18 @@ class Keeping:
 
     async def install(self) -> None:
         """Install the definition of ManagedResource, once."""
-        if await self.cluster.find(CustomResourceDefinition, f"{MR.plural}.{MR.group}") is None:
-            await self.cluster.install(self._definition())
+        if not self._installed:
+            self._installed = True
+            await self.cluster.install(self.definition_manifest())
 
-    def _definition(self) -> JsonObject:
+    def definition_manifest(self) -> JsonObject:
+        """Return the definition of ManagedResource; skip the test if it cannot be had here."""
         if self.reports_objects:
             return crd_manifest(ManagedResource)
         try:
             return gardener_definition()
         except AssetsMissing as missing:
-            pytest.skip(str(missing))
+            pytest.skip(f"{missing}; then run python -m certwright.testkit.gardener")
 
     def placed(self, obj: JsonObject) -> JsonObject:
         """Return an object in the namespace of the test, if its kind has one."""
