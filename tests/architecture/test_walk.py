@@ -27,7 +27,7 @@ print(json.dumps(walked))
 """
 
 
-MOST_FILES = {"managed-resource": 78, "certificate-request": 55, "kubectl-apply": 58}
+MOST_FILES = {"managed-resource": 79, "certificate-request": 55, "kubectl-apply": 58}
 """More are hard to follow. A connection that happens to be dialled meanwhile is three of them."""
 
 

@@ -82,7 +82,8 @@ async def test_a_target_that_fails_every_time_is_asked_a_few_times(
     assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
     assert "etcd is ill" in await keeping.message("web")
     status = await keeping.status("web")
-    assert status["summary"]["blocked"] > 280
+    if keeping.reports_objects:
+        assert status["summary"]["blocked"] > 280
     assert len(status["resources"]) == 301, "what might have been created is not forgotten"
     await asyncio.sleep(600)
     assert ailing.asked.total() < 400, "and later seldom"
