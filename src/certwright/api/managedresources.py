@@ -74,6 +74,7 @@ class ManagedResourceSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tr
             "Secrets whose data holds the objects as YAML or JSON, in this order."
             " Values under keys that end with .br are Brotli."
         ),
+        Meta(max_length=1000),
     ]
     inject_labels: Annotated[
         dict[str, str],

@@ -43,6 +43,23 @@ class Budget:
     aliases: int = 0
     expansion: int = 0
 
+    @property
+    def spent(self) -> tuple[int, ...]:
+        """What was taken so far, in the order of the fields."""
+        return (self.size, self.documents, self.nodes, self.aliases, self.expansion)
+
+    def covers(self, spent: tuple[int, ...]) -> bool:
+        """Return whether so much more may be taken."""
+        limits = self.limits
+        bounds = (limits.size, limits.documents, limits.nodes, limits.aliases, limits.expansion)
+        return all(a + b <= most for a, b, most in zip(self.spent, spent, bounds, strict=True))
+
+    def take(self, spent: tuple[int, ...]) -> None:
+        """Count what was counted when the same was read before."""
+        self.size, self.documents, self.nodes, self.aliases, self.expansion = (
+            a + b for a, b in zip(self.spent, spent, strict=True)
+        )
+
     def take_size(self, size: int) -> None:
         """Count bytes of input."""
         self.size += size

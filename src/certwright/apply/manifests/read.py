@@ -8,7 +8,7 @@ act on half of an input calls `require`; a caller that prunes must not while the
 import base64
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -126,15 +126,18 @@ def read_secret(
     data: Mapping[str, str | bytes],
     *,
     limits: ReadLimits | None = None,
+    budget: Budget | None = None,
     allow_duplicates: bool = False,
 ) -> Manifests:
     """Read the ``data`` of a Secret, key by key in the order of their names.
+
+    Several that are read together share a *budget* instead of having *limits* each.
 
     Values are base64 as the API has them, or bytes as they are. Those under a key that ends
     with ``.br`` are decompressed first. The key is the source that errors name; one that
     cannot be unpacked is one error.
     """
-    reader = _Reader(Budget(limits or ReadLimits()), allow_duplicates)
+    reader = _Reader(budget or Budget(limits or ReadLimits()), allow_duplicates)
     for key in sorted(data):
         reader.read_value(key, data[key])
     return reader.manifests
@@ -157,7 +160,7 @@ class _Reader:
         try:
             content = base64.b64decode(value, validate=True) if isinstance(value, str) else value
             if key.endswith(_COMPRESSED):
-                content = unpack_brotli(content, self.budget.limits)
+                content = unpack_brotli(content, replace(self.budget.limits, size=self.rest))
         except binascii.Error:
             self.fail(key, "not base64")
         except (CompressionError, LimitExceeded) as error:

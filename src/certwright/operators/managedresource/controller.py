@@ -168,7 +168,7 @@ class ResourceController:
 
     async def _gather(self, pass_: Pass, secrets: Sequence[Entry]) -> Facts:
         cpu, seconds = pass_.ctx.cpu, self._kept.step_seconds
-        decoded = [await self._decoder.decode(secret, cpu) for secret in secrets]
+        decoded = await self._decoder.decode_all(secrets, cpu)
         inventory = await read_inventory(pass_, self._shards)
         try:
             async with asyncio.timeout(seconds):

@@ -20,10 +20,11 @@ import orjson
 
 from certwright.api import resourcekeys as keys
 from certwright.apply import Manifest, ManifestError, ObjectRef, ReadLimits, read_secret
+from certwright.apply.manifests.limits import Budget
 from certwright.apply.manifests.read import ManifestOrigin as Place
 from certwright.kube import GroupVersionKind, JsonObject, Key
 from certwright.kube.objects import exact_json
-from certwright.operators.managedresource.inventory import object_id, object_key
+from certwright.operators.managedresource.inventory import object_id, object_key, shape_problem
 from certwright.runtime import Entry
 
 MOST_REPEATED: Final = 16 * 1024 * 1024
@@ -47,8 +48,11 @@ def checksum(contents: Iterable[Content]) -> str:
     one SHA-256. A value of n documents counts n times, one without documents not at all.
     """
     digest = hashlib.sha256()
+    left = 4 * MOST_REPEATED  # a Secret may be referred to again and again
     for content in contents:
-        if content.documents * len(content.value) <= MOST_REPEATED:
+        repeated = content.documents * len(content.value)
+        left -= repeated
+        if repeated <= MOST_REPEATED and left >= 0:
             for _ in range(content.documents):
                 digest.update(content.value)
         else:
@@ -63,6 +67,8 @@ Scope: TypeAlias = Callable[[GroupVersionKind], bool | None]
 T = TypeVar("T")
 R = TypeVar("R")
 
+INPUT_LIMITS: Final = ReadLimits(size=8 * 2**20)
+"""Of all Secrets of a ManagedResource together: what a process of 128 MiB can take."""
 REMEMBERED_BYTES: Final = 8 * 2**20
 WORTHWHILE_BYTES: Final = 32 * 1024
 """Smaller Secrets are read again in a millisecond; thousands of them would take up room."""
@@ -155,11 +161,12 @@ def apply_error(ref: ObjectRef, problem: str) -> str:
 
 
 def decode_secret(
-    key: Key, data: Mapping[str, str | bytes], *, limits: ReadLimits | None = None
+    key: Key, data: Mapping[str, str | bytes], budget: Budget | None = None
 ) -> DecodedSecret:
     """Read the ``data`` of a Secret: base64 as the API has it, or bytes."""
     stored = {name: _stored(value) for name, value in data.items()}
-    manifests = read_secret(stored, limits=limits, allow_duplicates=True)
+    budget = budget or Budget(INPUT_LIMITS)
+    manifests = read_secret(stored, budget=budget, allow_duplicates=True)
     documents = {(m.origin.source, m.origin.index) for m in manifests.objects if not _ignores(m)}
     counts = Counter(source for source, _ in documents)
     return DecodedSecret(
@@ -176,19 +183,22 @@ def decode_secret(
 
 
 def combined_input(secrets: Iterable[DecodedSecret], scope: Scope) -> Input:
-    """Put Secrets together, in the order in which they are referred to."""
+    """Put Secrets together, in the order in which they are referred to, each once."""
     secrets = list(secrets)
     collector = _Collector(scope)
-    for secret in secrets:
+    once = {secret.key: secret for secret in secrets}.values()
+    for secret in once:
         for manifest in secret.manifests:
             collector.take(manifest, secret.key)
     wanted = collector.agreed()
+    times = Counter(secret.key for secret in secrets)
+    again = (f"secret {str(k)!r} is referred to {n} times" for k, n in times.items() if n > 1)
     return Input(
         objects=tuple(item for item in wanted if item.mode is not Mode.IGNORE),
         released=tuple(item.ref for item in wanted if item.mode is Mode.IGNORE),
-        undecodable=_once(_worded(s.key, error) for s in secrets for error in s.errors),
+        undecodable=_once(_worded(s.key, error) for s in once for error in s.errors),
         refused=_once(collector.refused),
-        remarks=_once([*(r for s in secrets for r in s.remarks), *collector.remarks]),
+        remarks=_once([*again, *(r for s in once for r in s.remarks), *collector.remarks]),
         checksum=checksum(content for secret in secrets for content in secret.contents),
     )
 
@@ -204,7 +214,7 @@ class _Collector:
 
     def take(self, manifest: Manifest, secret: Key) -> None:
         place = f"secret {str(secret)!r}, {manifest.origin}"
-        problem = _shape_problem(manifest.obj)
+        problem = shape_problem(manifest.obj)
         if problem:
             self.refused.append(Refusal(ObjectRef.of(manifest.obj), f"{problem} ({place})"))
             return
@@ -248,39 +258,9 @@ def _normalised(obj: JsonObject, scope: Scope) -> JsonObject:
     return {**obj, "metadata": metadata}
 
 
-def _shape_problem(obj: JsonObject) -> str:
-    """Return what keeps an object from being one; what is below its metadata is the server's."""
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, dict):
-        metadata = {}
-    for name, value in (
-        ("apiVersion", obj.get("apiVersion")),
-        ("kind", obj.get("kind")),
-        ("metadata.name", metadata.get("name")),
-    ):
-        if not isinstance(value, str) or not value:
-            return f"{name} is missing" if value in (None, "") else f"{name} is not a text"
-    try:
-        GroupVersionKind.parse(obj["apiVersion"], obj["kind"])
-    except ValueError:
-        return "apiVersion is not of the form version or group/version"
-    if not isinstance(metadata.get("namespace") or "", str):
-        return "metadata.namespace is not a text"
-    for name in ("labels", "annotations"):
-        if not _is_text_map(metadata.get(name)):
-            return f"metadata.{name} is not a mapping of texts; quote numbers and booleans"
-    return ""
-
-
 def _once(items: Iterable[T]) -> tuple[T, ...]:
     """Return items without repetitions: a Secret may be referred to twice."""
     return tuple(dict.fromkeys(items))
-
-
-def _is_text_map(value: Any) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
 def _ignores(manifest: Manifest) -> bool:
@@ -322,6 +302,7 @@ class _Read(NamedTuple):
     remarks: tuple[str, ...]
     counts: dict[str, int]
     size: int
+    spent: tuple[int, ...]
 
 
 class Decoder:
@@ -338,20 +319,31 @@ class Decoder:
         self.size = 0
         """How many bytes are remembered."""
 
-    async def decode(self, secret: Entry, cpu: Cpu) -> DecodedSecret:
+    async def decode_all(self, secrets: Iterable[Entry], cpu: Cpu) -> list[DecodedSecret]:
+        """Return what Secrets hold, in order; each is read once, and all within one budget."""
+        budget, found = Budget(INPUT_LIMITS), dict[Key, DecodedSecret]()
+        for secret in secrets:
+            if secret.key not in found:
+                found[secret.key] = await self.decode(secret, cpu, budget)
+        return [found[secret.key] for secret in secrets]
+
+    async def decode(self, secret: Entry, cpu: Cpu, budget: Budget | None = None) -> DecodedSecret:
         """Return what a Secret holds; a large one, or one that is compressed, in a thread."""
+        budget = budget or Budget(INPUT_LIMITS)
         known = self._read.get(secret.key)
-        if known is not None and known.entry is secret:
+        if known is not None and known.entry is secret and budget.covers(known.spent):
+            budget.take(known.spent)
             self._read.move_to_end(secret.key)
             if known.size > INLINE_BYTES:
                 return await cpu(_unpack, known)
             return _unpack(known)
         data = _data(secret)
         if len(secret.raw) > INLINE_BYTES or any(name.endswith(".br") for name in data):
-            decoded, packed = await cpu(_decode, secret, data)
+            decoded, packed = await cpu(_decode, secret, data, budget)
         else:
-            decoded, packed = _decode(secret, data)
-        if packed.size >= self._worthwhile:
+            decoded, packed = _decode(secret, data, budget)
+        whole = not decoded.errors or packed.spent == budget.spent  # had all of the budget
+        if packed.size >= self._worthwhile and whole:
             self._remember(packed)
         else:
             self.forget(secret.key)
@@ -377,14 +369,16 @@ def _data(secret: Entry) -> dict[str, str]:
     return data if isinstance(data, dict) else {}
 
 
-def _decode(secret: Entry, data: dict[str, str]) -> tuple[DecodedSecret, _Read]:
-    decoded = decode_secret(secret.key, data)
+def _decode(secret: Entry, data: dict[str, str], budget: Budget) -> tuple[DecodedSecret, _Read]:
+    before = budget.spent
+    decoded = decode_secret(secret.key, data, budget)
+    spent = tuple(b - a for a, b in zip(before, budget.spent, strict=True))
     documents = tuple((exact_json(m.obj), m.origin) for m in decoded.manifests)
     names = sorted(name for name in data)
     counts = {n: c.documents for n, c in zip(names, decoded.contents, strict=False)}
     size = sum(len(text) for text, _ in documents)
     return decoded, _Read(
-        secret, documents, decoded.errors, decoded.remarks, counts, size + len(secret.raw)
+        secret, documents, decoded.errors, decoded.remarks, counts, size + len(secret.raw), spent
     )
 
 

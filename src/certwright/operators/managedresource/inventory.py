@@ -12,7 +12,7 @@ that moves from one to the other must not delete it, so references are compared 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import orjson
@@ -21,7 +21,7 @@ from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import GroupKind, ManagedResource, ObjectReference
 from certwright.apply import ObjectRef
 from certwright.client import Client
-from certwright.kube import Key
+from certwright.kube import GroupVersionKind, JsonObject, Key
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.redaction import shown_annotations
 from certwright.managed.shards import objects_in, read_shard, shards_in
@@ -263,3 +263,33 @@ def _shown_namespace(ref: ObjectRef) -> str:
     if ref.namespace or ref.kind == "Namespace":
         return ref.namespace
     return "default"  # also for cluster scope: so it has always been written
+
+
+def shape_problem(obj: JsonObject) -> str:
+    """Return what keeps an object from being one; what is below its metadata is the server's."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    for name, value in (
+        ("apiVersion", obj.get("apiVersion")),
+        ("kind", obj.get("kind")),
+        ("metadata.name", metadata.get("name")),
+    ):
+        if not isinstance(value, str) or not value:
+            return f"{name} is missing" if value in (None, "") else f"{name} is not a text"
+    try:
+        GroupVersionKind.parse(obj["apiVersion"], obj["kind"])
+    except ValueError:
+        return "apiVersion is not of the form version or group/version"
+    if not isinstance(metadata.get("namespace") or "", str):
+        return "metadata.namespace is not a text"
+    for name in ("labels", "annotations"):
+        if not _is_text_map(metadata.get(name)):
+            return f"metadata.{name} is not a mapping of texts; quote numbers and booleans"
+    return ""
+
+
+def _is_text_map(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())

@@ -13,6 +13,7 @@ from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference
 from certwright.apply import ChangeSet, Direct, Engine, ObjectRef, ObjectSet
 from certwright.apply.engine.engine import OnEntry
+from certwright.apply.manifests.limits import Budget
 from certwright.client import Client
 from certwright.kube import GroupVersionKind, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import HorizontalPodAutoscaler, Secret
@@ -24,7 +25,7 @@ from certwright.operators.managedresource.configuration import (
 )
 from certwright.operators.managedresource.configuration.limits import TargetLimits
 from certwright.operators.managedresource.decision import is_suspended
-from certwright.operators.managedresource.declared import decode_secret
+from certwright.operators.managedresource.declared import INPUT_LIMITS, decode_secret
 from certwright.operators.managedresource.input import gather, inline
 from certwright.operators.managedresource.inventory import read_recorded, ref_of
 from certwright.operators.managedresource.ownership import Origin, Owners, field_manager
@@ -70,10 +71,13 @@ async def preview(
     if configuration is not None:
         label = settings.managed_resource.managed_by_label_value
     owners = Owners(installation.cluster_id if cluster_id is None else cluster_id)
-    refs = [Key(key.namespace, ref.name) for ref in resource.spec.secret_refs]
+    budget = Budget(INPUT_LIMITS)
+    refs = dict.fromkeys(Key(key.namespace, ref.name) for ref in resource.spec.secret_refs)
+    data = {ref: (await source.get(Secret, ref)).get("data") or {} for ref in refs}
+    decoded = {ref: decode_secret(ref, data.pop(ref), budget) for ref in refs}
     facts = await gather(
         resource,
-        [decode_secret(ref, (await source.get(Secret, ref)).get("data") or {}) for ref in refs],
+        [decoded[Key(key.namespace, ref.name)] for ref in resource.spec.secret_refs],
         inventory,
         _Target(target, _limits(settings.managed_resource), key.namespace),
         origin=owners.origin(key),

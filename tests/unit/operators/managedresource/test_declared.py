@@ -7,6 +7,7 @@ import brotli
 import pytest
 
 from certwright.apply import ObjectRef, ReadLimits
+from certwright.apply.manifests.limits import Budget
 from certwright.kube import GroupVersionKind, Key
 from certwright.operators.managedresource.declared import (
     Input,
@@ -166,7 +167,7 @@ def test_a_value_that_is_not_base64_is_one_error() -> None:
 
 def test_limits_are_errors_too() -> None:
     bomb = brotli.compress(b" " * 100_000)
-    desired = desire({"k.br": bomb}, limits=ReadLimits(size=50_000))
+    desired = desire({"k.br": bomb}, budget=Budget(ReadLimits(size=50_000)))
     assert len(desired.undecodable) == 1
     assert desired.in_doubt
 
@@ -321,12 +322,17 @@ def test_objects_to_be_ignored_are_only_created(value: str, *, create_only: bool
 
 
 def test_the_same_object_twice_is_wanted_once_and_remarked() -> None:
+    desired = desire({"k": (config_map("a") * 2).encode()})
+    assert names(desired) == ["a"]
+    places = [f"secret 'garden/s', k: document {n} (line 1)" for n in (1, 2)]
+    assert desired.remarks == (f"ConfigMap default/a is defined 2 times: {'; '.join(places)}",)
+
+
+def test_the_same_secret_twice_counts_once_and_is_remarked() -> None:
     content = {"k": config_map("a").encode()}
     desired = combined_input([decode_secret(SECRET, content)] * 2, scope)
     assert names(desired) == ["a"]
-    assert desired.remarks == (
-        "ConfigMap default/a is defined 2 times: secret 'garden/s', k: document 1 (line 1)",
-    )
+    assert desired.remarks == ("secret 'garden/s' is referred to 2 times",)
     assert desired.checksum == hashlib.sha256(content["k"] * 2).hexdigest()
     assert not desired.in_doubt
 
