@@ -55,10 +55,9 @@ def explain(error: Exception, peer: Peer) -> TransportError:
                 f"{peer.server} did not answer within {peer.timeout.total_seconds():g} s; "
                 "it may still execute the request"
             )
-        case ssl.SSLError() if "ALERT" in (error.reason or ""):
-            # In TLS 1.3 a server rejects the client's certificate after the handshake.
+        case http.CertificateRefused():
             return TlsFailed(
-                f"{peer.server} rejects the TLS connection ({error.reason}); "
+                f"{peer.server} refuses our certificate ({error.reason}); "
                 f"check the client certificate of {peer.source}"
             )
         case _:

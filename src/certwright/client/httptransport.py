@@ -6,6 +6,7 @@ are requested without compression.
 """
 
 import asyncio
+import logging
 import os
 import ssl
 import sys
@@ -13,7 +14,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import quote
+from ipaddress import ip_address
+from urllib.parse import quote, urlsplit
 
 import orjson
 
@@ -41,6 +43,8 @@ from certwright.client.http.pool import Pool
 from certwright.client.transport import RefusedStream, Request, Response, Stream
 from certwright.clock import SYSTEM, Clock
 from certwright.kube import Unauthorized
+
+_log = logging.getLogger("certwright.client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ class HttpTransport:
         self._requests = Pool(dialer.dial, limits.connections + _FOR_LEASES)
         self._watches = Pool(dialer.dial, sys.maxsize)
         self._needs_tls = dialer.needs_tls
+        self._exposes = is_exposed(config.server)
         self._impersonates = bool(config.impersonate.user)
         self._seconds = limits.response.total_seconds()
         self._is_closed = False
@@ -201,6 +206,14 @@ class HttpTransport:
         raise failure
 
     def _write(self, request: Request, credentials: Credentials) -> tuple[bytes, bytes]:
+        if self._exposes and credentials.authorization:
+            self._exposes = False  # once is enough
+            _log.warning(
+                "credentials of %s go to %s unencrypted, and everyone on the way can use them; "
+                "use https",
+                self._config.source,
+                self._base,
+            )
         return self._writer.write(
             request.method,
             request.path,
@@ -247,6 +260,17 @@ class HttpTransport:
             "they are wrong, expired or revoked; log in again or replace them"
         ).to_status()
         return Response(401, headers, orjson.dumps(status))
+
+
+def is_exposed(server: str) -> bool:
+    """Return whether what is sent to a server can be read on the way; not if it is this host."""
+    url = urlsplit(server)
+    host = url.hostname or ""
+    try:
+        local = ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost" or host.endswith(".localhost")
+    return url.scheme == "http" and not local
 
 
 class HttpStream:

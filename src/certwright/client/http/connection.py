@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from certwright.client.http.errors import (
+    CertificateRefused,
     ProtocolError,
     ResponseTimeout,
     ResponseTooLarge,
     Truncated,
 )
 from certwright.client.http.message import ResponseParser
-from certwright.client.http.tls import TlsPipe
+from certwright.client.http.tls import TlsPipe, refuses_certificate
 
 _SMALL = 64 * 1024
 """Bodies up to this are sent along with the head; larger ones as the socket takes them."""
@@ -160,6 +161,8 @@ class Connection(asyncio.Protocol):
         self._is_full = False
         self._unsent: memoryview | bytes = b""
         self._is_listening = True
+        self._has_heard = False
+        """Whether the server ever sent anything but TLS."""
         self._error: Exception | None = None
 
     @property
@@ -274,9 +277,14 @@ class Connection(asyncio.Protocol):
             if self._handshake is not None and self._pipes[-1].is_ready:
                 _resolve(self._handshake)
             if data:
+                self._has_heard = True
                 self._take(data)
         except (OSError, ProtocolError) as error:
-            self._fail(error)
+            early = not self._has_heard and self._handshake is None
+            if early and isinstance(error, ssl.SSLError) and refuses_certificate(error):
+                self._fail(CertificateRefused(error.reason))
+            else:
+                self._fail(error)
         if is_over:
             self._stop(None)
             self._drop()

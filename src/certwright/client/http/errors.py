@@ -64,6 +64,16 @@ class PoolExhausted(ConnectError):
     seconds: float
 
 
+@dataclass(eq=False)
+class CertificateRefused(HttpError):
+    """The server does not accept our certificate, and has not looked at any request.
+
+    In TLS 1.3 it says so when the handshake is over for us, so instead of a response.
+    """
+
+    reason: str
+
+
 class ProtocolError(HttpError):
     """The response violates HTTP/1.1. The text says how and quotes nothing of it."""
 

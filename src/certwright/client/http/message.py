@@ -288,9 +288,9 @@ def _read_fields(text: str, position: int) -> dict[str, str]:
     if len(found) != text.count("\n", position):
         raise ProtocolError("one of its header lines is malformed")
     headers = {name.lower(): value.rstrip(" \t") for name, value in found}
-    if len(headers) < len(found):
-        headers = {
-            key: ", ".join(value.rstrip(" \t") for name, value in found if name.lower() == key)
-            for key in headers
-        }
-    return headers
+    if len(headers) == len(found):
+        return headers
+    values: dict[str, list[str]] = {}
+    for name, value in found:
+        values.setdefault(name.lower(), []).append(value.rstrip(" \t"))
+    return {name: ", ".join(given) for name, given in values.items()}

@@ -19,6 +19,8 @@ def client_context(authorities: bytes | None) -> ssl.SSLContext:
         InvalidMaterial: the authorities are not PEM.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Names are those in subjectAltName: what stands in the subject was never meant to be checked.
+    context.hostname_checks_common_name = False
     context.set_alpn_protocols(["http/1.1"])
     context.options |= ssl.OP_NO_RENEGOTIATION  # only attackers would use it
     if authorities is None:
@@ -44,6 +46,14 @@ def identify(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
             context.load_cert_chain(path, password=lambda: "")
     except ssl.SSLError as error:
         raise InvalidMaterial(error.reason or "not PEM") from error
+
+
+def refuses_certificate(error: Exception) -> bool:
+    """Return whether an error is the server's alert that it does not accept our certificate."""
+    reason = (error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    return "ALERT" in reason and any(
+        word in reason for word in ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "DECRYPT_ERROR")
+    )
 
 
 @contextmanager

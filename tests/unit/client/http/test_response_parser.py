@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certwright.client.http import message
 from certwright.client.http.errors import ProtocolError, Truncated
 from certwright.client.http.message import HEAD_LIMIT, ResponseParser
 
@@ -222,3 +223,23 @@ def test_whatever_arrives_is_a_response_or_refused(pieces: Any) -> None:
     assert parser.is_complete
     assert 200 <= parser.status < 600
     assert len(body) <= sum(map(len, pieces))
+
+
+def test_repeated_headers_take_no_more_time_than_others() -> None:
+    """Each name of a pair is looked at twice, however many pairs there are."""
+    looks = 0
+
+    class Name(str):
+        __slots__ = ()
+
+        def lower(self) -> str:
+            nonlocal looks
+            looks += 1
+            return super().lower()
+
+    pairs = [(Name(f"A{number}"), "x") for number in range(2_000)] * 2
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(message, "_fields", lambda *_: pairs)
+        headers = message._read_fields("\n" * len(pairs), 0)
+    assert headers["a7"] == "x, x"
+    assert looks <= 3 * len(pairs)
