@@ -122,7 +122,7 @@ async def test_a_secret_referred_to_many_times_is_read_once() -> None:
         calls.append(fn)
         return fn(*args)
 
-    entry = secret(**{"a.br": pack_brotli(YAML)})
+    entry = secret("s", **{"a.br": pack_brotli(YAML)})
     decoded = await Decoder(worthwhile=10**9).decode_all([entry] * 400, cpu)
     assert (len(decoded), len(calls)) == (400, 1)
     assert all(one is decoded[0] for one in decoded)
@@ -166,7 +166,7 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[
 @pytest.mark.parametrize("text", WORST.values(), ids=WORST)
 def test_the_worst_input_that_is_accepted_takes_little_memory(text: str) -> None:
     content = f"{text}\n{NOISE}" if text.startswith("{") else f"{NOISE}\n{text}\n"
-    raw = secret(**{"k.br": pack_brotli(content.encode())}).raw
+    raw = secret("s", **{"k.br": pack_brotli(content.encode())}).raw
     done = subprocess.run(
         [sys.executable, "-c", MEASURE], input=raw, capture_output=True, check=False
     )
