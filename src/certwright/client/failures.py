@@ -55,7 +55,7 @@ def explain(error: Exception, peer: Peer) -> TransportError:
                 f"{peer.server} did not answer within {peer.timeout.total_seconds():g} s; "
                 "it may still execute the request"
             )
-        case http.CertificateRefused():
+        case http.ClientCertificateRefused():
             return TlsFailed(
                 f"{peer.server} refuses our certificate ({error.reason}); "
                 f"check the client certificate of {peer.source}"

@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 from certwright.client import ConnectionLost, TlsFailed
 from certwright.client.config.config import Config, Material, User
 from certwright.client.failures import Peer, explain
-from certwright.client.http.errors import CertificateRefused
+from certwright.client.http.errors import ClientCertificateRefused
 from certwright.client.http.tls import refuses_certificate
 from certwright.client.httptransport import is_exposed
 from certwright.kube import Key
@@ -136,7 +136,7 @@ def test_alerts_about_certificates_are_told_from_others(reason: str, refused: bo
 
 def test_only_a_refused_certificate_means_that_nothing_was_done() -> None:
     peer = Peer("https://api", "", "the kubeconfig", timedelta(seconds=1))
-    refused = explain(CertificateRefused("TLSV1_ALERT_UNKNOWN_CA"), peer)
+    refused = explain(ClientCertificateRefused("TLSV1_ALERT_UNKNOWN_CA"), peer)
     assert isinstance(refused, TlsFailed)
     assert str(refused) == (
         "https://api refuses our certificate (TLSV1_ALERT_UNKNOWN_CA); check the client "

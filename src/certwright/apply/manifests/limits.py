@@ -21,6 +21,8 @@ class ReadLimits:
 
     size: int = 16 * 1024 * 1024
     """Bytes, after decompression."""
+    unpacked: int = 16 * 1024 * 1024
+    """Bytes that one compressed value may become."""
     ratio: int = 1000
     """How many times larger than its input decompressed data may be, beyond the first MiB."""
     documents: int = 10_000

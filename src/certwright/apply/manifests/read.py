@@ -160,7 +160,9 @@ class _Reader:
         try:
             content = base64.b64decode(value, validate=True) if isinstance(value, str) else value
             if key.endswith(_COMPRESSED):
-                content = unpack_brotli(content, replace(self.budget.limits, size=self.rest))
+                limits = self.budget.limits
+                most = min(limits.unpacked, self.rest)
+                content = unpack_brotli(content, replace(limits, size=most))
         except binascii.Error:
             self.fail(key, "not base64")
         except (CompressionError, LimitExceeded) as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from certwright.client.http.errors import (
-    CertificateRefused,
+    ClientCertificateRefused,
     ProtocolError,
     ResponseTimeout,
     ResponseTooLarge,
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
         except (OSError, ProtocolError) as error:
             early = not self._has_heard and self._handshake is None
             if early and isinstance(error, ssl.SSLError) and refuses_certificate(error):
-                self._fail(CertificateRefused(error.reason))
+                self._fail(ClientCertificateRefused(error.reason))
             else:
                 self._fail(error)
         if is_over:

@@ -65,7 +65,7 @@ class PoolExhausted(ConnectError):
 
 
 @dataclass(eq=False)
-class CertificateRefused(HttpError):
+class ClientCertificateRefused(HttpError):
     """The server does not accept our certificate, and has not looked at any request.
 
     In TLS 1.3 it says so when the handshake is over for us, so instead of a response.

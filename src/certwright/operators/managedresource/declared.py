@@ -67,7 +67,7 @@ Scope: TypeAlias = Callable[[GroupVersionKind], bool | None]
 T = TypeVar("T")
 R = TypeVar("R")
 
-INPUT_LIMITS: Final = ReadLimits(size=8 * 2**20)
+INPUT_LIMITS: Final = ReadLimits(size=12 * 2**20, unpacked=8 * 2**20)
 """Of all Secrets of a ManagedResource together: what a process of 128 MiB can take."""
 REMEMBERED_BYTES: Final = 8 * 2**20
 WORTHWHILE_BYTES: Final = 32 * 1024

@@ -164,8 +164,7 @@ async def test_a_secret_referred_to_twice_counts_once_and_is_told(
     assert await keeping.inventory("web") == ["ConfigMap/a"]
     assert calls.of("ConfigMap").writes == 1
     [note] = await keeping.events("QuestionableInput")
-    assert f"ConfigMap {keeping.namespace}/a" in note
-    assert "defined 2 times" in note
+    assert f"secret '{keeping.namespace}/web' is referred to 2 times" in note
 
 
 @pytest.mark.scenario("MR-21")
