@@ -288,6 +288,9 @@ async def test_roles_are_enforced_and_operators_have_accounts_of_their_own(
             return bool((await admin.create({**head, "spec": spec}))["status"]["allowed"])
 
         assert await may("resource-manager", "list", "managedresources", MANAGED.group)
+        assert await may("resource-manager", "impersonate", "serviceaccounts")
+        assert not await may("resource-manager", "create", "deployments", "apps")
+        assert not await may("resource-manager", "impersonate", "users")
         assert await may("ca-issuer", "watch", "certificaterequests", "cert-manager.io")
         assert not await may("ca-issuer", "create", "certificaterequests", "cert-manager.io")
         assert not await may("ca-issuer", "create", "secrets")

@@ -15,11 +15,13 @@ from certwright.cli.up.accounts import OperatorAccount
 from certwright.clock import SYSTEM
 from certwright.issuers.ca import app
 from certwright.kube import JsonObject, Object, Resource
-from certwright.kube.kinds import ConfigMap, Deployment, Secret
-from certwright.operators.managedresource import Configuration, resource_operator
+from certwright.kube.kinds import ConfigMap, Deployment, RoleBinding, Secret
+from certwright.operators.managedresource import load_with_flags, resource_operator
 from certwright.testkit.actors import approver
 
 NAME: Final = "sample"
+MANAGED: Final = "managed-resources"
+"""The ServiceAccount as which ManagedResources write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +35,32 @@ class Demo:
     introduction: str
     suggestions: Callable[[str], list[str]]
     """Takes the command to type for kubectl."""
+    grants: Sequence[JsonObject] = ()
+    """Bindings that are made before it starts."""
 
 
 def managed_resource_demo() -> Demo:
-    """Return the ManagedResource operator and a ManagedResource."""
+    """Return the ManagedResource operator and a ManagedResource.
+
+    As in the manifest that the documentation installs, objects are written as a ServiceAccount of
+    the namespace of their ManagedResource; that of the namespace default may edit what is there.
+    """
+    flags = {"--default-service-account": MANAGED}
+    operator = resource_operator(load_with_flags({}, flags).configuration)
     return Demo(
-        accounts=[OperatorAccount("resource-manager", [resource_operator(Configuration())])],
+        accounts=[OperatorAccount("resource-manager", [operator])],
         kinds=[ManagedResource],
         objects=managed_sample,
         introduction="A ManagedResource keeps its objects as declared. Try:",
         suggestions=_managed_suggestions,
+        grants=[_edit_binding(MANAGED)],
     )
+
+
+def _edit_binding(account: str) -> JsonObject:
+    reference = {"apiGroup": RoleBinding.group, "kind": "ClusterRole", "name": "edit"}
+    subject = {"kind": "ServiceAccount", "namespace": "default", "name": account}
+    return _object(RoleBinding, account) | {"roleRef": reference, "subjects": [subject]}
 
 
 def issuer_demo() -> Demo:

@@ -83,6 +83,8 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
         kinds = [*custom_kinds(controllers), *(kind for demo in demos for kind in demo.kinds)]
         for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
+        for manifest in [manifest for demo in demos for manifest in demo.grants]:
+            await client.apply(manifest)
         pods = [] if options.real else [pod_controller()]  # a real control plane makes its own
         simulated = [*workload_controllers(), *pods]
         accounts = [
