@@ -32,6 +32,7 @@ from certwright.runtime import (
     on_signals,
 )
 from certwright.testkit.actors import workload_controllers
+from certwright.testkit.actors.claims import claim_controller
 from certwright.testkit.actors.pods import pod_controller
 from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
 
@@ -86,7 +87,7 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
         for manifest in [manifest for demo in demos for manifest in demo.grants]:
             await client.apply(manifest)
         pods = [] if options.real else [pod_controller()]  # a real control plane makes its own
-        simulated = [*workload_controllers(), *pods]
+        simulated = [*workload_controllers(), claim_controller(), *pods]
         accounts = [
             *([OperatorAccount("controllers", controllers)] if controllers else []),
             OperatorAccount("simulator", simulated),

@@ -2,7 +2,7 @@
 
 They are ordinary controllers: a manager runs them, and they write what kube-controller-manager
 would write into the status of workloads, or cert-manager's approver into requests. `pods` makes
-pods, too, where nothing else does.
+pods, too, where nothing else does, and `claims` lets unused PersistentVolumeClaims go.
 """
 
 from certwright.testkit.actors.approver import approver
