@@ -31,11 +31,17 @@ class LiveFeed:
         self._manager = manager
         self._resources = tuple(dict.fromkeys((*resources, Event)))
         self._started = False
+        self._unread: OSError | None = None
+        self._end = asyncio.Event()
         self.ready = asyncio.Event()
         """Set when everything that happens from now on will be shown."""
 
     async def run(self) -> None:
-        """Print changes until cancelled; objects that existed before are not printed."""
+        """Print changes until cancelled; objects that existed before are not printed.
+
+        Raises:
+            OSError: the reader of a pipe has closed it.
+        """
         shares = [(resource, self._manager.cache.store(resource)) for resource in self._resources]
         try:
             for resource, share in shares:
@@ -43,15 +49,22 @@ class LiveFeed:
                 share.listen(partial(self._print, resource))
             self._started = True
             self.ready.set()
-            await asyncio.Event().wait()
+            await self._end.wait()
+            if self._unread is not None:
+                raise self._unread
         finally:
             for _, share in shares:
                 share.release()
 
     def _print(self, resource: Resource, old: Entry | None, new: Entry | None) -> None:
         line = describe(resource, old, new) if self._started else ""
-        if line:
+        if not line or self._unread is not None:
+            return
+        try:
             print(f"{SYSTEM.now().astimezone():%H:%M:%S}  {line}", flush=True)
+        except OSError as error:  # who calls listeners would only log it
+            self._unread = error
+            self._end.set()
 
 
 def describe(resource: Resource, old: Entry | None, new: Entry | None) -> str:
