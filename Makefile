@@ -80,6 +80,10 @@ test-tools: ## Install what some tests need: certificate authorities, promtool
 sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000
 	@$(BIN)/python -m pytest tests/faults --certwright-seeds $(or $(SEEDS),5000) --timeout 10800 -n $(JOBS) $(ARGS)
 
+.PHONY: mutants
+mutants: $(READY) ## Break each claimed behaviour and see that its tests fail: make mutants ONLY=MR-31
+	@$(BIN)/python -m tests.mutants --spec $(or $(SPEC),MR) --only $(ONLY) --jobs $(CORES) $(ARGS)
+
 .PHONY: bench
 bench: $(READY) go ## The benchmarks, with their peers, on this machine
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt

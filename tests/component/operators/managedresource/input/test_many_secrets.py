@@ -12,13 +12,17 @@ from typing import Any, cast
 
 import orjson
 import pytest
+from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, Request
 from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Secret
 from certwright.operators.managedresource.input import SECRETS, Secrets, referenced_secrets
-from certwright.runtime import Cache, Store
+from certwright.runtime import Cache, Metrics, Store
 from certwright.runtime.cache.entries import Entry
+from certwright.testkit import EmbeddedCluster
+from certwright.testkit.builders import config_map
 
 FOREIGN, RESOURCES = 75_000, 5_000
 REFUSED_BYTES = 2**20
@@ -119,6 +123,42 @@ class Counted:
             return by_index(name, value)
 
         monkeypatch.setattr(store, "by_index", look)
+
+
+@pytest.mark.scenario("MR-104")
+@pytest.mark.timeout(300)
+async def test_a_start_asks_nothing_and_a_changed_secret_costs_one_pass(
+    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
+) -> None:
+    """The whole operator, on a tenth of the Secrets and a fiftieth of the ManagedResources."""
+    metrics = Metrics()
+    async with EmbeddedCluster(metrics=metrics) as cluster:
+        keeping = keeping_on(cluster)
+        for number in range(100):
+            await keeping.declare(f"mr-{number}", config_map(f"cm-{number}"))
+        await keeping.settle()
+        await cluster.stop()
+        for number in range(8_000):
+            await cluster.create(keeping.secret_of(f"foreign-{number}", {}))
+        calls = await keeping.settle()
+        assert (calls.reads, calls.writes) == (0, 0)
+        assert calls.watches < 20, "one for each kind, not for each Secret"
+
+        def passes() -> float:
+            name, labels = "controller_runtime_reconcile_total", {"controller": "managedresource"}
+            values = [
+                metrics.registry.get_sample_value(name, {**labels, "result": result})
+                for result in ("success", "requeue", "requeue_after", "error")
+            ]
+            return sum(value or 0 for value in values)
+
+        before = passes()
+        await keeping.rewrite("mr-77", config_map("cm-77", {"new": "yes"}))
+        await cluster.patch(Secret, "foreign-7", {"data": {"new": "eWVz"}})
+        calls = await keeping.settle()
+        assert (await keeping.find(ConfigMap, "cm-77"))["data"] == {"new": "yes"}
+        assert calls.of("ConfigMap").writes == 1
+        assert passes() - before <= 2, "the change, and perhaps the answer to our own write"
 
 
 @pytest.mark.scenario("MR-104")

@@ -5,6 +5,7 @@ from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit.builders import config_map, deployment
+from certwright.testkit.calls import is_write
 
 FINALIZER = "resources.gardener.cloud/gardener-resource-manager"
 
@@ -69,6 +70,34 @@ async def test_a_class_hands_over_to_another(keeping: Keeping, healthy: dict[str
     await keeping.settle(theirs)
     assert (await keeping.get("web"))["metadata"]["finalizers"] == [f"{FINALIZER}-seed"]
     assert (await keeping.find(ConfigMap, "a"))["metadata"]["uid"] != first
+    assert await keeping.conditions("web") == healthy
+
+
+@pytest.mark.scenario("MR-68")
+async def test_the_next_class_waits_until_the_last_one_has_cleaned_up(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    ours, theirs = keeping.operator(), keeping.operator(resource_class="seed")
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle(ours)
+    first = (await keeping.find(ConfigMap, "a"))["metadata"]["uid"]
+    await keeping.cluster.stop()
+    await keeping.change("web", **{"class": "seed"})
+    await keeping.rewrite("web", config_map("a", {"of": "seed"}))
+    calls = await keeping.settle(theirs)
+    assert calls.writes == 0, "the objects are still those of the other class"
+    assert (await keeping.get("web"))["metadata"]["finalizers"] == [FINALIZER]
+    calls = await keeping.settle(ours)
+    done = [
+        (request.verb, request.resource.kind)
+        for request in calls
+        if is_write(request) and request.resource is not None and request.resource.kind != "Event"
+    ]
+    assert done.index(("delete", "ConfigMap")) < done.index(("patch", "ConfigMap"))
+    after = await keeping.find(ConfigMap, "a")
+    assert after["data"] == {"of": "seed"}
+    assert after["metadata"]["uid"] != first
+    assert (await keeping.get("web"))["metadata"]["finalizers"] == [f"{FINALIZER}-seed"]
     assert await keeping.conditions("web") == healthy
 
 

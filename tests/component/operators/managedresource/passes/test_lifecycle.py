@@ -1,5 +1,7 @@
 """From a Secret to healthy objects, kept as they are, and away again."""
 
+import asyncio
+
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
@@ -29,6 +31,29 @@ async def test_an_edit_is_reverted_at_once(keeping: Keeping) -> None:
     assert calls.by_kind == {"ConfigMap": 1, "Event": 1}
     [told] = await keeping.events("Repaired")
     assert told == f"Restored ConfigMap {keeping.namespace}/settings (data.color by test)"
+
+
+@pytest.mark.scenario("MR-23")
+async def test_an_edit_is_reverted_within_two_seconds(embedded_keeping: Keeping) -> None:
+    keeping = embedded_keeping
+    await keeping.declare("web", config_map("settings", {"color": "blue"}))
+    await keeping.settle()
+    await keeping.cluster.patch(ConfigMap, "settings", {"data": {"color": "red"}})
+    await asyncio.sleep(2)
+    assert (await keeping.find(ConfigMap, "settings"))["data"] == {"color": "blue"}
+
+
+@pytest.mark.scenario("MR-23")
+async def test_an_edit_that_no_watch_told_of_is_reverted_at_the_next_start(
+    keeping: Keeping,
+) -> None:
+    await keeping.declare("web", config_map("settings", {"color": "blue"}))
+    await keeping.settle()
+    await keeping.cluster.stop()
+    await keeping.cluster.patch(ConfigMap, "settings", {"data": {"color": "red"}})
+    calls = await keeping.settle()
+    assert (await keeping.find(ConfigMap, "settings"))["data"] == {"color": "blue"}
+    assert calls.of("ConfigMap").writes == 1
 
 
 @pytest.mark.scenario("MR-24")

@@ -1,10 +1,16 @@
 """Objects that are no longer wanted, or wanted by somebody else."""
 
+import asyncio
+from typing import Any
+
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
 from certwright.kube.kinds import ConfigMap
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map
+from certwright.testkit.faults.faults import At, Crash
+from certwright.testkit.faults.interference import Interference
 
 HELD = {"metadata": {"finalizers": ["example.com/hold"]}}
 ORIGIN = "resources.gardener.cloud/origin"
@@ -107,6 +113,42 @@ async def test_an_object_of_another_managed_resource_can_be_taken_over(
     await keeping.cluster.delete(keeping.kind, "first")
     await keeping.settle()
     assert await keeping.exists(ConfigMap, "shared") == {"shared"}
+
+
+@pytest.mark.scenario("MR-69")
+@pytest.mark.parametrize("first", [True, False], ids=["first pass", "later pass"])
+async def test_what_was_created_before_a_crash_is_not_forgotten(
+    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping], *, first: bool
+) -> None:
+    """The Secret is emptied before the process is back: the inventory alone knows of the object."""
+    planned: dict[int, Any] = {}
+    loop: Any = asyncio.get_running_loop()  # a VirtualLoop
+    interference = Interference(At(writes=planned), loop.trace, loop.clock.jump)
+    async with EmbeddedCluster(interference=interference) as cluster:
+        keeping = keeping_on(cluster)
+        await keeping.install()
+        if not first:
+            await keeping.declare("web", config_map("old"))
+            await keeping.settle()
+        planned[interference.writes + 2] = Crash()  # the first one is the inventory
+        if first:
+            await keeping.declare("web", config_map("a"))
+        else:
+            await keeping.rewrite("web", config_map("old"), config_map("a"))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(empty_when_created(keeping))
+            await keeping.settle()
+        await keeping.settle()
+        assert interference.faults == 1
+        assert await keeping.exists(ConfigMap, "a", "old") == set()
+        assert await keeping.inventory("web") == []
+
+
+async def empty_when_created(keeping: Keeping) -> None:
+    """Empty the Secret as soon as the object is there, before the process is started again."""
+    while not await keeping.exists(ConfigMap, "a"):
+        await asyncio.sleep(0.001)
+    await keeping.rewrite("web")
 
 
 @pytest.mark.scenario("MR-69")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from certwright.client import Client, ConnectFailed, Request, Response, Transpor
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import DidNotSettle, EmbeddedCluster
 from certwright.testkit.builders import config_map
+from certwright.testkit.calls import is_write
 
 
 class Outage:
@@ -20,9 +22,14 @@ class Outage:
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.down = False
+        self.creates_nothing = False
+        """Whether objects cannot be written, and could be deleted all the same."""
+        self.refused_at: list[float] = []
 
     async def send(self, request: Request) -> Response:
-        if self.down:
+        writes = is_write(request) and request.verb != "delete"
+        if self.down or (self.creates_nothing and writes):
+            self.refused_at.append(asyncio.get_running_loop().time())
             raise ConnectFailed("the target is down")
         return await self._inner.send(request)
 
@@ -83,6 +90,27 @@ async def test_an_outage_of_the_target_deletes_nothing_and_ends(
     assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
     assert await target.find(ConfigMap, "b") is not None
     connection.down = False
+    await keeping.cluster.advance(minutes=6)
+    assert await keeping.conditions("web") == healthy
+    assert (await target.get(ConfigMap, "a"))["data"] == {"color": "green"}
+    assert await target.find(ConfigMap, "b") is None
+
+
+@pytest.mark.scenario("MR-98")
+async def test_nothing_is_deleted_while_nothing_can_be_written(
+    keeping: Keeping, target: EmbeddedCluster, connection: Outage, healthy: dict[str, str]
+) -> None:
+    await keeping.declare("web", config_map("a", {"color": "blue"}), config_map("b"))
+    await keeping.settle()
+    connection.creates_nothing = True
+    await keeping.rewrite("web", config_map("a", {"color": "green"}))
+    await asyncio.sleep(600)
+    assert (await keeping.conditions("web"))["Applied"] == "False/ApplyFailed"
+    assert await target.find(ConfigMap, "b") is not None
+    pauses = [b - a for a, b in pairwise(connection.refused_at) if b - a > 1]
+    assert len(connection.refused_at) < 100, "it is not tried all the time"
+    assert pauses[-1] > 4 * pauses[0], "but less and less often"
+    connection.creates_nothing = False
     await keeping.cluster.advance(minutes=6)
     assert await keeping.conditions("web") == healthy
     assert (await target.get(ConfigMap, "a"))["data"] == {"color": "green"}

@@ -10,7 +10,7 @@ from tests.component.operators.managedresource.conftest import Keeping, KeepingO
 from certwright.kube import Key, resource_of
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.testkit import Calls, EmbeddedCluster
-from certwright.testkit.builders import config_map
+from certwright.testkit.builders import config_map, deployment
 from certwright.testkit.faults.faults import At, Refuse
 from certwright.testkit.faults.interference import Interference
 
@@ -44,6 +44,18 @@ UNDER_WAY = {
     "Progressing": PENDING,
     "Ready": "Unknown/ApplyProgressing",
 }
+
+
+@pytest.mark.scenario("MR-71")
+async def test_real_values_follow_within_seconds(embedded_keeping: Keeping) -> None:
+    keeping = embedded_keeping
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle()
+    await keeping.rewrite("web", config_map("a"), deployment("d"))
+    await asyncio.sleep(5)
+    found = await keeping.conditions("web")
+    assert found["Healthy"] == "False/DeploymentUnhealthy"
+    assert found["Progressing"] == "True/DeploymentProgressing"
 
 
 @pytest.mark.scenario("MR-71")

@@ -1,0 +1,53 @@
+"""The command line: ``python -m tests.mutants``."""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.mutants.claims import claims, number_of
+from tests.mutants.mutant import SCENARIOS, Mutant, load
+from tests.mutants.run import Fate, trials
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Try the mutants; return 0 if each of them was noticed and each scenario has one."""
+    parser = argparse.ArgumentParser(description="Try mutants of the product on the tests.")
+    parser.add_argument("--spec", default="MR", choices=[*SCENARIOS])
+    parser.add_argument("--only", nargs="*", default=[], metavar="SCENARIO")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    options = parser.parse_args()
+    claimed = claims(ROOT)
+    mutants = [m for m in load(options.spec) if not options.only or m.scenario in options.only]
+    wrong = _missing(options.spec, mutants, claimed, options.only)
+    ready = [mutant for mutant in mutants if mutant.scenario in claimed]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        tried = trials(ROOT, Path(folder), ready, claimed, options.jobs)
+        for number, trial in enumerate(tried, start=1):
+            line = f"{number:4}/{len(ready)} {trial.fate:8} {trial.seconds:6.1f} s  {trial.mutant}"
+            _say(line)
+            if trial.fate is not Fate.KILLED:
+                wrong.append(f"{trial.fate} {trial.mutant}\n         {trial.detail}")
+    _say("\n".join(["", *wrong, f"{len(ready)} mutants tried, {len(wrong)} problem(s)"]))
+    return 1 if wrong or not ready else 0
+
+
+def _missing(
+    spec: str, mutants: list[Mutant], claimed: dict[str, list[str]], only: list[str]
+) -> list[str]:
+    """Return which scenarios have no mutant, and which mutants no test."""
+    wanted = only or [f"{spec}-{number}" for number in range(1, SCENARIOS[spec] + 1)]
+    have = {mutant.scenario for mutant in mutants}
+    found = [f"NO MUTANT {name}" for name in sorted(wanted, key=number_of) if name not in have]
+    return found + [f"NO TEST claims {name}" for name in sorted(have - set(claimed))]
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - a program
+
+
+if __name__ == "__main__":
+    sys.exit(main())

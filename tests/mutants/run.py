@@ -1,0 +1,109 @@
+"""Runs mutants: each in a copy of the tree, with the tests that claim its scenario."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.mutants.mutant import Mutant
+
+LIMIT_SECONDS = 900.0
+_COPIED = ("src", "tests", "examples", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
+_TESTS_FAILED = 1
+
+
+class Fate(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    SURVIVED = "SURVIVED"
+    """No test noticed it."""
+    STALE = "STALE"
+    """It cannot be applied: the code has changed."""
+    BROKEN = "BROKEN"
+    """The tests could not be run: it is no small change of behaviour."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a mutant fared."""
+
+    mutant: Mutant
+    fate: Fate
+    detail: str = ""
+    seconds: float = 0.0
+
+
+def trials(
+    root: Path, folder: Path, mutants: Sequence[Mutant], claims: dict[str, list[str]], jobs: int
+) -> Iterator[Trial]:
+    """Try mutants, several at a time, each worker in a copy of its own; yield them as they end."""
+    copies: SimpleQueue[Path] = SimpleQueue()
+    for number in range(jobs):
+        copies.put(_copy(root, folder / str(number)))
+
+    def attempt(number: int, mutant: Mutant) -> Trial:
+        copy = copies.get()
+        try:
+            return _trial(root, copy, number, mutant, claims[mutant.scenario])
+        finally:
+            shutil.copy2(mutant.source(root), mutant.source(copy))
+            copies.put(copy)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        pending = []
+        for number, mutant in enumerate(mutants):
+            if problem := mutant.problem(root):
+                yield Trial(mutant, Fate.STALE, problem)
+            else:
+                pending.append(pool.submit(attempt, number, mutant))
+        for done in as_completed(pending):
+            yield done.result()
+
+
+def _copy(root: Path, target: Path) -> Path:
+    target.mkdir(parents=True)
+    for name in _COPIED:
+        source = root / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif source.exists():
+            shutil.copy2(source, target / name)
+    return target
+
+
+def _trial(root: Path, copy: Path, number: int, mutant: Mutant, tests: Sequence[str]) -> Trial:
+    began = time.monotonic()
+    mutant.apply(copy, number)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(copy / "src"),  # before the installed package, which is the work tree
+        "PYTHONPYCACHEPREFIX": str(copy.with_suffix(".bytecode")),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider",
+        "--no-header", *tests,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True,
+            timeout=LIMIT_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Trial(mutant, Fate.KILLED, "it never ended", time.monotonic() - began)
+    seconds = time.monotonic() - began
+    if done.returncode == 0:
+        return Trial(mutant, Fate.SURVIVED, f"{len(tests)} claiming test(s) passed", seconds)
+    if done.returncode != _TESTS_FAILED:
+        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
+        return Trial(mutant, Fate.BROKEN, last, seconds)
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return Trial(mutant, Fate.KILLED, failed[0] if failed else "", seconds)
