@@ -51,10 +51,13 @@ def trials(
 
     def attempt(number: int, mutant: Mutant) -> Trial:
         copy = copies.get()
+        source = mutant.source(copy)
+        text, times = source.read_bytes(), source.stat()
         try:
-            return _trial(root, copy, number, mutant, claims[mutant.scenario])
+            return _trial(copy, number, mutant, claims[mutant.scenario])
         finally:
-            shutil.copy2(mutant.source(root), mutant.source(copy))
+            source.write_bytes(text)
+            os.utime(source, (times.st_atime, times.st_mtime))
             copies.put(copy)
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -79,7 +82,7 @@ def _copy(root: Path, target: Path) -> Path:
     return target
 
 
-def _trial(root: Path, copy: Path, number: int, mutant: Mutant, tests: Sequence[str]) -> Trial:
+def _trial(copy: Path, number: int, mutant: Mutant, tests: Sequence[str]) -> Trial:
     began = time.monotonic()
     mutant.apply(copy, number)
     environment = {

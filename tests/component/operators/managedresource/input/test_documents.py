@@ -238,6 +238,7 @@ async def test_five_thousand_documents(embedded_keeping: Keeping, healthy: dict[
     assert calls.reads == 0
 
 
+@pytest.mark.scenario("MR-13")
 @pytest.mark.parametrize(
     ("document", "object_id", "problem"),
     [

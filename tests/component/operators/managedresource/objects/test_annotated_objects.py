@@ -5,11 +5,19 @@ interface lead to these rules.
 """
 
 import pytest
-from tests.component.operators.managedresource.conftest import Keeping
+from tests.component.operators.managedresource.conftest import Keeping, Toys
 
 from certwright.api import resourcekeys as keys
 from certwright.kube import JsonObject, Key
-from certwright.kube.kinds import ConfigMap, Deployment, Job, Namespace
+from certwright.kube.kinds import (
+    ConfigMap,
+    Deployment,
+    Job,
+    Namespace,
+    PersistentVolumeClaim,
+    ServiceAccount,
+    ValidatingWebhookConfiguration,
+)
 from certwright.testkit.builders import config_map, deployment, job, namespace
 
 HELD = {"metadata": {"finalizers": ["example.com/hold"]}}
@@ -187,3 +195,167 @@ async def test_the_time_of_a_namespace_counts_too(embedded_keeping: Keeping) -> 
     await keeping.cluster.advance(minutes=2)
     assert await keeping.find(Namespace, "room") is None
     assert await keeping.find(keeping.kind, "web") is None
+
+
+REFERENCE = f"{keys.REFERENCE_PREFIX}configmap-12345678"
+
+
+@pytest.mark.scenario("MR-27")
+async def test_references_of_others_go_and_other_annotations_stay(keeping: Keeping) -> None:
+    wanted = f"{keys.REFERENCE_PREFIX}secret-12345678"
+    await keeping.declare("web", config_map("a", annotations={wanted: "s"}))
+    await keeping.settle()
+    theirs = {"metadata": {"annotations": {REFERENCE: "c", "theirs": "x"}}}
+    await keeping.cluster.patch(ConfigMap, "a", theirs)
+    await keeping.settle()
+    annotations = (await keeping.find(ConfigMap, "a"))["metadata"]["annotations"]
+    assert REFERENCE not in annotations
+    assert (annotations[wanted], annotations["theirs"]) == ("s", "x")
+
+
+@pytest.mark.scenario("MR-28")
+async def test_finalizers_are_left_to_those_who_work_with_them(keeping: Keeping) -> None:
+    ours, theirs = "example.com/ours", "example.com/theirs"
+    await keeping.declare("web", config_map("a", {"n": "1"}, finalizers=[ours]))
+    await keeping.settle()
+    assert (await keeping.find(ConfigMap, "a"))["metadata"]["finalizers"] == [ours]
+    await keeping.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": [theirs]}})
+    await keeping.rewrite("web", config_map("a", {"n": "2"}, finalizers=[ours]))
+    await keeping.settle()
+    found = await keeping.find(ConfigMap, "a")
+    assert found["data"] == {"n": "2"}
+    assert found["metadata"]["finalizers"] == [theirs]
+    await keeping.cluster.patch(ConfigMap, "a", {"metadata": {"finalizers": None}})
+
+
+@pytest.mark.scenario("MR-29")
+async def test_owners_are_those_of_the_manifest(keeping: Keeping) -> None:
+    owner = await keeping.cluster.create(config_map("owner"))
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner"}
+    reference["uid"] = owner["metadata"]["uid"]
+    await keeping.declare("web", config_map("a"))
+    await keeping.settle()
+    owned = {"metadata": {"ownerReferences": [reference]}}
+    await keeping.cluster.patch(ConfigMap, "a", owned)
+    await keeping.settle()
+    assert not (await keeping.find(ConfigMap, "a"))["metadata"].get("ownerReferences")
+
+
+@pytest.mark.scenario("MR-30")
+async def test_the_status_is_left_to_those_who_write_it(keeping: Keeping, toys: Toys) -> None:
+    definition = toys.definition()
+    del definition["spec"]["versions"][0]["subresources"]
+    await keeping.cluster.install(definition)
+    await keeping.declare("web", {**toys.toy("t", size=1), "status": {"phase": "New"}})
+    await keeping.settle()
+    await keeping.cluster.patch(toys.resource, "t", {"status": {"phase": "Ready", "more": 1}})
+    await keeping.rewrite("web", {**toys.toy("t", size=2), "status": {"phase": "New"}})
+    await keeping.settle()
+    found = await keeping.find(toys.resource, "t")
+    assert (found["spec"], found["status"]) == ({"size": 2}, {"phase": "Ready", "more": 1})
+
+
+@pytest.mark.scenario("MR-35")
+async def test_a_restart_of_a_rollout_is_not_undone(keeping: Keeping) -> None:
+    restarted = "kubectl.kubernetes.io/restartedAt"
+    await keeping.declare("web", deployment("d"))
+    await keeping.settle()
+    note = {"metadata": {"annotations": {restarted: "2026-01-01T00:00:00Z"}}}
+    await keeping.cluster.patch(Deployment, "d", {"spec": {"template": note}})
+    await keeping.rewrite("web", deployment("d", image="new"))
+    await keeping.settle()
+    template = (await keeping.find(Deployment, "d"))["spec"]["template"]
+    assert template["spec"]["containers"][0]["image"] == "new"
+    assert template["metadata"]["annotations"][restarted] == "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.scenario("MR-40")
+async def test_secrets_that_were_given_to_a_service_account_stay(keeping: Keeping) -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "sa"}}
+    await keeping.declare("web", {**account, "imagePullSecrets": [{"name": "first"}]})
+    await keeping.settle()
+    given = {"secrets": [{"name": "token"}], "imagePullSecrets": [{"name": "a"}, {"name": "b"}]}
+    await keeping.cluster.patch(ServiceAccount, "sa", given)
+    labelled = {**account, "metadata": {"name": "sa", "labels": {"x": "y"}}}
+    await keeping.rewrite("web", {**labelled, "imagePullSecrets": [{"name": "first"}]})
+    await keeping.settle()
+    found = await keeping.find(ServiceAccount, "sa")
+    assert found["metadata"]["labels"]["x"] == "y"
+    assert found["secrets"] == given["secrets"]
+    assert found["imagePullSecrets"] == given["imagePullSecrets"]
+
+
+@pytest.mark.scenario("MR-41")
+async def test_a_bound_claim_and_an_injected_bundle_cost_no_write(keeping: Keeping) -> None:
+    access = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}}
+    rule = {
+        "apiGroups": ["example.com"],
+        "apiVersions": ["v1"],
+        "resources": ["things"],
+        "operations": ["CREATE"],
+    }
+    name = f"hook-{keeping.namespace}"
+    hook = {
+        "name": "hook.example.com",
+        "clientConfig": {"service": {"namespace": "default", "name": "none"}},
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "failurePolicy": "Ignore",
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [hook],
+    }
+    await keeping.declare("web", {**claim, "spec": access}, configuration)
+    await keeping.settle()
+    bound = {"spec": {"volumeName": "pv-1"}}
+    await keeping.cluster.patch(PersistentVolumeClaim, "c", bound)
+    inject = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": CA}]
+    kind = ValidatingWebhookConfiguration
+    await keeping.cluster.patch(kind, name, inject, type="application/json-patch+json")
+    for calls in (await keeping.settle(), await keeping.restart()):
+        assert calls.of("PersistentVolumeClaim").writes == 0
+        assert calls.of("ValidatingWebhookConfiguration").writes == 0
+    assert (await keeping.find(PersistentVolumeClaim, "c"))["spec"]["volumeName"] == "pv-1"
+    found = await keeping.find(kind, name)
+    assert found["webhooks"][0]["clientConfig"]["caBundle"] == CA
+    assert (await keeping.conditions("web"))["Applied"] == "True/ApplySucceeded"
+
+
+CA = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJlekNDQVNHZ0F3SUJBZ0lVQVJ6RWRpQTE0OXpO"
+
+
+@pytest.mark.scenario("MR-51")
+async def test_fields_of_a_newer_api_arrive_and_stay(keeping: Keeping, toys: Toys) -> None:
+    future = {"deep": [{"x": 1.5}], "flag": False}
+    await keeping.cluster.install(toys.definition())
+    await keeping.declare("web", toys.toy("t", future=future))
+    await keeping.settle()
+    assert (await keeping.find(toys.resource, "t"))["spec"] == {"future": future}
+    await keeping.rewrite("web", toys.toy("t", future=future, size=1))
+    await keeping.settle()
+    assert (await keeping.find(toys.resource, "t"))["spec"] == {"future": future, "size": 1}
+
+
+@pytest.mark.scenario("MR-93")
+async def test_an_object_that_is_there_and_not_in_view_is_no_failure(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    """Our cache selects by a label that the object lost: it looks as if it were not there."""
+    await keeping.declare("web", config_map("a", {"n": "1"}))
+    await keeping.settle()
+    before = await keeping.find(ConfigMap, "a")
+    await keeping.cluster.stop()
+    unlabelled = {"metadata": {"labels": {keys.MANAGED_BY: None}}, "data": {"n": "theirs"}}
+    await keeping.cluster.patch(ConfigMap, "a", unlabelled)
+    await keeping.rewrite("web", config_map("a", {"n": "2"}))
+    await keeping.settle()
+    found = await keeping.find(ConfigMap, "a")
+    assert found["data"] == {"n": "2"}
+    assert found["metadata"]["uid"] == before["metadata"]["uid"]
+    assert await keeping.conditions("web") == healthy
+    assert await keeping.events("ApplyFailed") == []
