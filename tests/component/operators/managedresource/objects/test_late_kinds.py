@@ -1,10 +1,16 @@
 """Kinds and namespaces that come along, come late, or go."""
 
+import asyncio
+from typing import Any
+
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping, Toys
 
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace
+from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, namespace
+from certwright.testkit.faults.faults import At
+from certwright.testkit.faults.interference import Interference
 
 
 @pytest.mark.scenario("MR-46")
@@ -16,6 +22,21 @@ async def test_a_definition_and_its_objects_come_together(
     assert await keeping.conditions("web") == healthy
     assert await keeping.exists(toys.resource, "bear") == {"bear"}
     assert calls.writes == 5
+
+
+@pytest.mark.scenario("MR-46")
+async def test_objects_wait_for_a_definition_that_takes_a_moment(
+    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping], healthy: dict[str, str]
+) -> None:
+    loop: Any = asyncio.get_running_loop()  # a VirtualLoop
+    slow = Interference(At(), loop.trace, loop.clock.jump)  # definitions are served later
+    async with EmbeddedCluster(interference=slow) as cluster:
+        keeping, toys = keeping_on(cluster), Toys("late")
+        await keeping.declare("web", toys.toy("bear"), toys.definition(), config_map("a"))
+        calls = await keeping.settle()
+        assert await keeping.conditions("web") == healthy
+        assert calls.writes == 5
+        assert await keeping.events("ApplyFailed") == []
 
 
 @pytest.mark.scenario("MR-47")
