@@ -1,5 +1,6 @@
 """Objects under a name: written down before they exist, struck off after they are gone."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from certwright.apply import (
     InventoryError,
     ObjectRef,
     ObjectSet,
+    Owner,
     PruneOptions,
 )
 from certwright.client import Request, Response
@@ -280,3 +282,41 @@ async def test_a_version_of_a_group_that_goes_out_of_use_is_replaced(
     changes = (await app.objects.apply([Declared(wanted)], options=PRUNE)).all
     assert bench.told(changes) == {"Deployment/d": "created"}
     assert await app.objects.refs() == [ObjectRef.of(wanted)]
+
+
+async def test_what_never_came_to_be_is_struck_off(app: Names, bench: Bench) -> None:
+    """What another owner has is not ours, either; what was listed before stays listed."""
+    await app.apply("known")
+    other = Owner(app.inventory.owner.annotation, "elsewhere/other")
+    await bench.apply(config_map("theirs"), owner=other)
+    bad = [bench.placed(config_map(name)) for name in ("Bad_Name", "theirs", "good")]
+    unknown = {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": {"name": "t"}}
+    wanted = [*map(Declared, bad), Declared(bench.placed(unknown))]
+    done = await app.objects.apply(wanted)
+    assert await app.listed() == {"known", "Bad_Name", "theirs", "good", "t"}
+    with bench.counted() as calls:
+        await app.objects.discard_missing(done)
+    assert await app.listed() == {"known", "good"}
+    assert calls[0].writes == 1
+
+
+async def test_what_cannot_be_looked_at_stays_listed(app: Names, bench: Bench) -> None:
+    """It may be there: an answer can be lost on its way."""
+    done = await app.objects.apply([Declared(bench.placed(config_map("Bad_Name")))])
+
+    async def read(*_: Any, **__: Any) -> Any:
+        raise Forbidden("no")
+
+    bench.direct.read = read
+    await app.objects.discard_missing(done)
+    assert await app.listed() == {"Bad_Name"}
+
+
+async def test_what_is_protected_stays_and_stays_listed(app: Names) -> None:
+    await app.apply("a", "b", "c")
+    options = replace(PRUNE, protected=lambda ref: "it is precious" if ref.name == "b" else "")
+    changes = await app.apply("a", options=options)
+    told = {entry.ref.name: (entry.action, entry.reason) for entry in changes.entries}
+    assert told["b"] == (Action.KEPT, "it is precious")
+    assert told["c"][0] is Action.DELETED
+    assert await app.existing() == await app.listed() == {"a", "b"}
