@@ -20,6 +20,13 @@ async def syntax(api: Conversation) -> None:
     await api.post(CONFIG_MAPS, b"hello")
 
 
+async def deep_bodies(api: Conversation) -> None:
+    deep = b'{"metadata":{"name":"a"},"revision":1,"data":%b}' % (
+        b'{"a":' * 300 + b"{}" + b"}" * 300
+    )
+    await api.post("/apis/apps/v1/namespaces/{ns}/controllerrevisions", deep)
+
+
 async def quoted(api: Conversation) -> None:
     await api.post(CONFIG_MAPS, config_map("a"))
     await api.merge(f"{CONFIG_MAPS}/a?fieldValidation=Strict", {"dta": 1})
@@ -62,6 +69,7 @@ async def addresses(api: Conversation) -> None:
 KNOWN: dict[str, Body] = {
     "words of malformed selectors": selectors,
     "words of syntax errors": syntax,
+    "depth of bodies": deep_bodies,
     "fields of quoted objects": quoted,
     "hashes of storage versions": hashes,
     "media types": media_types,
