@@ -5,6 +5,7 @@ instead; the engine then makes no read at all, unless a write shows that the cac
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime
@@ -17,8 +18,8 @@ import orjson
 from certwright.apply.changeset import LastWriter
 from certwright.apply.follow import follow
 from certwright.apply.refs import ObjectRef
-from certwright.client import Client, Propagation, Request, Selection, request
-from certwright.client.request import WriteOptions
+from certwright.client import Client, Propagation, Request, Selection, request, responses
+from certwright.client.request import Validation, WriteOptions
 from certwright.kube import (
     MERGE_PATCH,
     Forbidden,
@@ -34,6 +35,7 @@ from certwright.kube.kinds import Namespace
 from certwright.kube.ownership import FieldSet
 
 POLL_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
+_UNKNOWN_FIELD: Final = re.compile(r'unknown field "(.+)"')
 """How long to wait between two looks at an object that is about to change; the last repeats."""
 
 
@@ -56,6 +58,8 @@ class Live:
     """
 
     whole: bool = True
+    dropped: tuple[str, ...] = ()
+    """Fields of what was written that the server does not know and dropped."""
 
     def __init__(self, obj: JsonObject, managed: Sequence[JsonObject] = ()) -> None:
         self.obj = obj
@@ -214,6 +218,8 @@ class Direct:
     """A cluster that is asked about everything: for command lines, scripts and tests."""
 
     sees_all = True
+    validation = Validation.STRICT
+    """What the server does about fields it does not know."""
 
     def __init__(self, client: Client, *, field_manager: str = "") -> None:
         self.field_manager = field_manager or client.field_manager
@@ -342,13 +348,17 @@ class Direct:
                 await asyncio.sleep(POLL_SECONDS[min(attempt, len(POLL_SECONDS) - 1)])
 
     def _options(self, *, dry_run: bool) -> WriteOptions:
-        return WriteOptions(self.field_manager, dry_run)
+        return WriteOptions(self.field_manager, dry_run, self.validation)
 
     async def _write(self, resource: Resource, asked: Request, *, dry_run: bool) -> Live:
         answer = await self._client.send(asked)
         if not dry_run:
             self._note_write(resource, answer.body)
-        return Live.of(orjson.loads(answer.body))
+        live = Live.of(orjson.loads(answer.body))
+        if "warning" in answer.headers:
+            told = map(_UNKNOWN_FIELD.fullmatch, responses.warnings(answer.headers))
+            live.dropped = tuple(found[1] for found in told if found)
+        return live
 
     async def _find(self, gvk: GroupVersionKind) -> Resource:
         return await self._client.discovery.resource_for(gvk)

@@ -18,7 +18,7 @@ import orjson
 
 from certwright.apply import Direct, Live, ObjectRef
 from certwright.client import BadResponse, Client, request
-from certwright.client.request import WriteOptions
+from certwright.client.request import Validation, WriteOptions
 from certwright.clock import Clock
 from certwright.keep.stores import TargetStores
 from certwright.kube import (
@@ -176,6 +176,7 @@ class WatchedCluster(Direct):
     """An `apply.Cluster` over the stores of the target; what they cannot know it asks for."""
 
     sees_all = False
+    validation = Validation.WARN  # as for any client that creates an object: it is reported
 
     def __init__(self, stores: TargetStores, field_manager: str, access: Access) -> None:
         super().__init__(access.client, field_manager=field_manager)

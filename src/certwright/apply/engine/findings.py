@@ -49,7 +49,14 @@ def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> ObjectOutcom
     if dry_run and live is not None:
         declared = {name: part for name, part in live.obj.items() if name != "status"}
         diff = compare(None, declared)
-    return ObjectOutcome(Change(ref, Action.CREATED, diff=diff), live)
+    dropped = live.dropped if live is not None else ()
+    reason = _dropped(dropped)
+    return ObjectOutcome(Change(ref, Action.CREATED, reason, diff, ignored=dropped), live)
+
+
+def _dropped(fields: Sequence[str]) -> str:
+    """Return that a server dropped fields; it names no more of them than it cares to."""
+    return f"the server does not know {', '.join(fields)} and dropped it" if fields else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,8 @@ def configured(
     *writer* wrote last besides us. *holders* are what others held of it that is not as declared.
     """
     reason = "".join(f"{path} cannot change and was ignored" for path in ignored)
+    reason = "; ".join(filter(None, (reason, _dropped(after.dropped))))
+    ignored = (*ignored, *after.dropped)
     unchanged = Change(ref, Action.UNCHANGED, reason, ignored=ignored)
     if after is before:
         return ObjectOutcome(unchanged, after)

@@ -268,6 +268,26 @@ async def test_an_object_that_is_none_fails_alone(
         assert await applied_and_failed(keeping) == (1, 1)
 
 
+async def test_a_field_that_the_server_does_not_know_is_told_and_no_failure(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    """As for any client that creates such an object."""
+    odd = {**config_map("a", {"n": "1"}), "dta": {"m": "2"}}
+    await keeping.declare("web", odd, config_map("b"))
+    calls = await keeping.settle()
+    assert await keeping.conditions("web") == healthy
+    assert calls.of("ConfigMap").writes == 2
+    [note] = await keeping.events("QuestionableInput")
+    assert note == f"ConfigMap {keeping.namespace}/a: the server does not know dta and dropped it"
+    assert (await keeping.settle()).writes == 0
+    assert (await keeping.restart()).writes <= 1, "a new process sees that it differs, once"
+    assert (await keeping.settle()).writes == 0
+    await keeping.rewrite("web", {**odd, "data": {"n": "2"}}, config_map("b"))
+    await keeping.settle()
+    assert (await keeping.find(ConfigMap, "a"))["data"] == {"n": "2"}
+    assert await keeping.conditions("web") == healthy
+
+
 @pytest.mark.parametrize("wrong", [{"data": {"n": 1}}, {"data": "text"}])
 async def test_a_field_of_the_wrong_type_is_the_servers_to_refuse(
     keeping: Keeping, wrong: JsonObject
