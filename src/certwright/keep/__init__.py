@@ -10,6 +10,7 @@ sets and events of the target; what leaves are writes to it, and keys of sets to
 `drift`             from a change in the target to the set it concerns
 `keptset`           one pass over one set, and the staleness check before it
 `health`            how the objects of a set are
+`repair`            a few objects of a large set, without a pass over all
 `state`             what is remembered between two passes, fights included
 `installer`         all of it for an operator whose status holds the inventory
 ==================  =============================================================

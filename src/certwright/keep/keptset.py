@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+import orjson
+
 from certwright.apply import (
     Action,
     Change,
@@ -22,6 +24,7 @@ from certwright.apply import (
     ObjectSet,
     Owner,
     PruneOptions,
+    Rules,
     SetChanges,
 )
 from certwright.apply.changeset import LastWriter, UndoneField, last_foreign_writer
@@ -30,14 +33,16 @@ from certwright.apply.engine.engine import OnEntry
 from certwright.apply.objectset.prune import NO_PRUNE
 from certwright.clock import Clock
 from certwright.keep.cluster import Access, Refuses, WatchedCluster
-from certwright.keep.health import HealthChecks
-from certwright.keep.state import Fights, Fingerprint, SetState, SetStates
+from certwright.keep.health import OBJECTS_PER_TURN, HealthChecks
+from certwright.keep.state import Fights, Fingerprint, Identity, SetState, SetStates
 from certwright.keep.stores import TargetStores
 from certwright.kube import Conflict, Forbidden, Key
 from certwright.runtime import Entry as Stored
 from certwright.runtime import Store
 
 _WRITTEN: Final = frozenset({Action.CREATED, Action.CONFIGURED, Action.RECREATED})
+LARGE: Final = 100
+"""From how many objects on a set is repaired object by object."""
 _POSTPONED: Final = "another writer keeps changing it; repairs are put off"
 
 S = TypeVar("S", bound=SetState)
@@ -138,6 +143,8 @@ class KeptChanges:
     """Objects that carry no label of ours, as they were left."""
     versions: Mapping[ObjectRef, str] | None = None
     """The resourceVersions of all others, as they were left."""
+    declared: Mapping[Identity, tuple[bytes, Rules]] | None = None
+    """Of a large set, what is declared for each object."""
 
     @property
     def repairs(self) -> list[Change]:
@@ -269,12 +276,13 @@ class KeptSets(Generic[S]):
         return KeptChanges(
             done,
             tuple(entry.ref for entry in repairs),
-            sum(self._note_repair(state, entry, now) for entry in repairs),
+            self.count_repairs(key, repairs),
             tuple(opponents),
             frozenset(entry.ref for entry in postponed),
             wait,
             unwatched,
             versions,
+            await _packed(due) if len(due) >= LARGE and actor is self.ourselves else None,
         )
 
     def may_repair(self, ref: ObjectRef) -> bool:
@@ -297,6 +305,12 @@ class KeptSets(Generic[S]):
         held = list(self.stores.held(refs))
         quiet = not state.disturbed and not changes.postponed and _is_as_left(held, changes)
         state.settled = Fingerprint((*sources, *held)) if quiet else None
+        state.declared = changes.declared if quiet else None
+
+    def count_repairs(self, key: Key, repairs: Iterable[Change]) -> int:
+        """Count repairs of objects; return how many have just turned into a fight."""
+        now, state = self._clock.monotonic(), self.states.of(key)
+        return sum(self._note_repair(state, entry, now) for entry in repairs)
 
     def let_go(self, refs: Iterable[ObjectRef]) -> None:
         """Forget objects that stay in the cluster and are not ours to keep any more."""
@@ -323,6 +337,16 @@ class KeptSets(Generic[S]):
             return None
         fields = {"metadata": {"managedFields": list(live.managed)}}
         return last_foreign_writer(fields, {self._field_manager})
+
+
+async def _packed(declared: Sequence[Declared]) -> dict[Identity, tuple[bytes, Rules]]:
+    """Return what is declared for each object, in a tenth of the room."""
+    packed = {}
+    for number, one in enumerate(declared, start=1):
+        packed[one.ref.identity] = (orjson.dumps(one.obj), one.rules)
+        if not number % OBJECTS_PER_TURN:
+            await asyncio.sleep(0)
+    return packed
 
 
 def _repairs(done: SetChanges) -> list[Change]:

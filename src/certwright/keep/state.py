@@ -9,16 +9,19 @@ within a minute each further one is put off, twice as long every time, until the
 quiet. Times are seconds of any clock that only goes forward.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
-from certwright.apply import ObjectRef
+from certwright.apply import ObjectRef, Rules
 from certwright.apply.changeset import LastWriter, UndoneField
 from certwright.keep.health import Unwatched
 from certwright.kube import Key
 from certwright.runtime import Entry, Store
+
+Identity: TypeAlias = tuple[str, str, str, str]
+"""`ObjectRef.identity`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class SetState:
     """What was read of the objects that no store holds; None if stores hold all of them."""
     opponents: dict[ObjectRef, LastWriter | None] = field(default_factory=dict)
     """Who else keeps changing an object."""
+    declared: Mapping[Identity, tuple[bytes, Rules]] | None = None
+    """Of a large set that is settled, what is declared for each object, as JSON."""
     contested: dict[ObjectRef, tuple[UndoneField, ...]] = field(default_factory=dict)
     """What was repaired when a fight about an object began."""
 
