@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from certwright.kube import JsonObject
-from certwright.kube.comparison import contains, covers, is_applied, own_fields
+from certwright.kube.comparison import (
+    contains,
+    covers,
+    difference,
+    held_otherwise,
+    is_applied,
+    lacks,
+    own_fields,
+)
 from certwright.kube.ownership import FieldSet
 
 CONTAINED = {
@@ -196,3 +204,75 @@ def test_defaults_inside_what_we_own_whole_are_excused() -> None:
     other = {"fieldRef": {**stored["fieldRef"], "apiVersion": "v2"}}
     live = pod(env=[{"name": "E", "valueFrom": other}])
     assert not is_applied(live, fields, pod(env=[{"name": "E", "valueFrom": reference}]))
+
+
+def held(fields: JsonObject, live: JsonObject, wanted: JsonObject) -> list[str]:
+    head = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    found = held_otherwise(FieldSet.parse(fields), {**head, **live}, {**head, **wanted})
+    return ["/".join(path) for path in found]
+
+
+ITEMS: JsonObject = {
+    "f:ports": {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:name": {}}}
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "live", "wanted", "expected"),
+    [
+        ({"f:data": {"f:a": {}}}, {"data": {"a": "1"}}, {"data": {"a": "1"}}, []),
+        ({"f:data": {"f:a": {}}}, {"data": {"a": "1"}}, {"data": {"a": "2"}}, ["f:data/f:a"]),
+        ({"f:data": {"f:a": {}}}, {"data": {"a": "1"}}, {}, ["f:data/f:a"]),
+        ({"f:data": {"f:a": {}}}, {"data": {}}, {"data": {"a": "1"}}, []),
+        ({"f:args": {}}, {"args": ["a", "b"]}, {"args": ["a"]}, ["f:args"]),
+        ({"f:empty": {}}, {"empty": {}}, {}, []),
+        ({"f:limits": {"f:cpu": {}}}, {"limits": {"cpu": "1"}}, {"limits": {"cpu": "1000m"}}, []),
+        (ITEMS, {"ports": [{"containerPort": 80, "protocol": "TCP", "name": "x"}]},
+         {"ports": [{"containerPort": 80, "name": "x"}]}, []),
+        (ITEMS, {"ports": [{"containerPort": 80, "protocol": "TCP", "name": "x"}]},
+         {"ports": [{"containerPort": 81, "name": "x"}]},
+         ['f:ports/k:{"containerPort":80,"protocol":"TCP"}/f:name']),
+        ({"f:set": {'v:"a"': {}, 'v:"b"': {}}}, {"set": ["a", "b"]}, {"set": ["b"]},
+         ['f:set/v:"a"']),
+        ({"f:list": {"i:1": {}}}, {"list": [1, 2]}, {"list": [1, 3]}, ["f:list/i:1"]),
+    ],
+)  # fmt: skip
+def test_what_others_hold_and_is_not_as_wanted(
+    fields: JsonObject, live: JsonObject, wanted: JsonObject, expected: list[str]
+) -> None:
+    assert held(fields, live, wanted) == expected
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "expected"),
+    [
+        ({"a": 1}, {"a": 2}, False),
+        ({}, {"a": 2}, True),
+        ({}, {"a": 0, "b": "", "c": False, "d": {}, "e": [], "f": None}, False),
+        ({"data": {}}, {"data": {"k": ""}}, True),
+        ({"metadata": {"labels": {}}}, {"metadata": {"labels": {"k": ""}}}, True),
+        ({"items": [{"name": "a"}]}, {"items": [{"name": "a"}, {"name": "b"}]}, True),
+        ({"items": [{"name": "b"}, {"name": "a"}]}, {"items": [{"name": "a"}]}, False),
+        ({"items": ["x"]}, {"items": ["a", "b"]}, True),
+        ({"items": 1}, {"items": {"a": 1}}, True),
+    ],
+)
+def test_what_is_gone(live: JsonObject, wanted: JsonObject, *, expected: bool) -> None:
+    assert lacks(live, wanted) is expected
+
+
+def test_the_difference_is_what_the_server_made_of_it() -> None:
+    sent = {"a": 1, "list": [{"n": 1}], "gone": 1, "short": [1]}
+    live = {"a": 1, "list": [{"n": 1, "m": 2}], "more": 3, "short": [1, 2]}
+    found = {"list": [{"m": 2}], "more": 3, "short": [1, 2], "": ["gone"]}
+    assert difference(sent, live) == found
+    assert difference(live, live) == {}
+
+
+def test_differences_are_not_followed_for_ever() -> None:
+    one: Any = {"leaf": 1}
+    other: Any = {"leaf": 2}
+    for _ in range(500):
+        one, other = {"a": one}, {"a": other}
+    with pytest.raises(ValueError, match="nested more than"):
+        difference(one, other)

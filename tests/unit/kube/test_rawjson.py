@@ -3,12 +3,17 @@
 import json
 from typing import Any
 
+import msgspec
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certwright.kube import JsonObject
 from certwright.kube.rawjson import (
+    MAX_DEPTH,
     elements,
+    foreign_entries,
     identity,
     is_deep,
     members,
@@ -106,3 +111,37 @@ def test_what_names_a_deep_object_is_found() -> None:
         "kind": "X",
         "metadata": {"name": "a", "namespace": "n", "labels": {"l": "v"}},
     }
+
+
+OURS = frozenset({b'"me"'})
+
+
+def reduced(*entries: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = orjson.loads(
+        foreign_entries(msgspec.Raw(orjson.dumps(list(entries))), OURS) or b"[]"
+    )
+    return found
+
+
+def test_of_managed_fields_stays_what_others_hold() -> None:
+    fields: JsonObject = {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": {"f:x": {}}}
+    times = {"apiVersion": "v1", "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1"}
+    own = {"manager": "me", "operation": "Update", **times, "fieldsV1": fields}
+    others = {"manager": "they", "operation": "Apply", **times, "fieldsV1": fields}
+    metadata = {"f:metadata": fields["f:metadata"]}
+    mine = {"manager": "me", "operation": "Update", "fieldsV1": metadata}
+    theirs = {"manager": "they", "operation": "Apply", "fieldsV1": fields}
+    assert reduced(own) == [mine]
+    assert reduced({**own, "fieldsV1": {}}) == [{**mine, "fieldsV1": {"f:metadata": {}}}]
+    assert reduced(own, others, {**others, "subresource": "status"}) == [mine, theirs]
+    assert reduced({**own, "subresource": "scale"}) == [
+        {"manager": "me", "operation": "Update", "subresource": "scale", "fieldsV1": fields}
+    ]
+
+
+def test_managed_fields_of_another_shape_tell_nothing() -> None:
+    deep: JsonObject = {}
+    for _ in range(MAX_DEPTH):
+        deep = {"f:a": deep}
+    assert reduced({"manager": "they", "fieldsV1": deep}) == []
+    assert foreign_entries(msgspec.Raw(b'[{"manager":1}]'), OURS) == b""

@@ -17,6 +17,7 @@ from certwright.apply.cluster import Live
 from certwright.apply.engine.adoption import handed_over, own_names
 from certwright.apply.engine.apply import Application
 from certwright.apply.engine.findings import Holder, ObjectOutcome, configured, created
+from certwright.apply.engine.keptfields import value_at
 from certwright.apply.engine.leftovers import merged_metadata
 from certwright.apply.engine.memory import difference_of
 from certwright.apply.engine.preserve import Sent, preserve
@@ -26,6 +27,7 @@ from certwright.kube.ownership import FieldSet
 
 SCALE = "scale"
 _NAMES = ("labels", "annotations")
+_REPLICAS = ("spec", "replicas")
 
 
 class Replacement(Application):
@@ -100,7 +102,9 @@ class Replacement(Application):
         sent = preserve(
             desired, live.obj, None, self._rules, replaces=True, scaled=_scaled(live.managed)
         )
-        own = own_names(live.managed, manager, self._rules.take_over_from)
+        written = live.annotations.get(self._mark) == self._digest.hex()
+        # What is ours and was not removed when the same was declared, the server has added.
+        own = {} if written else own_names(live.managed, manager, self._rules.take_over_from)
         metadata = merged_metadata(sent.obj, live, self._rules, own)
         return Sent({**sent.obj, "metadata": metadata}, guarded=True, ignored=sent.ignored)
 
@@ -122,6 +126,8 @@ class Replacement(Application):
             and any(writer.manager == self._manager for writer in live.writers())
             and next(self._holders(live, body), None) is None
             and not lacks(live.obj, body)
+            # Who scales to zero does not hold the number: the server leaves zeros out there.
+            and (value_at(body, _REPLICAS) in {None, value_at(live.obj, _REPLICAS)})
             and bool(self._mark or contains(live.obj, body))
         )
 

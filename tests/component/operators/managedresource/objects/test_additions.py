@@ -1,11 +1,15 @@
 """What others add to kept objects goes, with one write; what they may own stays."""
 
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
 
-from certwright.kube import JsonObject
+from certwright.client import Client, Request, Response, Transport
+from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Deployment, Service
 from certwright.testkit.builders import config_map, deployment
 
@@ -84,6 +88,90 @@ async def test_what_others_remove_comes_back_also_after_a_restart(keeping: Keepi
 async def test_a_restart_writes_nothing_and_reads_nothing(keeping: Keeping) -> None:
     await keeping.declare("web", *OBJECTS)
     await keeping.settle()
+    calls = await keeping.restart()
+    assert (calls.writes, calls.reads) == (0, 0)
+
+
+async def test_what_existed_before_ends_as_declared_and_is_left_in_peace(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    """Fields that a write does not change stay with whom they were, which is no drift."""
+    before = web(replicas=1)
+    before["metadata"]["labels"] = {"theirs": "stays"}
+    before["spec"]["template"]["spec"]["hostNetwork"] = True
+    before["spec"]["progressDeadlineSeconds"] = 700
+    await keeping.cluster.create(before)
+    await keeping.cluster.create(config_map("a", {"k": "v", "old": "x"}))
+    await keeping.declare("web", web(replicas=1), config_map("a", {"k": "v"}))
+    await keeping.settle()
+    live = await keeping.find(Deployment, "d")
+    assert "hostNetwork" not in live["spec"]["template"]["spec"]
+    assert live["spec"]["progressDeadlineSeconds"] == 600, "the default"
+    assert live["metadata"]["labels"]["theirs"] == "stays"
+    assert (await keeping.find(ConfigMap, "a"))["data"] == {"k": "v"}
+    assert (await keeping.conditions("web"))["Applied"] == healthy["Applied"]
+    calls = await keeping.restart()
+    assert (calls.writes, calls.reads) == (0, 0)
+
+
+class Mutating:
+    """A server with a webhook that changes ConfigMaps: what they declare, and more."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.writes = 0
+
+    async def send(self, request: Request) -> Response:
+        if request.verb in {"create", "update"} and b'"ConfigMap"' in (request.body or b""):
+            self.writes += 1
+            obj = orjson.loads(request.body or b"")
+            obj["data"] = {**obj["data"], "k": "mutated", "injected": "1"}
+            request = replace(request, body=orjson.dumps(obj))
+        return await self._inner.send(request)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[Any]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        """Do nothing: the connection belongs to the cluster."""
+
+
+async def test_what_a_webhook_makes_of_our_write_is_no_drift(embedded_keeping: Keeping) -> None:
+    keeping = embedded_keeping
+    transport = Mutating(keeping.cluster.client.transport)
+    target = Client(transport, clock=keeping.cluster.clock)
+    await keeping.declare("web", config_map("a", {"k": "v"}))
+    await keeping.settle(keeping.operator(target=target))
+    mutated = {"k": "mutated", "injected": "1"}
+    assert (await keeping.find(ConfigMap, "a"))["data"] == mutated
+    await keeping.cluster.advance(minutes=10)
+    assert transport.writes == 1
+    await keeping.cluster.patch(ConfigMap, "a", {"data": {"theirs": "1"}})
+    await keeping.cluster.advance(minutes=10)
+    assert (await keeping.find(ConfigMap, "a"))["data"] == mutated
+    assert transport.writes == 2
+    await keeping.cluster.stop()
+    await keeping.settle(keeping.operator(target=target))
+    await keeping.cluster.advance(minutes=10)
+    assert transport.writes == 2
+
+
+async def test_what_is_scaled(keeping: Keeping) -> None:
+    """A number that is declared is restored; one that is not is left to those who scale."""
+    await keeping.declare("web", web(replicas=1))
+    await keeping.settle()
+    scale = {"spec": {"replicas": 0}}
+    key = Key(keeping.namespace, "d")
+    await keeping.cluster.client.patch(Deployment, key, scale, subresource="scale")
+    await keeping.settle()
+    assert (await keeping.find(Deployment, "d"))["spec"]["replicas"] == 1
+    undeclared = web()
+    undeclared["spec"].pop("replicas", None)
+    await keeping.rewrite("web", undeclared)
+    await keeping.settle()
+    await keeping.cluster.client.patch(Deployment, key, scale, subresource="scale")
+    await keeping.settle()
+    assert (await keeping.find(Deployment, "d"))["spec"]["replicas"] == 0
     calls = await keeping.restart()
     assert (calls.writes, calls.reads) == (0, 0)
 
