@@ -55,7 +55,7 @@ def build(host: OperatorHost) -> Iterator[Part]:
         return installer.outcome(key, changes)
 
     yield installer.cache
-    rules = [allow(ConfigMap, "get", "list", "watch", "create", "patch", "delete")]
+    rules = [allow(ConfigMap, "get", "list", "watch", "create", "update", "delete")]
     yield Controller(Package, reconcile, channels=[installer.channel], rbac=rules)
 
 

@@ -14,6 +14,7 @@ from tests.support.faults.resourcescenarios import (
     OURS,
     PASSING,
     PREFIX,
+    add_to_all,
     annotate,
     config,
     declare,
@@ -139,6 +140,22 @@ async def drift(cluster: EmbeddedCluster) -> None:
     await done(cluster)
     await cluster.patch(ConfigMap, "steady", {"data": {"text": "edited", "more": "kept"}})
     await cluster.delete(ConfigMap, "b")
+
+
+@scenario
+async def additions(cluster: EmbeddedCluster) -> None:
+    await declare(cluster, "web", config("steady"), config("b"))
+    await done(cluster)
+    await add_to_all(cluster)
+    marks = {f"{OURS}/digest": None, "theirs": "stays"}
+    await cluster.patch(
+        ConfigMap, "b", {"data": {"text": None}, "metadata": {"annotations": marks}}
+    )
+    await cluster.patch(ConfigMap, "steady", {"metadata": {"managedFields": [{}]}})
+    await done(cluster)
+    for name in ("steady", "b"):
+        found = await cluster.get(ConfigMap, name)
+        assert (found["data"], "binaryData" in found) == ({"text": "one"}, False)
 
 
 @scenario

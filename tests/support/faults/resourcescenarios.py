@@ -2,13 +2,14 @@
 
 import base64
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
 from msgspec.structs import replace
 
 from certwright.api.managedresources import ManagedResource
-from certwright.kube import JsonObject
+from certwright.kube import JsonObject, NotFound
 from certwright.kube.kinds import ConfigMap, Secret
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.operators.managedresource.configuration import Controllers
@@ -116,6 +117,17 @@ async def done(cluster: EmbeddedCluster) -> None:
     await cluster.advance(minutes=6)  # longer than any back-off
 
 
+async def add_to_all(cluster: EmbeddedCluster) -> None:
+    """Let another client add what is not declared to every object that is kept."""
+    kept = await cluster.client.list(ConfigMap, "default", labels=f"{PREFIX}/managed-by=gardener")
+    addition = {"data": {"theirs": "1"}, "binaryData": {"theirs.bin": "AAAA"}}
+    for obj in kept.items:
+        name = obj["metadata"]["name"]
+        if name != "bystander" and not obj.get("immutable"):
+            with suppress(NotFound):
+                await cluster.patch(ConfigMap, name, addition)
+
+
 # Watching
 
 
@@ -142,6 +154,7 @@ def watched(play: Scenario) -> Any:
         await cluster.create(config("bystander", annotations=marks, labels=labels))
         before = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
         await play(cluster)
+        await add_to_all(cluster)
         await done(cluster)
         after = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
         assert after == before, "a foreign object was touched"

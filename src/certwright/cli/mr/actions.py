@@ -23,14 +23,15 @@ from certwright.cli.terminal.output import document, terminal_width
 from certwright.cli.terminal.progress import ProgressLine
 from certwright.client import Client
 from certwright.clock import SYSTEM
-from certwright.kube import Forbidden, JsonObject, Key, NotFound, parse_time
-from certwright.kube.kinds import Secret
+from certwright.kube import ApiError, Forbidden, JsonObject, Key, NotFound, parse_time
+from certwright.kube.kinds import CoreEvent, Secret
 from certwright.managed import delete
 
 if TYPE_CHECKING:
     from certwright.operators.managedresource import Configuration
 
 FORCE_DELETE: Final = "resources.certwright.dev/force-delete"
+_REPAIRS: Final = frozenset({"Repaired", "FightDetected"})
 _RESOURCE: Final = ManagedResource.resource
 _NO_SUCH_KIND: Final = (
     "this cluster does not serve ManagedResources; install their definition with:"
@@ -70,8 +71,9 @@ async def explain(target: Target, name: str, output: Output) -> int:
         secrets = [
             await _about_secret(session.client, Key(session.namespace, one)) for one in names
         ]
+        repairs = await _repairs(session.client, Key(session.namespace, name))
     if output is Output.TABLE:
-        print(explanation(resource, secrets, SYSTEM.now()))
+        print(explanation(resource, secrets, SYSTEM.now(), repairs))
     else:
         print(document({"resource": resource, "secrets": secrets}, output))
     return 0
@@ -173,6 +175,16 @@ async def _not_found(session: Session, name: str) -> str:
     names = ", ".join(sorted(one["metadata"]["name"] for one in here.items)[:20])
     there = f"there are: {names}" if names else "choose another namespace with -n"
     return f"there is no ManagedResource {name} in namespace {session.namespace}; {there}"
+
+
+async def _repairs(client: Client, key: Key) -> list[JsonObject]:
+    """Return the Events that tell what others changed; none if they may not be read."""
+    about = f"involvedObject.kind={_RESOURCE.kind},involvedObject.name={key.name}"
+    try:
+        found = await client.list(CoreEvent, key.namespace, fields=about)
+    except ApiError:
+        return []
+    return [event for event in found.items if event.get("reason") in _REPAIRS]
 
 
 async def _about_secret(client: Client, key: Key) -> str:

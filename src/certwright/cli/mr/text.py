@@ -17,6 +17,7 @@ _GOOD: Final = {
     "Ready": "True",
 }
 _LONGEST_MESSAGE: Final = 300
+_LONGEST_REPAIR: Final = 500
 _NAMED: Final = 20
 """How many objects a question names."""
 _SHOWN: Final = 50
@@ -45,13 +46,22 @@ def list_table(
     return fitted(lines, width)
 
 
-def explanation(resource: JsonObject, secrets: Sequence[str], now: datetime) -> str:
-    """Return a description of one; *secrets* has a line about each Secret it refers to."""
+def explanation(
+    resource: JsonObject,
+    secrets: Sequence[str],
+    now: datetime,
+    repairs: Sequence[JsonObject] = (),
+) -> str:
+    """Return a description of one.
+
+    *secrets* has a line about each Secret it refers to; *repairs* are Events about repairs.
+    """
     spec, status = _part(resource, "spec"), _part(resource, "status")
     lines = [f"ManagedResource {'/'.join(_place(resource))}"]
     lines += [f"  {line}" for line in _description(resource, spec, status, now)]
     lines += _section("Conditions", _conditions(status, now))
     lines += _section("Objects that need attention", _troubles(status))
+    lines += _section("What others changed", _repairs(repairs, now))
     lines += _section("Secrets", secrets)
     lines += _section("Objects", _inventory(status))
     return "\n".join(lines)
@@ -190,6 +200,20 @@ def _troubles(status: JsonObject) -> Iterator[str]:
         yield f"{_named(one)} {state}: {one_line(unnamed(why), 300)}"
         if writer := one.get("lastWriter"):
             yield f"    last written by {writer}"
+
+
+def _repairs(events: Sequence[JsonObject], now: datetime) -> Iterator[str]:
+    """Yield what was repaired last, the newest first: which fields, and who had changed them."""
+    dated = sorted(((_told_at(event), event) for event in events), key=lambda one: one[0])
+    for at, event in reversed(dated[-_NAMED:]):
+        yield f"{_age(at, now)} ago: {one_line(str(event.get('message') or ''), _LONGEST_REPAIR)}"
+
+
+def _told_at(event: JsonObject) -> str:
+    series = _part(event, "series")
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    created = _part(event, "metadata").get("creationTimestamp")
+    return str(next(filter(None, times), created) or "")
 
 
 def _inventory(status: JsonObject, most: int = _SHOWN) -> Iterator[str]:

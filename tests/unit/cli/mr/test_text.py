@@ -222,3 +222,21 @@ def test_a_forced_deletion_counts_what_is_listed_elsewhere() -> None:
 def test_what_is_kept_loses_nothing() -> None:
     text = consequences(resource("a", spec={"keepObjects": True}))
     assert text.endswith("keeps 1 object, which stay (spec.keepObjects). It would be deleted.")
+
+
+def test_what_others_changed_is_told_newest_first() -> None:
+    def event(message: str, **times: Any) -> JsonObject:
+        return {"reason": "Repaired", "message": message, **times}
+
+    hours = [f"2026-01-01T{hour:02}:00:00Z" for hour in range(3)]
+    events = [
+        event("Restored ConfigMap a/b (data.x by kubectl-edit)", lastTimestamp=hours[2]),
+        event("first", eventTime=hours[0]),
+        event("second", eventTime=hours[0], series={"lastObservedTime": hours[1]}),
+    ]
+    told = explanation(resource("a"), [], NOW, events).partition("What others changed:\n")[2]
+    assert [line.partition(" ago: ")[2] for line in told.splitlines()[:3]] == [
+        "Restored ConfigMap a/b (data.x by kubectl-edit)",
+        "second",
+        "first",
+    ]
