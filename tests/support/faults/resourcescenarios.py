@@ -154,7 +154,6 @@ def watched(play: Scenario) -> Any:
         await cluster.create(config("bystander", annotations=marks, labels=labels))
         before = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
         await play(cluster)
-        await add_to_all(cluster)
         await done(cluster)
         after = (await cluster.get(ConfigMap, "bystander"))["metadata"]["resourceVersion"]
         assert after == before, "a foreign object was touched"
