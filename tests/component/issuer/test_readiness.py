@@ -1,8 +1,10 @@
 """Requests that wait for their issuer."""
 
+import re
 from collections.abc import Callable
 
 import pytest
+from structlog.testing import capture_logs
 from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import IssuerRef
@@ -137,3 +139,26 @@ async def test_only_the_requests_of_an_issuer_are_woken_by_it(world: Callable[..
     calls = await w.settle()
     assert calls.of("CertificateRequest").writes == 3
     assert {request.name for request in w.script.sign_calls} == {"one-1", "one-2", "one-3"}
+
+
+async def test_an_issuer_that_is_not_ready_is_seen_from_outside(
+    embedded_world: Callable[..., World],
+) -> None:
+    w = embedded_world()
+    w.script.always_check = ConnectionError("the authority does not answer")
+    await w.issuer()
+    with capture_logs() as lines:
+        await w.settle()
+    kind = w.namespaced_kind.resource.kind
+    labels = f'kind="{kind}",namespace="default",name="issuer-1"'
+    said = f'certwright_condition{{{labels},type="Ready",status="False",reason="Pending"}} 1.0'
+    text = await w.cluster.scrape()
+    assert said in text
+    errors = re.findall(r'reconcile_errors_total\{controller="[^"]*"\} (\S+)', text)
+    assert sum(map(float, errors)) > 0
+    [warned] = [line for line in lines if line["log_level"] == "warning"]
+    assert (warned["event"], warned["type"], warned["reason"]) == (
+        "condition changed",
+        "Ready",
+        "Pending",
+    )
