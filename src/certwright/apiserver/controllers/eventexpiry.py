@@ -8,7 +8,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.storage.storage import ChangeType, StoredChange
 
 LIFETIME: Final = timedelta(hours=1)
-MOST: Final = 2_000
+MOST: Final = 1_000
 """How many Events are kept: all is in memory here, and issuing alone makes thousands an hour."""
 _EVENTS: Final = ("", "events")
 
