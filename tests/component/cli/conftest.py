@@ -182,6 +182,7 @@ def cli(
 ) -> Callable[..., Any]:
     """Run the command line in this process, against the listening server."""
     monkeypatch.setenv("KUBECONFIG", str(listening))
+    monkeypatch.setenv("COLUMNS", "500")  # else tables end where the terminal of the tests does
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
 
     def run(*words: str | Path) -> Done:

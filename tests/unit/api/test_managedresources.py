@@ -60,7 +60,7 @@ def test_only_the_secrets_are_required() -> None:
 
 def test_the_server_writes_no_defaults_into_the_specs_of_clients() -> None:
     fields = schema("spec")["properties"]
-    assert len(fields) == 10
+    assert len(fields) == 11
     assert [name for name, field in fields.items() if "default" in field] == []
     assert [name for name, field in fields.items() if field.get("nullable")] == []
 

@@ -93,7 +93,7 @@ async def test_the_next_class_waits_until_the_last_one_has_cleaned_up(
         for request in calls
         if is_write(request) and request.resource is not None and request.resource.kind != "Event"
     ]
-    assert done.index(("delete", "ConfigMap")) < done.index(("patch", "ConfigMap"))
+    assert done.index(("delete", "ConfigMap")) < done.index(("create", "ConfigMap"))
     after = await keeping.find(ConfigMap, "a")
     assert after["data"] == {"of": "seed"}
     assert after["metadata"]["uid"] != first
