@@ -18,7 +18,7 @@ from certwright.cli.up.demos import issuer_sample, managed_sample
 from certwright.client import Request
 from certwright.issuers.ca import app
 from certwright.kube import Invalid, ObjectMeta
-from certwright.kube.kinds import ConfigMap, StatefulSet
+from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.managed import readiness
 from certwright.operators.managedresource import Configuration, resource_operator
 from certwright.runtime import configure_logs
@@ -32,6 +32,7 @@ from certwright.testkit import (
     survives,
 )
 from certwright.testkit.actors import approver, workload_controllers
+from certwright.testkit.actors.pods import pod_controller
 from greeting import Greeting, GreetingSpec, controller
 
 TABLE = (("accept", "application/json;as=Table;g=meta.k8s.io;v=v1"),)
@@ -141,11 +142,13 @@ def torture() -> None:
 
 async def keep() -> None:
     async with EmbeddedCluster() as cluster:
-        step(10, "A ManagedResource that keeps a ConfigMap and a StatefulSet")
+        step(10, "A ManagedResource that keeps a ConfigMap and a Deployment")
         await cluster.serve(ManagedResource)
         for manifest in managed_sample():
             await cluster.create(manifest)
-        await cluster.settle(resource_operator(Configuration()), *workload_controllers())
+        await cluster.settle(
+            resource_operator(Configuration()), *workload_controllers(), pod_controller()
+        )
         await show_table(cluster, "/apis/resources.gardener.cloud/v1alpha1/managedresources")
         state = readiness(await cluster.get(ManagedResource.resource, "sample"))
         expect("both are there, and healthy", holds=state.ready)
@@ -156,9 +159,9 @@ async def keep() -> None:
         color = (await cluster.get(ConfigMap, "sample-settings"))["data"]["color"]
         show(f"sample-settings has the color: {color}")
         expect("put right with one write", holds=(color, calls.by_kind["ConfigMap"]) == ("blue", 1))
-        await cluster.delete(StatefulSet, "sample-web")
+        await cluster.delete(Deployment, "sample-web")
         await cluster.settle()
-        expect("it is back", holds="sample-web" in await cluster.names(StatefulSet))
+        expect("it is back", holds="sample-web" in await cluster.names(Deployment))
         calls = await cluster.restart()
         tell(calls)
         expect("after a restart nothing is written", holds=calls.writes == 0)
