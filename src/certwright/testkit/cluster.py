@@ -133,11 +133,11 @@ class Cluster(ABC):
         *,
         type: str = MERGE_PATCH,  # noqa: A002 - what kubectl calls it
         subresource: str = "",
-    ) -> None:
-        """Change an object."""
+    ) -> JsonObject:
+        """Change an object; return it as it was right after."""
         resource = resource_of(kind)
         key = self.key(kind, name)
-        await self.client.patch(resource, key, patch, type=type, subresource=subresource)
+        return await self.client.patch(resource, key, patch, type=type, subresource=subresource)
 
     async def delete(self, kind: type[Object] | Resource, name: str) -> None:
         """Delete an object."""

@@ -6,6 +6,7 @@ with everything that is allowed to differ replaced by a symbol: the first uid se
 """
 
 import asyncio
+import copy
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -70,7 +71,7 @@ class Symbols:
             case "causes":
                 return _settled([self.clean(item) for item in value])
             case "managedFields":
-                return sorted((self.clean(item) for item in value), key=_manager)
+                return sorted((self.clean(_timeless(item)) for item in value), key=_manager)
         return [self.clean(item, key) for item in value]
 
     def _clean_text(self, value: str, key: str) -> str:
@@ -110,6 +111,17 @@ def _settled(causes: list[Json]) -> list[Json]:
     if all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
         return sorted(causes, key=str)
     return causes
+
+
+def _timeless(entry: Json) -> Json:
+    """Hide who owns the time of a condition that is written twice: it may be the same second."""
+    conditions = entry.get("fieldsV1", {}).get("f:status", {}).get("f:conditions", {})
+    terminating = 'k:{"type":"Terminating"}'
+    if "f:lastTransitionTime" not in conditions.get(terminating, {}):
+        return entry
+    entry = copy.deepcopy(entry)
+    del entry["fieldsV1"]["f:status"]["f:conditions"][terminating]["f:lastTransitionTime"]
+    return entry
 
 
 def _manager(entry: Json) -> tuple[str, ...]:

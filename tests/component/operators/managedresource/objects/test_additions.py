@@ -64,8 +64,7 @@ async def test_what_others_change_is_undone_with_one_write(
     before = content(await keeping.find(kind, NAMES[kind]))
     if not running:
         await keeping.cluster.stop()
-    await keeping.cluster.patch(kind, NAMES[kind], addition)
-    assert content(await keeping.find(kind, NAMES[kind])) != before
+    assert content(await keeping.cluster.patch(kind, NAMES[kind], addition)) != before
     calls = await (keeping.settle() if running else keeping.restart())
     assert content(await keeping.find(kind, NAMES[kind])) == before
     assert (calls.of(kind.resource.kind if hasattr(kind, "resource") else kind.kind).writes) == 1
