@@ -27,8 +27,10 @@ print(json.dumps(walked))
 """
 
 
-MOST_FILES = {"managed-resource": 79, "certificate-request": 55, "kubectl-apply": 58}
-"""More are hard to follow. A connection that happens to be dialled meanwhile is three of them."""
+MOST_FILES = {"managed-resource": 75, "certificate-request": 51, "kubectl-apply": 57}
+"""More are hard to follow."""
+BY_CHANCE = {"keep/drift.py", "client/discovery.py", "client/http/dialer.py", "client/writer.py"}
+"""Touched if a connection is dialled meanwhile, or a watch tells of a write before the end."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def test_the_picture_shows_every_room_of_the_journey(
     assert len(rooms) > 5
     missing = set(rooms) - pictured_rooms(name)
     assert not missing, f"run make walk: the picture of {name} lacks {sorted(missing)}"
-    assert len(files) <= MOST_FILES[name], "\n".join(files)
+    assert len(set(files) - BY_CHANCE) <= MOST_FILES[name], "\n".join(files)
     assert len(decodes) <= 1, f"decode the request in one place: {decodes}"
 
 

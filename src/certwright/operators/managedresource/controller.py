@@ -28,7 +28,7 @@ from certwright.operators.managedresource.decision import (
 )
 from certwright.operators.managedresource.declared import Decoder
 from certwright.operators.managedresource.deletion import PENDING_SECONDS, ResourceDeletion
-from certwright.operators.managedresource.health import HealthController, ResourceMetrics
+from certwright.operators.managedresource.health import HealthController, ResourceMetrics, repair
 from certwright.operators.managedresource.input import Facts, Secrets, gather
 from certwright.operators.managedresource.messages import PendingDeletion
 from certwright.operators.managedresource.ownership import Owners
@@ -85,7 +85,8 @@ class ResourceController:
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Make the objects of a ManagedResource as they should be."""
-        if self._states.is_settled(key):
+        repaired = await repair(ctx, key, self._kept, self._owners, self._metrics)
+        if repaired or self._states.is_settled(key):
             return DONE
         entry = ctx.store(ManagedResource).get(key)
         if entry is None:

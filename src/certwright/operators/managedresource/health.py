@@ -1,4 +1,7 @@
-"""How the objects of ManagedResources are: judged after each pass and whenever they change."""
+"""How the objects of ManagedResources are: judged after each pass and whenever they change.
+
+What drifted of a large set is repaired here as well, without a pass over all of it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +12,7 @@ from certwright.apply import Action, Change, InventoryError, Live, ObjectRef
 from certwright.apply.health import Health
 from certwright.keep import KeptSets
 from certwright.keep.health import Judgement
+from certwright.keep.repair import repair_drift
 from certwright.kube import Key
 from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import Controllers
@@ -19,12 +23,39 @@ from certwright.operators.managedresource.decision import (
     is_suspended,
 )
 from certwright.operators.managedresource.inventory import in_order, ref_of
+from certwright.operators.managedresource.ownership import Owners
 from certwright.operators.managedresource.shards import ShardStore, read_inventory
 from certwright.operators.managedresource.state import Actors, Pass, ResourceState
 from certwright.operators.managedresource.status import APPLIED, ConditionUpdate, Report, Update
 from certwright.runtime import DONE, Backoff, Context, Metrics, Outcome, again
 
 _PREFIX: Final = "certwright_managed_resource_"
+
+
+async def repair(
+    ctx: Context,
+    key: Key,
+    kept: KeptSets[ResourceState],
+    owners: Owners,
+    metrics: "ResourceMetrics",
+) -> bool:
+    """Repair a few objects of a large set; return False if it takes a pass."""
+    state = kept.states.known(key)
+    if state is None or not state.declared:
+        return False
+    repairs = await repair_drift(kept, key, owners.of(key, ctx.client), metrics.count)
+    if repairs is None:
+        return False
+    entry = ctx.store(ManagedResource).get(key)
+    if repairs.changes and entry is not None:
+        metrics.repairs.inc(len(repairs.changes))
+        metrics.fights.inc(repairs.fights)
+        # All that an event needs: to decode a large inventory would cost more than the repair.
+        metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.uid}
+        kind = ManagedResource.resource
+        obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        ctx.event(obj, "Normal", "Repaired", messages.restored(repairs.changes))
+    return True
 
 
 class HealthController:

@@ -25,10 +25,8 @@ from certwright.api.managedresources import ManagedResource
 from certwright.client import Client, TransportError
 from certwright.keep import KeptSets, SetStates, TargetStores
 from certwright.keep.drift import Drift
-from certwright.keep.repair import repair_drift
 from certwright.kube import ApiError, Key, NotFound
 from certwright.kube.kinds import ConfigMap, Secret, ServiceAccount
-from certwright.operators.managedresource import messages
 from certwright.operators.managedresource.configuration import Configuration, Controllers
 from certwright.operators.managedresource.controller import ResourceController
 from certwright.operators.managedresource.decision import (
@@ -55,7 +53,6 @@ from certwright.operators.managedresource.shards import ShardStore
 from certwright.operators.managedresource.state import Actors, Channels, ResourceState
 from certwright.operators.managedresource.status import EXPECTED
 from certwright.runtime import (
-    DONE,
     Backoff,
     BadObject,
     Cache,
@@ -63,7 +60,6 @@ from certwright.runtime import (
     Controller,
     Operator,
     OperatorHost,
-    Outcome,
     Part,
     PolicyRule,
     Store,
@@ -225,7 +221,7 @@ class _Assembly:
         )
         return Controller(
             _resources(namespace),
-            self._reconcile,
+            self._resources.reconcile,
             name=self._named("managedresource", namespace),
             channels=[self._apply.of(namespace)],
             sources=[sweep.run],
@@ -236,23 +232,6 @@ class _Assembly:
             conditions=EXPECTED,
             condition_events=True,
         )
-
-    async def _reconcile(self, ctx: Context, key: Key) -> Outcome:
-        """Repair what drifted, or make a pass if there is more to do."""
-        owner, metrics = self._owners.of(key, ctx.client), self._metrics
-        repairs = await repair_drift(self._kept, key, owner, metrics.count)
-        if repairs is None:
-            return await self._resources.reconcile(ctx, key)
-        entry = ctx.store(ManagedResource).get(key)
-        if repairs.changes and entry is not None:
-            metrics.repairs.inc(len(repairs.changes))
-            metrics.fights.inc(repairs.fights)
-            # All that an event needs: to decode a large inventory would cost more than the repair.
-            metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.uid}
-            kind = ManagedResource.resource
-            obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
-            ctx.event(obj, "Normal", "Repaired", messages.restored(repairs.changes))
-        return DONE
 
     def _target_rules(self) -> Sequence[PolicyRule]:
         acting = self._settings.managed_resource.service_account_name
