@@ -26,7 +26,7 @@ class Action(StrEnum):
     RECREATED = "recreated"
     DELETED = "deleted"
     KEPT = "kept"
-    """It is no longer wanted, and stays because somebody said so."""
+    """It is no longer wanted, and stays because a rule or annotation says so."""
     BLOCKED = "blocked"
     """It waits: for a finalizer, for another object, for a confirmation."""
     FAILED = "failed"

@@ -34,7 +34,7 @@ class Blocked:
 
     message: str
     cyclic: bool = False
-    """Waiting will not help: somebody has to change a spec."""
+    """Waiting will not help: a spec has to change."""
 
 
 def blocked_by(resource: ManagedResource, lookup: Lookup) -> Blocked | None:

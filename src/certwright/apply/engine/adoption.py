@@ -24,9 +24,9 @@ class Right(StrEnum):
 
     WRITE = "write"
     LEAVE = "leave"
-    """It is somebody else's, and that is fine."""
+    """It has another owner, and that is fine."""
     REFUSE = "refuse"
-    """It is somebody else's, and that is a conflict."""
+    """It has another owner, and that is a conflict."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ HELM: Final = "helm"
 
 
 class Adopt(StrEnum):
-    """What to do about an object that is there already and belongs to nobody."""
+    """What to do about an object that is there already and has no owner."""
 
     ALWAYS = "Always"
     IF_LABELLED = "IfLabelled"
@@ -52,9 +52,9 @@ class Rules:
     """Take fields that other managers hold with other values; else the object is not written,
     and the result names them."""
     preserve_replicas: bool = False
-    """Somebody scales it: the live number of replicas stays."""
+    """Another controller scales it: the live number of replicas stays."""
     preserve_resources: bool = False
-    """Somebody sizes it: live cpu and memory of containers stay."""
+    """Another controller sizes it: live cpu and memory of containers stay."""
     preserve_allocated: bool = True
     """Keep what the cluster filled in where apply alone would not: ports, addresses, claim
     templates, selectors of Jobs, secrets of ServiceAccounts, restarts, finalizers, status."""

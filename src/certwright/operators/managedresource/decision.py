@@ -95,7 +95,7 @@ class Step(Enum):
     """What comes next."""
 
     NOTHING = auto()
-    """It is gone, or not ours, or somebody asked us to wait for a state."""
+    """It is gone, or not ours, or its annotation asks to wait for a state."""
     REPORT_IGNORED = auto()
     """It is to be left alone; the conditions say so."""
     DELETE = auto()
@@ -218,7 +218,7 @@ def worth_a_look(
 
 
 def asks_for_operation(resource: ManagedResource) -> bool:
-    """Return whether somebody asks for a pass by annotation."""
+    """Return whether an annotation asks for a pass."""
     return _annotation(resource, keys.OPERATION) in _OPERATIONS
 
 

@@ -350,7 +350,7 @@ class Decoder:
         return decoded
 
     def forget(self, key: Key) -> None:
-        """Forget a Secret that nobody refers to any more."""
+        """Forget a Secret that no ManagedResource refers to any more."""
         known = self._read.pop(key, None)
         if known is not None:
             self.size -= known.size
