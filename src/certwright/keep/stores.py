@@ -11,8 +11,16 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from certwright.apply import ObjectRef
-from certwright.client import Client
-from certwright.kube import Forbidden, GroupVersionKind, JsonObject, Key, NotFound, Resource
+from certwright.client import Client, TransportError
+from certwright.kube import (
+    ApiError,
+    Forbidden,
+    GroupVersionKind,
+    JsonObject,
+    Key,
+    NotFound,
+    Resource,
+)
 from certwright.kube.kinds import (
     BUILT_IN,
     CustomResourceDefinition,
@@ -87,19 +95,27 @@ class TargetStores:
         known = self.client.discovery.known(gvk)
         if known is not None and known in _BUILT_IN:
             return known
-        self._watch_definitions()
+        await self._watch_definitions()
         try:
             return known or await self.client.discovery.resource_for(gvk)
         except NotFound:
             self.unknown.add(gvk)
             raise
 
-    def _watch_definitions(self) -> None:
+    async def _watch_definitions(self) -> None:
+        """Watch which kinds are defined, and know all before a store of one of them is opened.
+
+        A definition deleted before they are known would be missed, and with it that the store's
+        objects are gone. Where definitions cannot be watched, kinds are watched without.
+        """
         if self._definitions is None:
             self._definitions = self._cache.store(
                 CustomResourceDefinition, metadata_only=True, required=False
             )
             self._definitions.listen(self._definition_changed)
+        if not self._definitions.store.synced:
+            with suppress(ApiError, TransportError):
+                await self._definitions.ready()
 
     def _definition_changed(self, old: Entry | None, new: Entry | None) -> None:
         """Learn kinds anew; stop watching those whose definition is gone."""

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping, Toys
 
+from certwright.client.transport import Request
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, namespace
-from certwright.testkit.faults.faults import At
+from certwright.testkit.faults.faults import At, RequestFault, Slow
 from certwright.testkit.faults.interference import Interference
 
 
@@ -67,6 +68,32 @@ async def test_objects_go_before_their_definition(keeping: Keeping, toys: Toys) 
     assert deleted == ["Toy", "CustomResourceDefinition"]
     await keeping.cluster.gone(CustomResourceDefinition, toys.name)
     await keeping.cluster.gone(keeping.kind, "web")
+
+
+class SlowDefinitions(At):
+    """A plan by which the watch that tells which kinds there are begins after all others."""
+
+    def on_request(self, request: Request, number: int, write: int) -> RequestFault | None:
+        whole = any(name == "labelSelector" for name, _ in request.query)
+        if request.verb == "watch" and request.resource == CustomResourceDefinition and not whole:
+            return Slow(10)
+        return super().on_request(request, number, write)
+
+
+async def test_a_kind_is_not_watched_when_its_definition_is_gone(
+    embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
+) -> None:
+    loop: Any = asyncio.get_running_loop()  # a VirtualLoop
+    slow = Interference(SlowDefinitions(), loop.trace, loop.clock.jump)
+    async with EmbeddedCluster(interference=slow) as cluster:
+        keeping, toys = keeping_on(cluster), Toys("late")
+        await keeping.declare("web", toys.toy("bear"), toys.definition(), config_map("a"))
+        await keeping.settle()
+        await keeping.rewrite("web", config_map("a"))
+        await keeping.restart()
+        assert await keeping.exists(CustomResourceDefinition, toys.name) == set()
+        calls = await cluster.advance(seconds=120)
+        assert [call for call in calls if toys.group in call.path] == []
 
 
 async def test_a_namespace_that_comes_late_is_noticed_at_once(
