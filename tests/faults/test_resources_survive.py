@@ -45,7 +45,7 @@ from certwright.testkit import (
     simulate,
     stale_restart,
 )
-from certwright.testkit.faults.simulation import Scenario
+from certwright.testkit.faults.simulation import Play, Scenario, storm
 
 SEEDS = 63
 """Of each scenario; over two thousand together."""
@@ -362,6 +362,11 @@ def test_writes_that_are_refused_or_answered_by_nobody(play: Scenario) -> None:
 @pytest.mark.parametrize("play", SCENARIOS if LONG else [drift], ids=lambda p: p.__name__)
 def test_watches_and_requests_that_fail(play: Scenario) -> None:
     survive(play, break_each_watch, fail_every_request, repeat_each_event, delay_each_event)
+
+
+def test_the_same_seed_takes_the_same_way() -> None:
+    play = Play(watched(definition), (operator(),), PASSING)
+    assert len({storm(play, seed=62).digest for _ in range(4)}) == 1
 
 
 @each_scenario

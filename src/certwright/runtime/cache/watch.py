@@ -98,7 +98,7 @@ class Watch:
         self._heard: float | None = None
         self._watching_since: float | None = None
         self._synced = asyncio.Event()
-        self._awaiting: set[asyncio.Future[None]] = set()
+        self._awaiting: dict[asyncio.Future[None], None] = {}  # a set that keeps its order
         self._poked = asyncio.Event()
         self._turn = 0
         self._lists = self._restores = self._skipped = 0
@@ -147,11 +147,11 @@ class Watch:
         if (failure := self._obstacle()) is not None:
             raise failure
         waiter = asyncio.get_running_loop().create_future()
-        self._awaiting.add(waiter)
+        self._awaiting[waiter] = None
         try:
             await waiter
         finally:
-            self._awaiting.discard(waiter)
+            del self._awaiting[waiter]
 
     def _obstacle(self) -> ApiError | TransportError | None:
         return obstacle(self.state, self.store.resource, self.last_error, self._failures)
