@@ -7,6 +7,7 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import not_found
 from certwright.apiserver.storage.registry import Registry
 from certwright.apiserver.storage.storage import Storage, StoredRecord, storage_key
+from certwright.apiserver.webhooks.reviews import ReviewLog
 from certwright.clock import Clock
 from certwright.kube.timestamps import format_time
 
@@ -19,6 +20,16 @@ class Backend:
         self.registry = registry
         self.clock = clock
         self.rng = rng
+        self.begun: ReviewLog | None = None
+        """What webhooks said about the request that is being handled; None as long as no webhook
+        is concerned."""
+
+    @property
+    def reviews(self) -> ReviewLog:
+        """What webhooks said about the request that is being handled."""
+        if self.begun is None:
+            self.begun = ReviewLog()
+        return self.begun
 
     def now(self) -> str:
         """Return the current time as objects spell it."""

@@ -5,14 +5,17 @@ settled (`access.impersonation`), its path is read and authorized (`http.request
 and it becomes a `Call`. `dispatch` chooses the verb, the verb reads from `storage` or sends its
 object through `writes` (decode, default, own, validate, store), and records become a response
 (`http.responses`). Each stored change wakes watches (`verbs.watches`) and the server's own
-`controllers`, which run before `handle` returns. Other paths are answered by `discovery`.
+`controllers`, which run before `handle` returns. Other paths are answered by `discovery`. Where a
+webhook has to be called, the request is handed in again with its answer (`webhooks`).
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from random import Random
+from typing import Final, TypeVar
 
 import orjson
 
@@ -44,15 +47,26 @@ from certwright.apiserver.storage.storage import ChangeType, Storage, StoredChan
 from certwright.apiserver.storage.versions import view
 from certwright.apiserver.verbs.lists import selection
 from certwright.apiserver.verbs.watches import WatchStream
+from certwright.apiserver.webhooks.httpscaller import HttpsReviewCaller
+from certwright.apiserver.webhooks.reviews import ReviewCaller, ReviewLog, ReviewsNeeded
+from certwright.apiserver.webhooks.servicetable import ServiceTable
 from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.escalation import AuthorizedWriter
 from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.request import Selection, WriteOptions, apply
 from certwright.client.transport import RefusedStream, Request, Response, Stream, Transport
 from certwright.clock import SYSTEM, Clock
-from certwright.kube.errors import ApiError, BadRequest
+from certwright.kube.errors import ApiError, BadRequest, ServerTimeout
 from certwright.kube.kinds import CustomResourceDefinition
 from certwright.kube.objects import JsonObject, Resource
+
+T = TypeVar("T")
+
+_REVIEWED_SECONDS: Final = 34
+"""How long a request may take that webhooks are called for, as in kube-apiserver."""
+_TOO_SLOW: Final = (
+    "Timeout: request did not complete within requested timeout - context deadline exceeded"
+)
 
 
 class ApiServer:
@@ -68,6 +82,9 @@ class ApiServer:
     garbage collection and namespace deletion are always on. *history_limit* is how many
     changes of a kind watches can go back at least, unless those of all kinds hold more than
     *history_bytes*. Events are gone an hour after their last write.
+
+    Webhooks are called through *webhooks*, by default over HTTPS, with Services found in
+    `services`. `respond` and `open` are `handle` and `watch` with what webhooks have to say.
     """
 
     def __init__(
@@ -80,6 +97,7 @@ class ApiServer:
         kinds: Iterable[ServedKind] | None = None,
         history_limit: int = 10_000,
         history_bytes: int = 16 * 2**20,
+        webhooks: ReviewCaller | None = None,
     ) -> None:
         rng = rng or Random()
         # Clients must not rely on where numbers start.
@@ -90,6 +108,9 @@ class ApiServer:
         )
         registry = Registry(storage, served_kinds() if kinds is None else kinds)
         self._backend = Backend(storage, registry, clock, rng)
+        self.services = ServiceTable(storage)
+        """Where the ports of Services are found; a node that runs pods fills it."""
+        self._webhooks = webhooks or HttpsReviewCaller(self.services, clock)
         self._tokens = Tokens(clock)
         self._authorizer = Authorizer(self._backend, enabled=rbac)
         self._paths = Paths(registry)
@@ -116,8 +137,48 @@ class ApiServer:
         create_initial_objects(self._backend, writes)
         self.background.run()
 
-    def handle(self, request: Request, user: UserInfo = ADMIN) -> Response:
-        """Answer a request. What it sets off in the background is done before this returns."""
+    async def respond(self, request: Request, user: UserInfo = ADMIN) -> Response:
+        """Answer a request, with the reviews of the webhooks that it concerns."""
+        try:
+            return self.handle(request, user)
+        except ReviewsNeeded as needed:
+            first = needed
+        try:
+            return await self._reviewed(partial(self.handle, request, user), first)
+        except TimeoutError:
+            return refusal_response(ServerTimeout(_TOO_SLOW))
+
+    async def open(self, request: Request, user: UserInfo = ADMIN) -> Stream:
+        """Open a watch, with the reviews of the webhooks that it concerns."""
+        try:
+            return self.watch(request, user)
+        except ReviewsNeeded as needed:
+            first = needed
+        try:
+            return await self._reviewed(partial(self.watch, request, user), first)
+        except TimeoutError:
+            return RefusedStream(refusal_response(ServerTimeout(_TOO_SLOW)))
+
+    async def _reviewed(self, attempt: Callable[[ReviewLog], T], needed: ReviewsNeeded) -> T:
+        """Have webhooks called and try again, until nothing more is needed."""
+        reviews = self._backend.reviews  # begun by the attempt that has just ended
+        async with asyncio.timeout(_REVIEWED_SECONDS):
+            while True:
+                await reviews.obtain(needed, self._webhooks, self._backend.new_uid)
+                try:
+                    return attempt(reviews)
+                except ReviewsNeeded as more:
+                    needed = more
+
+    def handle(
+        self, request: Request, user: UserInfo = ADMIN, reviews: ReviewLog | None = None
+    ) -> Response:
+        """Answer a request. What it sets off in the background is done before this returns.
+
+        Raises:
+            ReviewsNeeded: webhooks have to be called first; *reviews* takes what they say.
+        """
+        self._backend.begun = reviews
         try:
             user = effective_user(request, user, self._authorizer)
         except ApiError as error:
@@ -143,8 +204,15 @@ class ApiServer:
         self.background.run()
         return response
 
-    def watch(self, request: Request, user: UserInfo = ADMIN) -> Stream:
-        """Open a watch; a refusal is a stream with another status than 200."""
+    def watch(
+        self, request: Request, user: UserInfo = ADMIN, reviews: ReviewLog | None = None
+    ) -> Stream:
+        """Open a watch; a refusal is a stream with another status than 200.
+
+        Raises:
+            ReviewsNeeded: webhooks have to be called first; *reviews* takes what they say.
+        """
+        self._backend.begun = reviews
         try:
             user = effective_user(request, user, self._authorizer)
             self.background.expire()

@@ -10,6 +10,7 @@ from random import Random
 from certwright.apiserver.builtins import served_kinds
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.server import ApiServer
+from certwright.apiserver.webhooks.registered import RegisteredWebhooks
 from certwright.client import Client, Request, Response, Selection, Stream, Transport
 from certwright.kube import JsonObject, Resource
 from certwright.runtime import Declared, Metrics
@@ -63,8 +64,14 @@ class EmbeddedCluster(Cluster):
         self._interference = interference
         self.clock = loop.clock
         self.namespace = "default"
+        self.webhooks = RegisteredWebhooks(loop.clock)
+        """The webhooks that can be called: functions of the test, registered by Service or URL."""
         self.server = ApiServer(
-            clock=loop.clock, rng=Random(seed), kinds=_built_in_kinds(), rbac=rbac
+            clock=loop.clock,
+            rng=Random(seed),
+            kinds=_built_in_kinds(),
+            rbac=rbac,
+            webhooks=self.webhooks,
         )
         self.server.background.paused = interference is not None
         self._background_timer: asyncio.TimerHandle | None = None

@@ -103,8 +103,8 @@ class TlsListener:
             body=body or None,
         )
         if request.query.get("watch", "") not in {"", "0", "false"}:
-            return await self._stream(request, self._server.watch(call, user))
-        return _whole(self._server.handle(call, user))
+            return await self._stream(request, await self._server.open(call, user))
+        return _whole(await self._server.respond(call, user))
 
     def _user(self, request: web.Request) -> UserInfo | None:
         """Return whose request it is; None if it shows a token that is worth nothing."""

@@ -12,11 +12,11 @@ from certwright.client.transport import Request, Response, Stream
 class RequestHandler(Protocol):
     """What a transport and a listener need of a server."""
 
-    def handle(self, request: Request, user: UserInfo) -> Response:
+    async def respond(self, request: Request, user: UserInfo) -> Response:
         """Answer a request."""
         ...
 
-    def watch(self, request: Request, user: UserInfo) -> Stream:
+    async def open(self, request: Request, user: UserInfo) -> Stream:
         """Open a watch."""
         ...
 
@@ -35,7 +35,7 @@ class MemoryTransport:
         happen meanwhile is to be found out.
         """
         await asyncio.sleep(0)
-        return self._server.handle(request, self._user)
+        return await self._server.respond(request, self._user)
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[Stream]:
         """Send a request whose answer is read as it arrives."""
@@ -46,4 +46,4 @@ class MemoryTransport:
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[Stream]:
-        yield self._server.watch(request, self._user)
+        yield await self._server.open(request, self._user)
