@@ -126,6 +126,6 @@ class Drift(Generic[S]):
         self._states.changed.add(key)
         self._judge(key)
 
-    def _owners(self, old: Entry | None, new: Entry | None) -> set[Key]:
-        found = (self._owner_of(e.annotations) for e in (old, new) if e is not None)
-        return {owner for owner in found if owner is not None}
+    def _owners(self, old: Entry | None, new: Entry | None) -> list[Key]:
+        found = dict.fromkeys(self._owner_of(e.annotations) for e in (old, new) if e is not None)
+        return [owner for owner in found if owner is not None]

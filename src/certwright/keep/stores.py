@@ -249,11 +249,10 @@ class TargetStores:
         ]
 
     def _scaler_changed(self, old: Entry | None, new: Entry | None) -> None:
-        before = {scale_target(old)} if old else set()
-        after = {scale_target(new)} if new else set()
-        for kind, key in before ^ after:
-            if self.watcher is not None:
-                self.watcher.scaled(kind, key)
+        before, after = (scale_target(entry) if entry else None for entry in (old, new))
+        for target in (before, after) if before != after else ():
+            if target is not None and self.watcher is not None:
+                self.watcher.scaled(*target)
 
     async def pods(self, namespace: str) -> list[Entry]:
         """Return the pods of our workloads in a namespace, with nothing but their state."""

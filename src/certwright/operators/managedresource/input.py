@@ -345,13 +345,14 @@ async def _scopes(
     target: TargetReader, decoded: Iterable[DecodedSecret]
 ) -> dict[GroupVersionKind, bool]:
     """Return which of the kinds in manifests are namespaced, as far as the target knows them."""
-    kinds: set[GroupVersionKind] = set()
+    kinds: dict[GroupVersionKind, None] = {}  # in the order of the manifests
     for secret in decoded:
         for manifest in secret.manifests:
             try:
-                kinds.add(GroupVersionKind.parse(manifest.obj["apiVersion"], manifest.obj["kind"]))
+                gvk = GroupVersionKind.parse(manifest.obj["apiVersion"], manifest.obj["kind"])
             except (KeyError, ValueError, AttributeError, TypeError):
                 continue  # what is no object is refused later
+            kinds[gvk] = None
     await asyncio.sleep(0)  # there may be thousands of manifests
     scopes: dict[GroupVersionKind, bool] = {}
     for gvk in kinds:

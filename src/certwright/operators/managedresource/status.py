@@ -316,7 +316,7 @@ def changed(before: Any, update: Update, now: datetime) -> tuple[JsonObject, Jso
     """
     status = updated(before, update, now)
     old = before if isinstance(before, dict) else {}
-    fields = {name for name in (*old, *status) if old.get(name) is not status.get(name)}
+    fields = [name for name in {**old, **status} if old.get(name) is not status.get(name)]
     change: JsonObject = create_merge_patch(
         {name: old[name] for name in fields if name in old},
         {name: status[name] for name in fields if name in status},
