@@ -23,6 +23,8 @@ from certwright.apiserver.access.impersonation import effective_user
 from certwright.apiserver.access.rbac import Attributes, Authorizer
 from certwright.apiserver.access.tokens import Tokens
 from certwright.apiserver.access.users import ADMIN, AUTHENTICATED, MASTERS, UserInfo
+from certwright.apiserver.admission.configuration import MUTATING, VALIDATING
+from certwright.apiserver.admission.webhooks import StoredWebhooks
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.bootstrap import (
     RecordedWrite,
@@ -111,6 +113,8 @@ class ApiServer:
         self.services = ServiceTable(storage)
         """Where the ports of Services are found; a node that runs pods fills it."""
         self._webhooks = webhooks or HttpsReviewCaller(self.services, clock)
+        self._configured = StoredWebhooks(self._backend)
+        self._configurations = storage.collection(*MUTATING), storage.collection(*VALIDATING)
         self._tokens = Tokens(clock)
         self._authorizer = Authorizer(self._backend, enabled=rbac)
         self._paths = Paths(registry)
@@ -196,6 +200,8 @@ class ApiServer:
                 self._authorizer.check(user, asked)
                 return self._paths.answer(request)
             warnings = call.warnings
+            if self._configurations[0] or self._configurations[1]:
+                call.webhooks = self._configured
             response = self._dispatch(call)
         except ApiError as error:
             response = refusal_response(error, warnings)

@@ -6,7 +6,7 @@ fields. Its work cannot be interrupted; `Expression.cost` bounds it beforehand.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from certwright.apiserver.cel.functions import functions
@@ -37,6 +37,7 @@ _CORE: Final = frozenset({
     "hasValue", "value", "orValue", "or", "all", "exists", "exists_one", "existsOne", "map",
     "filter", "none", "of", "ofNonZeroValue",
 })  # fmt: skip
+_SELF: Final = frozenset({"self", "oldSelf"})
 _MACRO = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter)\s*\(\s*(\w+)\s*,")
 _STRINGS = re.compile(r"""r?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
 _SELF_PATH = re.compile(r"(?<![\w.])(?:self|oldSelf)((?:\.\w+)+)(?!\w*\()")
@@ -47,9 +48,16 @@ class ExpressionError(ValueError):
 
 
 class Expression:
-    """One expression about ``self`` and ``oldSelf``, ready to evaluate."""
+    """One expression about ``self`` and ``oldSelf``, or other *variables*, ready to evaluate."""
 
-    def __init__(self, source: str, schema: Schema, *, optional_old: bool = False) -> None:
+    def __init__(
+        self,
+        source: str,
+        schema: Schema,
+        *,
+        optional_old: bool = False,
+        variables: frozenset[str] = _SELF,
+    ) -> None:
         self.source = source
         self._optional_old = optional_old
         bare = _STRINGS.sub('""', source)
@@ -65,7 +73,7 @@ class Expression:
             raise ExpressionError(report.replace("\n| ", "\n | ")) from None
         self.uses_old = "oldSelf" in self._program.variables()
         self.depth = _macro_depth(bare)
-        self._check_names(bare)
+        self._check_names(bare, variables)
         if not optional_old:
             _check_fields(source, bare, schema)
         used = set(self._program.functions())
@@ -74,8 +82,8 @@ class Expression:
             functions={name: own[name] for name in own if _is_used(name, used)}
         )
 
-    def _check_names(self, bare: str) -> None:
-        known = {"self", "oldSelf"} | set(_MACRO.findall(bare)) | _TYPES
+    def _check_names(self, bare: str, variables: frozenset[str]) -> None:
+        known = variables | set(_MACRO.findall(bare)) | _TYPES
         for name in self._program.variables():
             if name not in known and not name.startswith("@"):
                 raise ExpressionError(_report(self.source, name, "undeclared reference to"))
@@ -91,12 +99,17 @@ class Expression:
 
     def evaluate(self, value: Any, old: Any, *, has_old: bool) -> Any:
         """Return the result; `ExpressionError` if the evaluation failed."""
-        context = self._context
-        context.add_variable("self", value)
+        variables = {"self": value}
         if self.uses_old:
-            context.add_variable("oldSelf", self._old(old, has_old=has_old))
+            variables["oldSelf"] = self._old(old, has_old=has_old)
+        return self.result(variables)
+
+    def result(self, variables: Mapping[str, Any]) -> Any:
+        """Return the result for values of the variables; `ExpressionError` if that failed."""
+        for name, value in variables.items():
+            self._context.add_variable(name, value)
         try:
-            return self._program.execute(context)
+            return self._program.execute(self._context)
         except KeyError as error:
             raise ExpressionError(f"no such key: {error.args[0]}") from None
         except (TypeError, RuntimeError, ValueError, IndexError, ArithmeticError) as error:

@@ -1,8 +1,9 @@
 """What a writer says about its write, read from query parameters and DeleteOptions."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from certwright.apiserver.access.users import UserInfo
+from certwright.apiserver.admission.admission import AdmissionRequest
 from certwright.apiserver.causes import (
     forbidden_value,
     invalid_value,
@@ -18,6 +19,7 @@ from certwright.kube.errors import BadRequest, Cause
 from certwright.kube.objects import JsonObject
 
 _MANAGER_LIMIT = 128
+_META = "meta.k8s.io/v1"
 _DELETE_FIELDS = (
     ("gracePeriodSeconds", int, "int64"),
     ("propagationPolicy", str, "v1.DeletionPropagation"),
@@ -42,6 +44,8 @@ class WriteParameters:
     """What the answer will warn about; filled while the write is carried out."""
     user: UserInfo | None = None
     """The user that writes; None for the server itself."""
+    admission: AdmissionRequest | None = None
+    """Asks the webhooks that may be concerned; None if there are none."""
 
 
 def write_options(call: Call, options_kind: str, *, applies: bool = False) -> WriteParameters:
@@ -69,7 +73,24 @@ def write_options(call: Call, options_kind: str, *, applies: bool = False) -> Wr
         force,
         call.warnings,
         call.user,
+        _write_admission(call) if call.webhooks is not None else None,
     )
+
+
+def _write_admission(call: Call) -> AdmissionRequest | None:
+    options: JsonObject = {"apiVersion": _META}
+    for name in ("fieldManager", "fieldValidation"):
+        if call.query.get(name):
+            options[name] = call.query[name]
+    if dry_run := [value for name, value in call.request.query if name == "dryRun"]:
+        options["dryRun"] = dry_run
+    return _admission(call, options)
+
+
+def _admission(call: Call, options: JsonObject) -> AdmissionRequest | None:
+    assert call.webhooks is not None
+    place = (call.namespace, call.name, call.subresource)
+    return call.webhooks.request(call.kind, place, call.user, options, call.warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +104,23 @@ class DeleteParameters:
     grace_seconds: int | None = None
     dry_run: bool = False
     orphan_dependents: bool | None = None
+    admission: AdmissionRequest | None = None
+    """Asks the webhooks that may be concerned; None if there are none."""
 
 
 def delete_options(call: Call) -> DeleteParameters:
     """Read the options of a delete, from the body or else from the query."""
-    if call.request.body:
-        return delete_options_from(call.document())
+    body = call.document() if call.request.body else _delete_query(call)
+    options = delete_options_from(body)
+    if call.webhooks is None:
+        return options
+    shown = {name: body[name] for name, _, _ in _DELETE_FIELDS if body.get(name) is not None}
+    if not shown.get("dryRun"):
+        shown.pop("dryRun", None)
+    return replace(options, admission=_admission(call, {"apiVersion": _META, **shown}))
+
+
+def _delete_query(call: Call) -> JsonObject:
     body: JsonObject = {}
     if "propagationPolicy" in call.query:
         body["propagationPolicy"] = call.query["propagationPolicy"]
@@ -97,7 +129,7 @@ def delete_options(call: Call) -> DeleteParameters:
     if "orphanDependents" in call.query:
         body["orphanDependents"] = call.flag("orphanDependents")
     body["dryRun"] = [value for name, value in call.request.query if name == "dryRun"]
-    return delete_options_from(body)
+    return body
 
 
 def delete_options_from(body: JsonObject) -> DeleteParameters:

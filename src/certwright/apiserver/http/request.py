@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from certwright.apiserver.access.rbac import Attributes
 from certwright.apiserver.access.users import UserInfo
+from certwright.apiserver.admission.webhooks import StoredWebhooks
 from certwright.apiserver.http import protobuf
 from certwright.apiserver.http.bodies import check_size, parse_object
 from certwright.apiserver.http.media import Form, accepted_form
@@ -71,6 +72,8 @@ class Call:
     headers: dict[str, str]
     clock: Clock
     warnings: list[str] = field(default_factory=list)
+    webhooks: StoredWebhooks | None = None
+    """The webhooks that may be concerned; None if there are none at all."""
 
     @property
     def namespace(self) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from certwright.apiserver.access.tokens import AUDIENCE, Tokens
 from certwright.apiserver.access.users import service_account
+from certwright.apiserver.admission.webhooks import shown_kind
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.http.options import delete_options_from, write_options
@@ -39,6 +40,7 @@ class Actions:
         name = (body.get("metadata") or {}).get("name")
         if call.subresource == "eviction" and name != call.name:
             raise BadRequest("name in URL does not match name in Eviction object")
+        body = self._admitted(call, body)
         record = self._backend.get(call.kind, call.namespace, call.name)
         match call.subresource:
             case "token":
@@ -48,6 +50,21 @@ class Actions:
             case "binding":
                 return document_response(call, self._bind(record, body), 201)
         raise BadRequest(f"{call.subresource} cannot be created")
+
+    def _admitted(self, call: Call, body: JsonObject) -> JsonObject:
+        """Return what was posted as webhooks want it."""
+        if call.webhooks is None:
+            return body
+        admission = write_options(call, "CreateOptions").admission
+        if admission is None:
+            return body
+        kind = shown_kind(call.kind, call.subresource)
+        version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+        metadata = {"namespace": call.namespace, **(body.get("metadata") or {})}
+        shown = {"kind": kind.kind, "apiVersion": version, **body, "metadata": metadata}
+        body = admission.mutate(shown, None)
+        admission.validate(body, None)
+        return body
 
     def _token(self, call: Call, record: StoredRecord, body: JsonObject) -> JsonObject:
         options = write_options(call, "CreateOptions")

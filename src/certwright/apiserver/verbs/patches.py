@@ -89,10 +89,13 @@ class Patches:
         _check_identity(call, merged)
         if record is None:
             return object_response(call, self._create_applied(call, merged, options), 201)
-        self._writes.check_current(call.kind, record, merged)
-        restrict(call.kind, merged, view(record, call.kind), call.subresource)
-        fill_defaults(merged, call.kind)
-        dedup_owners(merged["metadata"], call.warnings)
+        if options.admission is not None:
+            merged = self._writes.updated(call.kind, record, merged, options, call.subresource)
+        else:
+            self._writes.check_current(call.kind, record, merged)
+            restrict(call.kind, merged, view(record, call.kind), call.subresource)
+            fill_defaults(merged, call.kind)
+            dedup_owners(merged["metadata"], call.warnings)
         stored = self._writes.replace(call.kind, record, merged, options, call.subresource)
         return object_response(call, stored)
 
@@ -113,6 +116,8 @@ class Patches:
             obj.pop("status", None)
         fill_defaults(obj, call.kind)
         dedup_owners(obj["metadata"], call.warnings)
+        if options.admission is not None:
+            obj = self._writes.mutated(call.kind, obj, options)
         return self._writes.insert(call.kind, obj, options)
 
 

@@ -1,5 +1,8 @@
 """The scale subresource: how many replicas, without knowing the kind."""
 
+from functools import partial
+from typing import Final
+
 import orjson
 
 from certwright.apiserver.backend import Backend
@@ -8,6 +11,7 @@ from certwright.apiserver.gotext import json_type
 from certwright.apiserver.http.options import write_options
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
+from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.scalepaths import assign_at, value_at
 from certwright.apiserver.refusals import conflict, invalid
 from certwright.apiserver.storage.storage import StoredRecord
@@ -19,6 +23,10 @@ from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, InternalError, Invalid
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
+
+_EMPTY: Final[JsonObject] = {
+    "kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {}, "status": {"replicas": 0},
+}  # fmt: skip
 
 
 class Scales:
@@ -50,6 +58,11 @@ class Scales:
     ) -> JsonObject:
         options_kind = "UpdateOptions" if call.verb == "update" else "PatchOptions"
         options = write_options(call, options_kind)
+        if options.admission is not None:
+            metadata = {**scale["metadata"], **(wanted.get("metadata") or {})}
+            shown = {**_EMPTY, **wanted, "metadata": metadata}
+            wanted = options.admission.mutate(shown, scale, record.revision)
+            options.admission.shown = partial(_scale, kind=call.kind)
         version = (wanted.get("metadata") or {}).get("resourceVersion")
         if version and version != scale["metadata"]["resourceVersion"]:
             raise conflict(call.kind.resource, call.name)
@@ -86,9 +99,12 @@ def _check_identity(call: Call, wanted: JsonObject) -> None:
 
 def scale_of(record: StoredRecord, call: Call) -> JsonObject:
     """Return the Scale of an object."""
-    obj = view(record, call.kind)
+    return _scale(view(record, call.kind), call.kind)
+
+
+def _scale(obj: JsonObject, kind: ServedKind) -> JsonObject:
     metadata = obj["metadata"]
-    wanted, actual, selector = call.kind.scale_paths
+    wanted, actual, selector = kind.scale_paths
     named = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     status: JsonObject = {"replicas": value_at(obj, actual) or 0}
     found = value_at(obj, selector)

@@ -91,10 +91,13 @@ class Verbs:
     def deletecollection(self, call: Call) -> Response:
         """Delete every selected object; answers with what they were."""
         options = delete_options(call)
-        page = list_page(self._backend, call)
+        if options.admission is None:
+            page = list_page(self._backend, call)
+        else:  # what was deleted before a webhook had to be called belongs to the answer
+            page = self._backend.reviews.once("page", lambda: list_page(self._backend, call))
         for record in page.records:
             current = self._backend.find(record.kind, record.namespace, record.name)
-            if current is not None:
+            if current is not None and current.uid == record.uid:
                 self._deletion.delete(current, options)
         return list_response(call, ListPage(page.records, page.revision))
 

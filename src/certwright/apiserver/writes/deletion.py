@@ -61,6 +61,7 @@ class ObjectDeleter:
             grace = self._begin_grace(obj, options)
             if grace is _Grace.PENDING:
                 return Deleted(record, is_gone=False)
+        _ask(record, options)
         self._set_collection_finalizers(kind, metadata, options)
         if metadata.get("finalizers") and grace is _Grace.NONE:
             self._mark_as_deleting(metadata)
@@ -69,6 +70,8 @@ class ObjectDeleter:
             record = self._store(record, obj, dry_run=options.dry_run)
         if waits:
             return Deleted(record, is_gone=False)
+        if grace is _Grace.OVER and not options.dry_run:
+            _ask(record, options)  # about what it has become
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
 
     def is_finished(self, new: JsonObject, old: JsonObject) -> bool:
@@ -95,6 +98,7 @@ class ObjectDeleter:
             raise forbidden(record.kind.resource, record.name, "this namespace may not be deleted")
         finalizers = (record.obj.get("spec") or {}).get("finalizers")
         if record.metadata.get("deletionTimestamp") is None:
+            _ask(record, options)
             obj = record.copy()
             obj["metadata"]["deletionTimestamp"] = self._backend.now()
             obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
@@ -103,9 +107,11 @@ class ObjectDeleter:
             return Deleted(record, is_gone=False)
         if finalizers or record.metadata.get("finalizers"):
             return Deleted(record, is_gone=False)
+        _ask(record, options)
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
 
     def _delete_definition(self, record: StoredRecord, options: DeleteParameters) -> Deleted:
+        _ask(record, options)
         obj = record.copy()
         metadata, now = obj["metadata"], self._backend.now()
         metadata["deletionTimestamp"] = now
@@ -196,6 +202,12 @@ class ObjectDeleter:
             return record
         collection = self._backend.registry.collection_of(record)
         return self._backend.storage.remove(collection, record)
+
+
+def _ask(record: StoredRecord, options: DeleteParameters) -> None:
+    """Ask webhooks whether an object may be deleted, if any may be concerned."""
+    if options.admission is not None:
+        options.admission.check_deletion(record)
 
 
 def set_condition(

@@ -6,6 +6,7 @@ validation comes before the check whether the name is taken.
 """
 
 from collections.abc import Set
+from functools import partial
 
 import orjson
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from certwright.apiserver.storage.versions import to_storage, view
 from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import (
     carry_over,
+    dedup_owners,
     finalizer_warnings,
     metadata_causes,
     segment_causes,
@@ -59,6 +61,8 @@ class ObjectWriter:
         obj = record_owner(
             None, obj, kind=kind, manager=options.field_manager, time=self._backend.now()
         )
+        if options.admission is not None:
+            obj = self.mutated(kind, obj, options)
         return self.insert(kind, obj, options)
 
     def create_instead(
@@ -73,25 +77,35 @@ class ObjectWriter:
         metadata.pop("resourceVersion", None)
         return self.create(kind, namespace, obj, options)
 
+    def mutated(self, kind: ServedKind, obj: JsonObject, options: WriteParameters) -> JsonObject:
+        """Return a new object, whose owners are recorded, as webhooks want it."""
+        assert options.admission is not None
+        check_namespace(self._backend, kind, obj["metadata"])
+        namespace = obj["metadata"].get("namespace", "")
+        obj = options.admission.mutate(obj, None)
+        wipe_server_fields(obj["metadata"])
+        settle_namespace(obj["metadata"], namespace)
+        dedup_owners(obj["metadata"], options.warnings)
+        return obj
+
     def insert(self, kind: ServedKind, obj: JsonObject, options: WriteParameters) -> StoredRecord:
         """Store a new object whose owners are recorded."""
         check_namespace(self._backend, kind, obj["metadata"])
-        prefix = obj["metadata"].get("generateName") or ""
-        if obj["metadata"].get("name") or not prefix:
-            return self._insert_named(kind, obj, options)
-        for _ in range(_NAME_ATTEMPTS):
-            name = generate_name(prefix, self._backend.rng.randrange)
-            if self._backend.find(kind, obj["metadata"].get("namespace", ""), name) is None:
-                break
-        obj["metadata"]["name"] = name
-        kind.complete(obj)  # what depends on the name
-        return self._insert_named(kind, obj, options)
+        admission = options.admission
+        if admission is None:
+            obj = self._completed(kind, obj, options)
+        else:
+            obj = admission.once(0, partial(self._completed, kind, obj, options))
+            admission.validate(obj, None)
+        return self._add(kind, obj, options)
 
-    def _insert_named(
-        self, kind: ServedKind, obj: JsonObject, options: WriteParameters
-    ) -> StoredRecord:
+    def _completed(self, kind: ServedKind, obj: JsonObject, options: WriteParameters) -> JsonObject:
+        """Return a new object with what the server adds; `Invalid` if it breaks a rule."""
         backend, resource = self._backend, kind.resource
         metadata = obj["metadata"]
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = self._free_name(kind, metadata)
+            kind.complete(obj)  # what depends on the name
         metadata["uid"] = backend.new_uid()
         metadata["creationTimestamp"] = backend.now()
         if kind.counts_generation:
@@ -105,10 +119,21 @@ class ObjectWriter:
         if kind.custom:
             options.warnings.extend(finalizer_warnings(metadata, {}))
         options.warnings.extend(kind.warnings(obj))
-        key = storage_key(metadata.get("namespace", ""), name)
+        return obj
+
+    def _free_name(self, kind: ServedKind, metadata: JsonObject) -> str:
+        for _ in range(_NAME_ATTEMPTS):
+            name = generate_name(metadata["generateName"], self._backend.rng.randrange)
+            if self._backend.find(kind, metadata.get("namespace", ""), name) is None:
+                break
+        return name
+
+    def _add(self, kind: ServedKind, obj: JsonObject, options: WriteParameters) -> StoredRecord:
+        metadata = obj["metadata"]
+        key = storage_key(metadata.get("namespace", ""), metadata["name"])
         if metadata.get("resourceVersion") and not options.dry_run:
             raise Failed("resourceVersion should not be set on objects to be created")
-        existing = backend.registry.collection(kind).get(key)
+        existing = self._backend.registry.collection(kind).get(key)
         if existing is not None:
             raise _taken(kind, existing)
         return self._put(kind, key, obj, dry_run=options.dry_run)
@@ -131,12 +156,13 @@ class ObjectWriter:
             Invalid: it breaks a rule.
         """
         old = view(record, kind)
-        self.check_current(kind, record, new)
+        admission = options.admission if subresource != "scale" else None
         settle_namespace(new["metadata"], record.namespace)
-        restrict(kind, new, old, subresource)
-        if is_signing_request(kind):
-            restrict_request(new, old, subresource, self._backend.now())
-        fill_defaults(new, kind)
+        if admission is None:
+            self.check_current(kind, record, new)
+        else:
+            sent: JsonObject = orjson.loads(orjson.dumps(new))
+        self._restrict(kind, new, old, subresource)
         new = record_owner(
             old,
             new,
@@ -145,7 +171,39 @@ class ObjectWriter:
             time=self._backend.now(),
             subresource=subresource,
         )
+        if admission is not None:
+            # Webhooks see what was sent, parts that this request may not change included.
+            owners = new["metadata"].get("managedFields") or []
+            sent["metadata"] = {**sent["metadata"], "managedFields": owners}
+            new = self.updated(kind, record, sent, options, subresource)
         return self.replace(kind, record, new, options, subresource)
+
+    def updated(
+        self,
+        kind: ServedKind,
+        record: StoredRecord,
+        sent: JsonObject,
+        options: WriteParameters,
+        subresource: str,
+    ) -> JsonObject:
+        """Return an object to be stored over another, its owners recorded, as webhooks want it."""
+        assert options.admission is not None
+        old = view(record, kind)
+        fill_defaults(sent, kind)
+        new = options.admission.mutate(sent, old, record.revision)
+        self.check_current(kind, record, new)
+        settle_namespace(new["metadata"], record.namespace)
+        dedup_owners(new["metadata"], options.warnings)
+        self._restrict(kind, new, old, subresource)
+        return new
+
+    def _restrict(
+        self, kind: ServedKind, new: JsonObject, old: JsonObject, subresource: str
+    ) -> None:
+        restrict(kind, new, old, subresource)
+        if is_signing_request(kind):
+            restrict_request(new, old, subresource, self._backend.now())
+        fill_defaults(new, kind)
 
     def replace(
         self,
@@ -157,6 +215,28 @@ class ObjectWriter:
     ) -> StoredRecord:
         """Store an object, whose owners are recorded, over the one that is there."""
         old = view(record, kind)
+        admission = options.admission
+        complete = partial(self._renewed, kind, old, new, options, subresource)
+        if admission is None:
+            new = complete()
+        else:
+            new = admission.once(record.revision, complete)
+            admission.validate(new, old, record.revision)
+        if new == old or keep_times(old, new) is old:
+            return record  # times of ownership do not count as a change
+        if self._deletion.is_finished(new, old):
+            return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
+        return self._put(kind, record.key, new, dry_run=options.dry_run)
+
+    def _renewed(
+        self,
+        kind: ServedKind,
+        old: JsonObject,
+        new: JsonObject,
+        options: WriteParameters,
+        subresource: str,
+    ) -> JsonObject:
+        """Return an object with what updates keep; `Invalid` if it breaks a rule."""
         metadata, before = new["metadata"], old["metadata"]
         metadata["resourceVersion"] = before["resourceVersion"]
         carry_over(metadata, before)
@@ -175,15 +255,11 @@ class ObjectWriter:
         if traits_of(kind).checks_metadata_twice:
             causes += first
         if causes:
-            raise invalid_object(kind.resource, record.name, causes)
+            raise invalid_object(kind.resource, before["name"], causes)
         if kind.custom:
             options.warnings.extend(finalizer_warnings(metadata, before))
         options.warnings.extend(kind.warnings(new))
-        if new == old or keep_times(old, new) is old:
-            return record  # times of ownership do not count as a change
-        if self._deletion.is_finished(new, old):
-            return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
-        return self._put(kind, record.key, new, dry_run=options.dry_run)
+        return new
 
     def check_current(self, kind: ServedKind, record: StoredRecord, new: JsonObject) -> None:
         """Refuse a write that rests on another version of the object than the current one."""
