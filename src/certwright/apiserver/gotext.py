@@ -9,6 +9,9 @@ _MINDED = "<>&\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}"
 _ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in _MINDED})
 
 
+_QUOTED = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
 def json_text(value: Any) -> str:
     """Print a value as JSON: keys sorted, what HTML minds escaped."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().translate(_ESCAPED)
@@ -45,7 +48,7 @@ def syntax(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """Print a string like ``%q``."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f'"{text.translate(_QUOTED)}"'
 
 
 def type_name(value: Any) -> str:

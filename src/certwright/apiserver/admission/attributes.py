@@ -6,24 +6,11 @@ from typing import Final
 
 from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.admission.configuration import AdmissionWebhook, RuleWithOperations
-from certwright.kube.objects import GroupVersionKind, JsonObject
+from certwright.kube.objects import GroupVersionKind, GroupVersionResource, JsonObject
 
 CREATE: Final = "CREATE"
 UPDATE: Final = "UPDATE"
 DELETE: Final = "DELETE"
-
-
-@dataclass(frozen=True, slots=True)
-class GroupVersionResource:
-    """A resource in one version."""
-
-    group: str
-    version: str
-    resource: str
-
-    def to_json(self) -> JsonObject:
-        """Return it as reviews write it."""
-        return {"group": self.group, "version": self.version, "resource": self.resource}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from certwright.apiserver.cel.conditions import Condition
+from certwright.apiserver.cel.conditions import MatchCondition
 from certwright.kube.objects import JsonObject
 from certwright.kube.selectors import LabelSelector
 
@@ -73,10 +73,10 @@ class AdmissionWebhook:
         return LabelSelector.from_spec(self.document.get("objectSelector") or {})
 
     @cached_property
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[MatchCondition, ...]:
         """What must hold besides."""
         found = self.document.get("matchConditions") or ()
-        return tuple(Condition(each["expression"]) for each in found)
+        return tuple(MatchCondition(each["expression"]) for each in found)
 
     @property
     def takes_equivalents(self) -> bool:

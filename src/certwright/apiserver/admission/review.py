@@ -15,6 +15,7 @@ from certwright.kube.errors import ApiError, BadRequest, Cause, InternalError
 from certwright.kube.objects import GroupVersionKind, JsonObject
 
 _GROUP: Final = "admission.k8s.io"
+_VERSIONS: Final = ("v1", "v1beta1")
 _DEFAULT_SECONDS: Final = 10
 _TYPES: Final[tuple[tuple[str, type, str], ...]] = (
     ("uid", str, "types.UID"),
@@ -67,9 +68,9 @@ def admission_call(
         )
     request: JsonObject = {
         "kind": _kind(invocation.kind),
-        "resource": invocation.resource.to_json(),
+        "resource": invocation.resource._asdict(),
         "requestKind": _kind(attributes.kind),
-        "requestResource": attributes.resource.to_json(),
+        "requestResource": attributes.resource._asdict(),
         "operation": attributes.operation,
         "userInfo": attributes.user.info(),
         "object": obj,
@@ -122,7 +123,12 @@ def read_verdict(
 def _type_mistake(document: JsonObject, version: str) -> str:
     """Return what Go's decoder has against the types in an answer; empty if nothing."""
     kind, group_version = document.get("kind") or "", document.get("apiVersion") or ""
-    if kind and kind != "AdmissionReview":
+    others = {f"{_GROUP}/{each}" for each in _VERSIONS if each != version}
+    if kind == "AdmissionReview" and group_version in others:
+        found = group_version.rpartition("/")[2]
+        return f"converting ({found}.{kind}) to ({version}.{kind}): unknown conversion"
+    known = kind == "AdmissionReview" and group_version in {"", f"{_GROUP}/{version}"}
+    if kind and not known:
         return (
             f'no kind "{kind}" is registered for version "{group_version}" in scheme '
             '"pkg/runtime/scheme.go:111"'

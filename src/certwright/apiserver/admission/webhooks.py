@@ -4,7 +4,7 @@ from typing import Final
 
 from certwright.apiserver.access.users import UserInfo
 from certwright.apiserver.admission.admission import AdmissionRequest, equivalent_kinds
-from certwright.apiserver.admission.attributes import AdmissionAttributes, GroupVersionResource
+from certwright.apiserver.admission.attributes import AdmissionAttributes
 from certwright.apiserver.admission.configuration import (
     EXEMPT,
     GROUP,
@@ -17,7 +17,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.subresources import subresource_kinds
 from certwright.apiserver.storage.storage import Collection
-from certwright.kube.objects import GroupVersionKind, JsonObject
+from certwright.kube.objects import GroupVersionKind, GroupVersionResource, JsonObject
 
 _REMEMBERED: Final = 1000
 """Configurations that are not read again, old versions included."""

@@ -76,6 +76,7 @@ def _served(
         always_printed=entry.get("printed", "{}"),
         decode=decoder(schema, resource.kind, resource.version),
         complete=rules.complete,
+        admit=rules.admit,
         prepare=rules.prepare,
         validate=rules.validate,
         warnings=rules.warnings,

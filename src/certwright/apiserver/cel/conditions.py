@@ -10,7 +10,7 @@ VARIABLES: Final = frozenset({"object", "oldObject", "request"})
 """What a condition can speak about."""
 
 
-class Condition:
+class MatchCondition:
     """An expression about a request that must be true."""
 
     def __init__(self, source: str) -> None:

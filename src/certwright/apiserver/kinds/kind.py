@@ -96,6 +96,8 @@ class ServedKind:
     Field ownership is recorded after this and before *prepare*, as defaults belong to the
     client who left them out and the server's own parts to no manager.
     """
+    admit: Callable[[JsonObject, JsonObject | None], None] = no_changes
+    """Fill in what admission adds before webhooks are asked; a part of *prepare*."""
     prepare: Callable[[JsonObject, JsonObject | None], None] = no_changes
     """Fill in what the server owns: allocated IPs, status of new objects, admission."""
     validate: Callable[[JsonObject, JsonObject | None], list[Cause]] = no_causes

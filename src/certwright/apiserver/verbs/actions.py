@@ -1,5 +1,6 @@
 """Subresources that do something: issue a token, evict a pod, bind it to a node."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -8,12 +9,20 @@ from certwright.apiserver.access.users import service_account
 from certwright.apiserver.admission.webhooks import shown_kind
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
-from certwright.apiserver.http.options import delete_options_from, write_options
+from certwright.apiserver.http.options import (
+    WriteParameters,
+    delete_options_from,
+    write_options,
+)
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.http.responses import document_response
 from certwright.apiserver.refusals import invalid
 from certwright.apiserver.storage.storage import StoredRecord
-from certwright.apiserver.writes.deletion import ObjectDeleter
+from certwright.apiserver.writes.deletion import (
+    ObjectDeleter,
+    check_preconditions,
+    set_condition,
+)
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, Conflict, TooManyRequests
 from certwright.kube.objects import JsonObject
@@ -21,6 +30,7 @@ from certwright.kube.selectors import LabelSelector
 from certwright.kube.timestamps import format_time
 
 _SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_EVICTED: Final = ("EvictionByEvictionAPI", "Eviction API: evicting")
 _HOUR_SECONDS: Final = 3600
 _SHORTEST_SECONDS: Final = 600
 _LONGEST_SECONDS: Final = 1 << 32
@@ -55,12 +65,18 @@ class Actions:
         """Return what was posted as webhooks want it."""
         if call.webhooks is None:
             return body
-        admission = write_options(call, "CreateOptions").admission
+        options = write_options(call, "CreateOptions")
+        admission = options.admission
         if admission is None:
             return body
         kind = shown_kind(call.kind, call.subresource)
         version = f"{kind.group}/{kind.version}" if kind.group else kind.version
         metadata = {"namespace": call.namespace, **(body.get("metadata") or {})}
+        if call.subresource != "eviction":
+            given: JsonObject = {
+                f"f:{name}": {} for name in body.keys() - {"kind", "apiVersion", "metadata"}
+            }
+            metadata["managedFields"] = [self._owner(options, call.subresource, version, given)]
         shown = {"kind": kind.kind, "apiVersion": version, **body, "metadata": metadata}
         body = admission.mutate(shown, None)
         admission.validate(body, None)
@@ -85,15 +101,7 @@ class Actions:
                 "uid": record.uid,
                 "creationTimestamp": self._backend.now(),
                 "managedFields": [
-                    {
-                        "manager": options.field_manager,
-                        "operation": "Update",
-                        "apiVersion": "authentication.k8s.io/v1",
-                        "time": self._backend.now(),
-                        "fieldsType": "FieldsV1",
-                        "fieldsV1": {"f:spec": named},
-                        "subresource": "token",
-                    }
+                    self._owner(options, "token", "authentication.k8s.io/v1", {"f:spec": named})
                 ],
             },
             "spec": {"boundObjectRef": None, **spec},
@@ -103,11 +111,32 @@ class Actions:
             },
         }
 
+    def _owner(
+        self, options: WriteParameters, subresource: str, version: str, fields: JsonObject
+    ) -> JsonObject:
+        return {
+            "manager": options.field_manager,
+            "operation": "Update",
+            "apiVersion": version,
+            "time": self._backend.now(),
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields,
+            "subresource": subresource,
+        }
+
     def _evict(self, record: StoredRecord, body: JsonObject) -> JsonObject:
         phase = (record.obj.get("status") or {}).get("phase")
         if phase == "Running" and not record.metadata.get("deletionTimestamp"):
             self._check_budgets(record)
-        self._deletion.delete(record, delete_options_from(body.get("deleteOptions") or {}))
+        options = delete_options_from(body.get("deleteOptions") or {})
+        check_preconditions(record.kind, record, options)
+        if not options.dry_run:
+            obj = record.copy()
+            set_condition(obj, "DisruptionTarget", "True", _EVICTED, self._backend.now())
+            obj["status"]["conditions"][-1].setdefault("lastProbeTime", None)
+            collection = self._backend.registry.collection_of(record)
+            record = self._backend.storage.put(collection, record.key, record.kind, obj)
+        self._deletion.delete(record, replace(options, resource_version=None))
         return {**_SUCCESS, "code": 201}
 
     def _check_budgets(self, record: StoredRecord) -> None:

@@ -12,7 +12,7 @@ import orjson
 
 from certwright import pki
 from certwright.apiserver.webhooks.address import WebhookAddress, webhook_address
-from certwright.apiserver.webhooks.response import RESPONSE_LIMIT, WebhookResponse
+from certwright.apiserver.webhooks.response import RESPONSE_LIMIT, CallFailed, WebhookResponse
 from certwright.apiserver.webhooks.servicetable import Address, ServiceResolver
 from certwright.apiserver.webhooks.trust import certificate_failure
 from certwright.client.http.connection import Connection
@@ -86,7 +86,10 @@ class HttpsReviewCaller:
 
     def _target(self, address: WebhookAddress) -> Address:
         if address.service is not None:
-            return self._services.resolve(address.service)
+            try:
+                return self._services.resolve(address.service)
+            except CallFailed as error:
+                raise address.failed(error.reason) from None
         host, _, port = address.host.rpartition(":")
         if host and port.isdigit():
             return host.strip("[]"), int(port)

@@ -1,11 +1,13 @@
 """What a webhook sent back, read as kube-apiserver's client reads it. Pure."""
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from certwright.apiserver.gotext import json_type, quoted
+from certwright.apiserver.http.bodies import parse_yaml
+from certwright.kube.errors import ApiError
 from certwright.kube.objects import JsonObject
 from certwright.kube.rawjson import is_deep
 
@@ -69,8 +71,8 @@ def parse_review(body: bytes) -> JsonObject:
         raise CallFailed(f"{_NO_KIND}: exceeded max depth")
     try:
         value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise CallFailed(f"{_NO_KIND}: {_syntax_error(body, error)}") from None
+    except orjson.JSONDecodeError:
+        value = _yaml(body)  # HTML is a text to it
     if not isinstance(value, dict):
         raise CallFailed(
             f"{_NO_KIND}: json: cannot unmarshal {json_type(value)} into Go value of type "
@@ -79,13 +81,11 @@ def parse_review(body: bytes) -> JsonObject:
     return value
 
 
-def _syntax_error(body: bytes, error: orjson.JSONDecodeError) -> str:
-    text = body.decode("utf-8", "replace")
-    if error.pos >= len(text):
-        return "unexpected end of JSON input"
-    if error.pos == len(text) - len(text.lstrip()):
-        return f"invalid character '{text[error.pos]}' looking for beginning of value"
-    return str(error)
+def _yaml(body: bytes) -> Any:
+    try:
+        return parse_yaml(body)
+    except ApiError as error:
+        raise CallFailed(f"{_NO_KIND}: {error.message}") from None
 
 
 def _status_message(body: bytes) -> str:

@@ -82,8 +82,8 @@ class ObjectWriter:
         assert options.admission is not None
         check_namespace(self._backend, kind, obj["metadata"])
         namespace = obj["metadata"].get("namespace", "")
+        kind.admit(obj, None)
         obj = options.admission.mutate(obj, None)
-        wipe_server_fields(obj["metadata"])
         settle_namespace(obj["metadata"], namespace)
         dedup_owners(obj["metadata"], options.warnings)
         return obj
@@ -173,8 +173,10 @@ class ObjectWriter:
         )
         if admission is not None:
             # Webhooks see what was sent, parts that this request may not change included.
-            owners = new["metadata"].get("managedFields") or []
-            sent["metadata"] = {**sent["metadata"], "managedFields": owners}
+            owners = new["metadata"].get("managedFields")
+            sent["metadata"].pop("managedFields", None)
+            if owners:
+                sent["metadata"]["managedFields"] = owners
             new = self.updated(kind, record, sent, options, subresource)
         return self.replace(kind, record, new, options, subresource)
 
@@ -190,6 +192,7 @@ class ObjectWriter:
         assert options.admission is not None
         old = view(record, kind)
         fill_defaults(sent, kind)
+        kind.admit(sent, old)
         new = options.admission.mutate(sent, old, record.revision)
         self.check_current(kind, record, new)
         settle_namespace(new["metadata"], record.namespace)
@@ -255,7 +258,7 @@ class ObjectWriter:
         if traits_of(kind).checks_metadata_twice:
             causes += first
         if causes:
-            raise invalid_object(kind.resource, before["name"], causes)
+            raise invalid_object(kind.resource, metadata.get("name", ""), causes)
         if kind.custom:
             options.warnings.extend(finalizer_warnings(metadata, before))
         options.warnings.extend(kind.warnings(new))

@@ -8,7 +8,10 @@ from certwright.apiserver.webhooks.response import CallFailed, WebhookResponse
 from certwright.apiserver.webhooks.reviews import ReviewCall, ReviewLog, ReviewsNeeded
 from certwright.kube import JsonObject
 
-SYNTAX = "invalid character '<' looking for beginning of value"
+SYNTAX = (
+    "json: cannot unmarshal string into Go value of type struct { APIVersion string "
+    '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
 
 
 def call(name: str) -> ReviewCall:

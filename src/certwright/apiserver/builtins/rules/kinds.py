@@ -39,6 +39,7 @@ class KindRules:
     prepare: Prepare = no_changes
     validate: Validate = no_causes
     warnings: Warnings = no_warnings
+    admit: Prepare = no_changes
 
 
 _RULES: Final = {
@@ -52,7 +53,7 @@ _RULES: Final = {
     "limitranges": KindRules(storage.complete_limit_range),
     "nodes": KindRules(prepare=storage.prepare_node),
     "podtemplates": KindRules(pods.complete_pod_template),
-    "pods": KindRules(pods.complete_pod, pods.prepare_pod, pods.validate_pod),
+    "pods": KindRules(pods.complete_pod, pods.prepare_pod, pods.validate_pod, admit=pods.admit_pod),
     "replicationcontrollers": KindRules(
         workloads.complete_replication_controller,
         validate=workloads.validate_replication_controller,
@@ -124,4 +125,4 @@ def rules_for(resource: Resource, allocator: ServiceAllocator) -> KindRules:
         causes = name_causes(resource.kind, new["metadata"]) if old is None else []
         return causes + rules.validate(new, old)
 
-    return KindRules(rules.complete, rules.prepare, validate, rules.warnings)
+    return KindRules(rules.complete, rules.prepare, validate, rules.warnings, rules.admit)

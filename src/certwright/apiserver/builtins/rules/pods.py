@@ -92,13 +92,20 @@ def complete_pod_template(obj: JsonObject) -> None:
     complete_spec(obj["template"]["spec"])
 
 
-def prepare_pod(new: JsonObject, old: JsonObject | None) -> None:
-    """Do what admission and the pod's strategy do."""
+def admit_pod(new: JsonObject, old: JsonObject | None) -> None:
+    """Do what admission does before webhooks: tolerations and the priority."""
     spec = new["spec"]
     _tolerate(spec)
     if old is None:
         spec.setdefault("priority", _SYSTEM_PRIORITIES.get(spec.get("priorityClassName"), 0))
         spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def prepare_pod(new: JsonObject, old: JsonObject | None) -> None:
+    """Do what admission and the pod's strategy do."""
+    admit_pod(new, old)
+    spec = new["spec"]
+    if old is None:
         new["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
             new["status"]["conditions"] = [_gated(new["metadata"].get("creationTimestamp"))]
