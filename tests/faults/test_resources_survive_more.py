@@ -18,6 +18,7 @@ from tests.support.faults.resourcescenarios import (
     OURS,
     PASSING,
     PREFIX,
+    add_to_steady,
     annotate,
     config,
     declare,
@@ -612,4 +613,10 @@ def test_faults(play: Scenario) -> None:
 
 @each_scenario
 def test_storms(play: Scenario) -> None:
-    simulate(watched(play), *SCENARIOS[play], seeds=range(SEEDS), ignore=PASSING)
+    simulate(
+        watched(play),
+        *SCENARIOS[play],
+        seeds=range(SEEDS),
+        ignore=PASSING,
+        meddle=add_to_steady,
+    )

@@ -23,6 +23,7 @@ from certwright.testkit import (
     survives,
 )
 from certwright.testkit.builders import config_map, secret
+from certwright.testkit.faults.faults import At, Meddle
 from certwright.testkit.faults.simulation import Play, run, storm
 
 
@@ -112,6 +113,22 @@ async def keep_a_copy(ctx: Context, key: Key) -> Outcome:
     if source is not None:
         await ctx.apply(copy_of(source, "copy"), owner=source)
     return DONE
+
+
+def test_what_another_client_adds_and_is_not_undone() -> None:
+    async def scenario(cluster: EmbeddedCluster) -> None:
+        await one_secret(cluster)
+        await cluster.advance(minutes=15)  # watches are opened anew
+
+    async def add(cluster: EmbeddedCluster) -> None:
+        with contextlib.suppress(NotFound):
+            await cluster.patch(ConfigMap, "copy", {"data": {"theirs": "1"}})
+
+    play = Play(scenario, (Controller(Secret, keep_a_copy, owns=[ConfigMap]),), meddle=add)
+    calm = run(play)
+    plans = [At(requests={number: Meddle()}) for number in range(1, calm.requests + 1)]
+    found = [wrong for plan in plans for wrong in run(play, plan).differences_from(calm)]
+    assert "ConfigMap default/copy.data.theirs: unexpected '1'" in found
 
 
 def test_a_campaign_tries_every_point(monkeypatch: pytest.MonkeyPatch) -> None:

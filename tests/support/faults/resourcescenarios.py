@@ -128,6 +128,12 @@ async def add_to_all(cluster: EmbeddedCluster) -> None:
                 await cluster.patch(ConfigMap, name, addition)
 
 
+async def add_to_steady(cluster: EmbeddedCluster) -> None:
+    """Let another client add what is not declared to the object that is wanted all the time."""
+    with suppress(NotFound):
+        await cluster.patch(ConfigMap, "steady", {"data": {"theirs": "1"}})
+
+
 # Watching
 
 

@@ -102,7 +102,12 @@ class JumpClock:
     seconds: float
 
 
-RequestFault: TypeAlias = Crash | Refuse | Unreachable | LoseAnswer | Slow | JumpClock
+@dataclass(frozen=True, slots=True)
+class Meddle:
+    """Another client changes something in the cluster, and the request goes on."""
+
+
+RequestFault: TypeAlias = Crash | Refuse | Unreachable | LoseAnswer | Slow | JumpClock | Meddle
 EventFault: TypeAlias = (
     DropEvent | RepeatEvent | DelayEvent | SwapEvents | CutWatch | FreezeWatch | ExpireWatch
 )
@@ -167,11 +172,15 @@ class Storm:
 
     The dice come from *seed* alone. After *faults* of them the storm is over, so that a
     correct controller has the chance to end where it would have ended in calm weather.
+    If another client *meddles*, that is one of them.
     """
 
-    def __init__(self, seed: int, *, every: int = 8, faults: int = 12) -> None:
+    def __init__(
+        self, seed: int, *, every: int = 8, faults: int = 12, meddles: bool = False
+    ) -> None:
         self._rng = random.Random(f"storm {seed}")
         self._seed = seed
+        self._meddles = meddles
         self._every = every
         self._left = faults
 
@@ -185,6 +194,8 @@ class Storm:
             return Crash(self._rng.random() < 0.5, behind, 10 * self._rng.random())
         if roll < 0.5:
             return JumpClock(self._rng.uniform(-3600, 3600))
+        if self._meddles and roll < 0.6:
+            return Meddle()
         if roll < 0.65:
             return Slow(5 * self._rng.random())
         if roll < 0.8:

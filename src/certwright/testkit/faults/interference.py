@@ -7,7 +7,7 @@ whatever the dying process still tries on its way out.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -59,6 +59,8 @@ class Interference:
         self.plan = plan
         self.trace = trace
         self.jump_clock = jump_clock
+        self.meddle: Callable[[], Awaitable[None]] = _no_one
+        """What another client does now and then."""
         self.requests = 0
         self.writes = 0
         self.announcements = 0
@@ -154,6 +156,10 @@ class Interference:
             self.note(f"the next process sees revision {revision} for {hold_seconds:.1f} s")
 
 
+async def _no_one() -> None:
+    """Do nothing: the scenario has no other client."""
+
+
 class FaultyTransport:
     """The transport of one process. `died` is set when a fault has killed the process."""
 
@@ -229,6 +235,8 @@ class FaultyTransport:
                 self._check_alive()
             case faults.JumpClock(seconds):
                 self._run.jump_clock(timedelta(seconds=seconds))
+            case faults.Meddle():
+                await self._run.meddle()
         return fault
 
     def _check_alive(self) -> None:

@@ -49,6 +49,8 @@ class Play:
     controllers: tuple[Declared, ...]
     ignore: Sequence[str] = ()
     """Fields of the end state that may differ, as ``Kind.path.to.field``."""
+    meddle: Scenario | None = None
+    """What another client does at random moments of a storm; the end must be the same."""
     metrics: Metrics = field(default_factory=Metrics, repr=False, compare=False)
     """What all runs count together: it is not read, and setting it up anew takes time."""
 
@@ -123,6 +125,8 @@ async def _play(play: Play, plan: Plan, seed: int) -> Run:
     async with EmbeddedCluster(
         play.controllers, interference=interference, seed=seed, metrics=play.metrics
     ) as cluster:
+        if play.meddle is not None:
+            interference.meddle = partial(play.meddle, cluster)
         # A failure is part of the result: its trace is what people need to see.
         [failure] = await asyncio.gather(_act(play, cluster), return_exceptions=True)
         state = end_state(cluster.server.objects(), play.ignore)
@@ -152,7 +156,8 @@ async def _act(play: Play, cluster: EmbeddedCluster) -> None:
 
 def storm(play: Play, seed: int) -> Run:
     """Play once under random faults and in random order, all drawn from one seed."""
-    return run(play, Storm(seed), seed=seed, shuffle=True)
+    plan = Storm(seed, meddles=play.meddle is not None)
+    return run(play, plan, seed=seed, shuffle=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +182,16 @@ def simulate(
     *controllers: Declared,
     seeds: range = range(100),
     ignore: Sequence[str] = (),
+    meddle: Scenario | None = None,
 ) -> Campaign:
     """Play a scenario under every seed and require the end of a calm run every time.
 
+    *meddle* is what another client does now and then, which the controllers have to undo.
     ``--certwright-seeds N`` moves the end of *seeds* to N, ``--certwright-replay`` runs only the
     one it names. Raises `SimulationFailed` if a run ended otherwise; its message holds the command
     to replay it.
     """
-    play = Play(scenario, controllers, ignore)
+    play = Play(scenario, controllers, ignore, meddle)
     calm = run(play)
     expect_calm(calm)
     replay = Replay.asked_for()

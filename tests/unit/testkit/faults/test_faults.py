@@ -7,7 +7,7 @@ from certwright.client import request
 from certwright.client.request import Selection
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.objects import Key
-from certwright.testkit.faults.faults import CALM, At, Crash, DropEvent, Refuse, Storm
+from certwright.testkit.faults.faults import CALM, At, Crash, DropEvent, Meddle, Refuse, Storm
 
 WRITE = request.delete(ConfigMap, Key("n", "a"))
 READ = request.list_page(ConfigMap, Selection())
@@ -55,6 +55,13 @@ def test_storms_differ_and_leave_nothing_out() -> None:
         "Crash", "CutWatch", "DelayEvent", "DropEvent", "ExpireWatch", "FreezeWatch", "JumpClock",
         "LoseAnswer", "Refuse", "RepeatEvent", "Slow", "SwapEvents", "Unreachable",
     }  # fmt: skip
+
+
+def test_another_client_meddles_where_there_is_one() -> None:
+    plain = [fault for seed in range(60) for fault in rolls(Storm(seed))]
+    crowded = [fault for seed in range(60) for fault in rolls(Storm(seed, meddles=True))]
+    assert Meddle() not in plain
+    assert Meddle() in crowded
 
 
 def test_only_writes_kill_the_process() -> None:
