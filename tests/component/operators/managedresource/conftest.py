@@ -66,10 +66,11 @@ NOTED: dict[str, tuple[str, Callable[[Any], str | None]]] = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out = [item for item in items if not _is_chosen(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+    chosen = [item for item in items if _is_chosen(item)]
+    if len(chosen) < len(items):
+        left_out = set(items).difference(chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = chosen
 
 
 def _is_chosen(item: pytest.Item) -> bool:
