@@ -173,7 +173,7 @@ _string = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"').match
 _plain = re.compile(rb"[-+.\w]+").match
 
 
-def foreign_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> bytes:
+def foreign_entries(value: bytes, managers: frozenset[bytes]) -> bytes:
     """Return what managedFields tell about others, as a JSON array; empty if nothing.
 
     Of entries of *managers*, which are given as JSON strings, only labels and annotations stay;
@@ -181,7 +181,7 @@ def foreign_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> bytes:
     an object that no other client has written to there are a few bytes, the same for many.
     Empty when the value does not have the shape of managedFields, or is nested too deeply.
     """
-    if is_deep(bytes(value)):
+    if is_deep(value):
         return b""
     try:
         return (

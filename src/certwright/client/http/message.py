@@ -241,6 +241,9 @@ class ChunkParser:
                 parts.append(part)
                 position += len(part)
                 self._left -= len(part)
+                if not self._left and data.startswith(b"\r\n", position):
+                    self._ends_chunk = False  # as nearly always
+                    position += 2
                 continue
             end = data.find(b"\n", position)
             if end < 0:

@@ -137,8 +137,8 @@ class EntryDecoder:
         self, raw: bytes, found: "_Metadata", kind: str, span: tuple[int, int], malformed: str = ""
     ) -> Entry:
         own_fields = b""
-        managed = found.managed_fields
-        if memoryview(managed):
+        managed = bytes(found.managed_fields)
+        if managed:
             own_fields = self._share_fields(self._entries(managed, self._managers))
             raw = _cut(raw, managed, *span)
         else:
@@ -235,7 +235,7 @@ class EntryDecoder:
         return self._finish(raw, found, str(loose.kind), (0, len(raw)), malformed)
 
 
-def _cut(raw: bytes, managed: msgspec.Raw, start: int, stop: int) -> bytes:
+def _cut(raw: bytes, managed: bytes, start: int, stop: int) -> bytes:
     """Return the object between *start* and *stop* without managedFields."""
     span = managed_fields_span(raw, managed, start, stop)
     if span is None:
@@ -244,40 +244,40 @@ def _cut(raw: bytes, managed: msgspec.Raw, start: int, stop: int) -> bytes:
     return b"".join((view[start : span[0]], view[span[1] : stop]))
 
 
-def managed_fields_span(
-    raw: bytes, value: msgspec.Raw, start: int, stop: int
-) -> tuple[int, int] | None:
+def managed_fields_span(raw: bytes, value: bytes, start: int, stop: int) -> tuple[int, int] | None:
     """Return where ``,"managedFields":…`` stands between *start* and *stop*, if that is certain.
 
     *value* is the field's JSON as a decoder found it there.
     """
     name = raw.find(_NAME, start, stop)
     value_start = name + len(_NAME) + 1
-    value_stop = value_start + len(memoryview(value))
+    value_stop = value_start + len(value)
     # A quoted name cannot occur inside a JSON string, where its quotes would be escaped; so
     # if it occurs once, and the right value follows, it is the field.
     usual = (
         name > 0
         and raw[name - 1] == _COMMA  # the field is never an object's first
         and raw[value_start - 1] == _COLON
+        and raw.startswith(value, value_start, stop)
         and raw.find(_NAME, value_stop, stop) < 0
-        and raw[value_start:value_stop] == bytes(value)
     )
     return (name - 1, value_stop) if usual else None
 
 
-def own_entries(value: msgspec.Raw, managers: frozenset[bytes]) -> bytes:
+def own_entries(value: bytes, managers: frozenset[bytes]) -> bytes:
     """Return the JSON array of those entries whose manager is one of *managers*, without times.
 
     So objects of the same shape have the same, whenever they were written. Managers are given
     as JSON strings. Empty when there is none, or when the value does not have the shape of
     managedFields.
     """
-    text = bytes(value)
-    if not any(manager in text for manager in managers):
+    for manager in managers:
+        if manager in value:
+            break
+    else:
         return b""
     try:
-        entries = _ENTRIES.decode(text)
+        entries = _ENTRIES.decode(value)
         own = [bytes(e) for e in entries if orjson.dumps(_ENTRY.decode(e).manager) in managers]
         own = [_TIME.sub(b"", one, count=1) for one in own]
     except msgspec.ValidationError:
