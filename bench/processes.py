@@ -78,6 +78,11 @@ class Child:
         """Return the processor time the process has used so far."""
         return cpu_of(self._process.pid)
 
+    def exact_cpu(self) -> float:
+        """Return the same, exact to less than a clock tick, of threads that have not ended."""
+        tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text("ascii").split()[0]) for task in tasks) / 1e9
+
     def rss(self) -> int:
         """Return the bytes of memory the process occupies."""
         status = Path(f"/proc/{self._process.pid}/status").read_text("ascii")
@@ -112,10 +117,10 @@ class Program(Child):
             raise SubjectFailed(f"{self.module} ended with status {self._process.wait()}")
         return json.loads(text)
 
-    def go_on(self) -> None:
+    def go_on(self, line: str = "") -> None:
         """Send the line the process waits for."""
         assert self._process.stdin is not None
-        self._process.stdin.write("\n")
+        self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
 
 

@@ -2,7 +2,8 @@
 
 No watch, no cache, no comparison: names and bodies are known beforehand, and as long as those
 the operator sends. It stands for what the API server and an asyncio HTTP client allow. It
-applies, waits for a line on its standard input, and deletes.
+creates, waits for a line on its standard input, and deletes. If it is to follow, it begins when
+it is told how many ManagedResources there are, one line for each number.
 """
 
 import asyncio
@@ -25,7 +26,6 @@ from bench.managedworkload import names
 WORKERS = 20
 FINALIZER = "resources.gardener.cloud/gardener-resource-manager"
 MERGE = {"content-type": "application/merge-patch+json"}
-APPLY = {"content-type": "application/apply-patch+yaml"}
 JSON = {"content-type": "application/json"}
 PLURALS = {"ConfigMap": "configmaps", "Secret": "secrets", "ServiceAccount": "serviceaccounts"}
 TIME = "2026-01-01T00:00:00Z"
@@ -87,8 +87,8 @@ class Bare:
         """Finalizer, three objects, status."""
         await self._write("PATCH", self._unit(name), held(self._namespace, name), MERGE)
         for obj in objects(self._namespace, name):
-            path = self._object(obj["kind"], name)
-            await self._write("PATCH", f"{path}?fieldManager=bare&force=true", obj, APPLY)
+            path = f"/api/v1/namespaces/{self._namespace}/{PLURALS[obj['kind']]}"
+            await self._write("POST", path, obj, JSON)
         await self._write(
             "PATCH", f"{self._unit(name)}/status", status(self._namespace, name), MERGE
         )
@@ -150,6 +150,22 @@ async def each(names_: list[str], work: Callable[[str], Awaitable[None]]) -> Non
             group.create_task(worker())
 
 
+async def following(names_: list[str], work: Callable[[str], Awaitable[None]]) -> None:
+    """Work on what is there; each line on standard input says how many of them are."""
+    there, free = 0, asyncio.Semaphore(WORKERS)
+
+    async def one(name: str) -> None:
+        async with free:
+            await work(name)
+
+    async with asyncio.TaskGroup() as group:
+        while there < len(names_):
+            now = int(await asyncio.to_thread(sys.stdin.readline))
+            for name in names_[there:now]:
+                group.create_task(one(name))
+            there = now
+
+
 def trust(kubeconfig: Path) -> tuple[str, ssl.SSLContext]:
     """Return the server of a kubeconfig and how to talk to it."""
     config = yaml.safe_load(kubeconfig.read_text("utf-8"))
@@ -170,7 +186,7 @@ async def main(task: meter.Task) -> None:
     async with aiohttp.ClientSession(server, connector=connector) as session:
         bare = Bare(session, task.namespace)
         meter.start()
-        await each(names(task.objects), bare.apply)
+        await (following if task.keep else each)(names(task.objects), bare.apply)
         meter.mark("applied")
         await asyncio.to_thread(sys.stdin.readline)
         meter.mark("deleting")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bench.result import Result
 from bench.suite import (
+    creation,
     embedded,
     growth,
     http,
@@ -31,6 +32,7 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "simulation": simulation.run,
     "pki": pki.run,
     "managed-resources": managed_resources.run,
+    "managed-resources-created": creation.run,
     "managed-resources-growth": growth.run,
     "managed-resources-large": large.run,
     "issue-path": issue_path.run,

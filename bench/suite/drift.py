@@ -1,4 +1,4 @@
-"""Edits and deletions of managed objects, and how long each lasts."""
+"""Edits, additions and deletions of managed objects, and how long each lasts."""
 
 import asyncio
 import statistics
@@ -8,12 +8,20 @@ from typing import NamedTuple
 
 from bench.managedworkload import KINDS
 from certwright.client import Client
-from certwright.kube import Key, Resource
-from certwright.kube.kinds import ConfigMap
+from certwright.kube import JsonObject, Key, Resource
+from certwright.kube.kinds import ConfigMap, Secret, ServiceAccount
 from certwright.runtime import Cache, Entry
 from certwright.runtime.cache.store import Listener
 
 IN_FLIGHT = 20
+EDIT: JsonObject = {"data": {"settings.yaml": "disturbed: true"}}
+ADDITION: JsonObject = {"data": {"disturbed": "bW9yZQ=="}}
+DISTURBANCES: dict[Resource, list[JsonObject | None]] = {
+    ConfigMap: [EDIT, ADDITION, None],
+    Secret: [ADDITION, None],
+    ServiceAccount: [None],
+}
+"""What is done to an object of a kind: a merge patch, or a deletion (None)."""
 
 
 @dataclass
@@ -63,14 +71,13 @@ class _Watcher:
 
 
 def _is_repaired(entry: Entry, version: int) -> bool:
-    settings = entry.obj().get("data", {}).get("settings.yaml", "")
-    return int(entry.meta.resource_version) > version and "disturbed" not in settings
+    return int(entry.meta.resource_version) > version and b"disturbed" not in entry.raw
 
 
 async def disturb(
     client: Client, namespace: str, names: list[str], count: int, rng: Random
 ) -> Repairs:
-    """Edit or delete that many objects, some at a time, and see each repaired."""
+    """Edit, add to or delete that many objects, some at a time, and see each repaired."""
     repairs, watcher, cache = Repairs(), _Watcher(), Cache(client)
     chosen = rng.sample([(kind, name) for kind in KINDS for name in names], count)
     rest = iter(chosen)
@@ -79,7 +86,7 @@ async def disturb(
         clock = asyncio.get_running_loop().time
         for kind, name in rest:
             place = _Place(kind, Key(namespace, name))
-            version = await _disturb(client, place, delete=kind != ConfigMap or rng.random() < 0.5)
+            version = await _disturb(client, place, rng.choice(DISTURBANCES[kind]))
             began = clock()
             await watcher.differs(place, version)
             repairs.seconds.append(clock() - began)
@@ -96,11 +103,10 @@ async def disturb(
     return repairs
 
 
-async def _disturb(client: Client, place: _Place, *, delete: bool) -> str:
-    """Delete or edit an object; return the version that is no longer right."""
-    if not delete:
-        edited = {"data": {"settings.yaml": "disturbed: true"}}
-        obj = await client.patch(place.resource, place.key, edited)
+async def _disturb(client: Client, place: _Place, change: JsonObject | None) -> str:
+    """Change or delete an object; return the version that is no longer right."""
+    if change is not None:
+        obj = await client.patch(place.resource, place.key, change)
         return str(obj["metadata"]["resourceVersion"])
     obj = await client.get(place.resource, place.key)
     await client.delete(place.resource, place.key)
