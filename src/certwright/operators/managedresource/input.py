@@ -197,17 +197,25 @@ class Secrets:
                 self._wake(resource.key)
 
     def _reference_changed(self, old: Entry | None, new: Entry | None) -> None:
-        """Let go of Secrets that no ManagedResource refers to any more."""
-        if old is None:
-            return
-        kept = set(referenced_secrets(new)) if new is not None else set()
-        for key in referenced_secrets(old):
-            if key in kept or any(s.by_index(SECRETS, key) for s in self._resources):
+        """Keep Secrets that are referred to from now on, let go of those that are not any more.
+
+        A Secret often arrives just before its ManagedResource. It is taken in at once: until the
+        first pass, others may have pushed it out of the store's memory of refused ones.
+        """
+        before = set(referenced_secrets(old)) if old is not None else set()
+        after = set(referenced_secrets(new)) if new is not None else set()
+        for key in after - before:
+            if (share := self._share(key)) is not None:
+                share.store.admit(key)
+        for key in before - after:
+            if any(store.by_index(SECRETS, key) for store in self._resources):
                 continue
             self._absent.discard(key)
-            share = self._shares.get(key.namespace) or self._shares.get("")
-            if share is not None:
+            if (share := self._share(key)) is not None:
                 share.store.discard(key)
+
+    def _share(self, key: Key) -> StoreHandle | None:
+        return self._shares.get(key.namespace) or self._shares.get("")
 
 
 def _missing(key: Key) -> str:

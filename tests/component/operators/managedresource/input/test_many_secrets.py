@@ -69,9 +69,11 @@ class Answer:
 class Crowd:
     """A server with many Secrets, on which nothing but watches is possible."""
 
-    def __init__(self) -> None:
+    def __init__(self, foreign: int = FOREIGN, resources: int = RESOURCES) -> None:
         self.later: Any = asyncio.Queue()
+        self.later_resources: Any = asyncio.Queue()
         self.sent = 0
+        self._foreign, self._wanted = foreign, resources
 
     async def send(self, request: Any) -> None:
         raise AssertionError(f"nobody needs to ask: {request.verb} {request.path}")
@@ -82,14 +84,15 @@ class Crowd:
         yield Answer(self._secrets if secrets else self._resources)
 
     async def _resources(self) -> AsyncIterator[bytes]:
-        lines = [resource_event(f"mr-{n}", n + 1) for n in range(RESOURCES)]
-        yield b"".join([*lines, end_of_list("ManagedResource", RESOURCES)])
-        await asyncio.Event().wait()
+        lines = [resource_event(f"mr-{n}", n + 1) for n in range(self._wanted)]
+        yield b"".join([*lines, end_of_list("ManagedResource", self._wanted + 1)])
+        while True:
+            yield await self.later_resources.get()
 
     async def _secrets(self) -> AsyncIterator[bytes]:
-        names = [f"foreign-{n}" for n in range(FOREIGN)]
-        step = FOREIGN // RESOURCES
-        for n in range(RESOURCES):  # the wanted ones among the others
+        names = [f"foreign-{n}" for n in range(self._foreign)]
+        step = self._foreign // self._wanted
+        for n in range(self._wanted):  # the wanted ones among the others
             names.insert(n * (step + 1), f"wanted-mr-{n}")
         for start in range(0, len(names), PER_CHUNK):
             some = enumerate(names[start : start + PER_CHUNK], start=start + 1)
@@ -198,4 +201,36 @@ async def test_a_secret_finds_its_managed_resources_with_one_look(
         held = sum(len(entry.raw) for entry in waiting if entry is not None)
         assert 0.9 * REFUSED_BYTES < held <= REFUSED_BYTES < crowd.sent
         assert waiting[-1] is not None, "the latest are at hand"
+        running.cancel()
+
+
+async def test_a_secret_just_before_its_managed_resource_is_not_asked_for() -> None:
+    """However long the first pass takes to come, and however many others come meanwhile."""
+    crowd = Crowd(foreign=10, resources=1)
+    client = Client(cast("Any", crowd))
+    cache = Cache(client)
+    resources = cache.store(ManagedResource, indexes={SECRETS: referenced_secrets})
+    async with asyncio.TaskGroup() as group, asyncio.timeout(60):
+        running = group.create_task(cache.run())
+        await resources.synced()
+        secrets = Secrets(client, cache, wake=lambda _: None)
+        secrets.serve(resources.store)
+        await secrets.ready()
+        store = secrets.store(Key("ns", "any"))
+
+        crowd.later.put_nowait(secret_event("ADDED", "wanted-late", 1_000))
+        crowd.later.put_nowait(secret_event("ADDED", "then", 1_001))
+        while store.admit(Key("ns", "then")) is None:
+            await asyncio.sleep(0)
+        assert store.get(Key("ns", "wanted-late")) is None, "no ManagedResource refers to it"
+        crowd.later_resources.put_nowait(resource_event("late", 1_002))
+        while resources.store.get(Key("ns", "late")) is None:
+            await asyncio.sleep(0)
+        others = [secret_event("ADDED", f"other-{n}", 2_000 + n) for n in range(6_000)]
+        assert sum(map(len, others)) > REFUSED_BYTES
+        crowd.later.put_nowait(b"".join(others))
+        while store.admit(Key("ns", "other-5999")) is None:
+            await asyncio.sleep(0)
+
+        assert (await secrets.get(Key("ns", "wanted-late"))).key.name == "wanted-late"
         running.cancel()
