@@ -15,7 +15,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="one run instead of three")
     parser.add_argument("--json", type=Path, metavar="FILE", help="append the JSON lines here")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report here")
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write the report here, or these parts of it"
+    )
     options = parser.parse_args()
     if unknown := set(options.names) - set(BENCHMARKS):
         parser.error(
@@ -37,8 +39,11 @@ def main() -> None:
     if options.report:
         date = datetime.now(UTC).date().isoformat()
         earlier = options.report.read_text("utf-8") if options.report.exists() else ""
-        text = report.as_markdown(results, where, date)
-        options.report.write_text(report.with_sections_of(earlier, text), "utf-8")
+        if options.names and earlier:
+            text = report.with_results(earlier, results, where, date)
+        else:
+            text = report.with_sections_of(earlier, report.as_markdown(results, where, date))
+        options.report.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.result import Figures, Result
+from bench.result import Bar, Figures, Result
 
 COMPARISON = "## Compared with revision"
 """How the section begins that `bench.compare` writes."""
@@ -79,10 +79,45 @@ def as_markdown(results: Sequence[Result], machine: Mapping[str, Any], date: str
         ),
     ]
     for result in results:
-        rows = table(result.subjects)
-        how = f"Median of {result.runs} runs." if result.runs > 1 else "One run."
-        lines += ["", f"## {result.name}", "", f"{result.compared} {how}", "", *_rows(rows)]
+        lines += ["", _result(result)]
     return "\n".join([*lines, "", _REPRODUCE])
+
+
+def _result(result: Result, measured: str = "") -> str:
+    how = f"Median of {result.runs} runs." if result.runs > 1 else "One run."
+    caption = f"{result.compared} {how} {measured}".rstrip()
+    return "\n".join([f"## {result.name}", "", caption, "", *_rows(table(result.subjects))])
+
+
+def with_results(
+    text: str, results: Sequence[Result], machine: Mapping[str, Any], date: str
+) -> str:
+    """Return a report with some results measured anew, and the others as they were."""
+    measured = f"Measured on {date}, load average {machine['load']}."
+    for result in results:
+        for bar in result.bars:
+            text = _with_bar(text, bar)
+        section = _result(result, measured) + "\n"
+        if known := _section(text, f"## {result.name}\n"):
+            text = text.replace(known, section, 1)
+        else:
+            before = next(each for each in (SOAK, COMPARISON, _LAST) if each in text)
+            text = text.replace(before, f"{section}\n{before}", 1)
+    return text
+
+
+def _with_bar(text: str, bar: Bar) -> str:
+    """Put a bar in place of the one of the same name, or after the last."""
+    row = f"| {bar.what} | {bar.bar} | {bar.measured} | {'met' if bar.met else '**missed**'} |"
+    head, heading, tail = text.partition("## Bars\n")
+    bars, end, rest = tail.partition("\n\n## ")
+    rows = bars.split("\n")
+    places = [n for n, known in enumerate(rows) if known.startswith(f"| {bar.what} |")]
+    if places:
+        rows[places[0]] = row
+    else:
+        rows.append(row)
+    return head + heading + "\n".join(rows) + end + rest
 
 
 def comparison(
@@ -145,6 +180,7 @@ _REPRODUCE = """\
 ```console
 $ make bench                                  # everything; rewrites this file
 $ make bench ARGS='list-watch --quick'        # one benchmark, one run, on the terminal only
+$ make bench ARGS='idle --report bench/RESULTS.md'   # one benchmark, the rest stays
 $ make bench ARGS='--json results.jsonl'      # a line of JSON per benchmark
 $ make bench-compare REV=5016511              # this checkout against another revision, in turns
 $ make soak ARGS='--minutes 30 --rate 50'     # memory of `certwright up` under random requests
