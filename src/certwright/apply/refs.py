@@ -19,13 +19,12 @@ class ObjectRef:
         """Return what points at *obj*; what a careless manifest leaves out is empty."""
         metadata = obj.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else {}
-        parts = (
-            obj.get("apiVersion"),
-            obj.get("kind"),
-            metadata.get("namespace"),
-            metadata.get("name"),
+        return cls(
+            _text(obj.get("apiVersion")),
+            _text(obj.get("kind")),
+            _text(metadata.get("namespace")),
+            _text(metadata.get("name")),
         )
-        return cls(*("" if part is None else str(part) for part in parts))
 
     @classmethod
     def parse(cls, text: str) -> "ObjectRef":
@@ -71,3 +70,7 @@ class ObjectRef:
 
     def __str__(self) -> str:
         return f"{self.kind or 'object without kind'} {self.key}".rstrip()
+
+
+def _text(part: object) -> str:
+    return "" if part is None else str(part)

@@ -27,6 +27,9 @@ class PatchError(ValueError):
     """A patch is malformed, or does not fit the document; the message says where."""
 
 
+_NESTED = (dict, list)
+
+
 def check_depth(depth: int) -> None:
     """Refuse to go deeper than `MAX_DEPTH`."""
     if depth > MAX_DEPTH:
@@ -49,11 +52,14 @@ def equal(left: Any, right: Any, depth: int = 0) -> bool:
 
 def copy(value: Any, depth: int = 0) -> Any:
     """Return a copy that shares no object or list with the original."""
-    check_depth(depth)
+    check_depth(depth + 1 if value and isinstance(value, _NESTED) else depth)
     if isinstance(value, dict):
-        return {key: copy(item, depth + 1) for key, item in value.items()}
+        return {
+            key: copy(item, depth + 1) if isinstance(item, _NESTED) else item
+            for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [copy(item, depth + 1) for item in value]
+        return [copy(item, depth + 1) if isinstance(item, _NESTED) else item for item in value]
     return value
 
 
