@@ -227,8 +227,11 @@ class Manager:
         return health.liveness(self.workers)
 
     def readiness(self) -> Iterator[health.Check]:
-        """Yield whether each store is complete and its watch moves."""
-        return health.readiness(self.informers)
+        """Yield whether each store is complete and its watch moves, and what runnables say."""
+        yield from health.readiness(self.informers)
+        for part in self._runnables:
+            if isinstance(part, health.Checked):
+                yield from part.readiness()
 
     def gauges(self) -> Iterator[GaugeSample]:
         """Yield the gauges of this moment."""

@@ -5,7 +5,7 @@ Reads only; must run on the event loop, because the ages of watches are by its c
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from certwright.clock import Clock
 from certwright.kube import JsonObject, Key
@@ -29,6 +29,15 @@ class Check(NamedTuple):
     problem: str
     """Empty when all is well."""
     detail: str
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A runnable that the readiness of its process depends on."""
+
+    def readiness(self) -> Iterator[Check]:
+        """Yield what is well, or not."""
+        ...
 
 
 def liveness(workers: Sequence[Workers]) -> Iterator[Check]:

@@ -82,21 +82,17 @@ class Metrics:
     """Every number one manager exposes. Also an `Observer` of the client's requests."""
 
     def __init__(self, host: str = "") -> None:
-        self.registry = registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
         self._host = host
         self._counters: dict[str, Counter] = {}
         self._gauges: dict[str, Gauge] = {}
+        self._histograms: dict[str, Histogram] = {}
         by_controller, by_queue = ["controller"], ["name", "controller"]
-
-        def histogram(
-            name: str, text: str, labels: Iterable[str], buckets: tuple[float, ...]
-        ) -> Histogram:
-            return Histogram(name, text, labels, registry=registry, buckets=buckets)
 
         def reconciles(name: str, text: str) -> Counter:
             return self.counter(f"controller_runtime_{name}", text, by_controller)
 
-        counter, gauge = self.counter, self.gauge
+        counter, gauge, histogram = self.counter, self.gauge, self.histogram
         self.reconciles = counter(
             "controller_runtime_reconcile_total", "Reconciles by result", ["controller", "result"]
         )
@@ -169,6 +165,16 @@ class Metrics:
         if name not in self._gauges:
             self._gauges[name] = Gauge(name, text, labels, registry=self.registry)
         return self._gauges[name]
+
+    def histogram(
+        self, name: str, text: str, labels: Iterable[str], buckets: tuple[float, ...]
+    ) -> Histogram:
+        """Return the histogram of a name."""
+        if name not in self._histograms:
+            self._histograms[name] = Histogram(
+                name, text, labels, registry=self.registry, buckets=buckets
+            )
+        return self._histograms[name]
 
     def on_request(self, request: Request, outcome: int | TransportError, seconds: float) -> None:
         """Count an attempt to reach the API server."""

@@ -39,10 +39,10 @@ async def serve(
 
 def _application(target: ProbeTarget) -> web.Application:
     async def livez(request: web.Request) -> web.Response:
-        return _answer("livez", target.liveness(), verbose="verbose" in request.query)
+        return probe_response("livez", target.liveness(), verbose="verbose" in request.query)
 
     async def readyz(request: web.Request) -> web.Response:
-        return _answer("readyz", target.readiness(), verbose="verbose" in request.query)
+        return probe_response("readyz", target.readiness(), verbose="verbose" in request.query)
 
     async def metrics(_request: web.Request) -> web.Response:
         body = await target.exposition()
@@ -56,7 +56,8 @@ def _application(target: ProbeTarget) -> web.Application:
     return app
 
 
-def _answer(probe: str, checks: Iterable[Check], *, verbose: bool) -> web.Response:
+def probe_response(probe: str, checks: Iterable[Check], *, verbose: bool) -> web.Response:
+    """Answer a probe: 200 if all is well, else 503 and every check."""
     found = list(checks)
     failed = any(check.problem for check in found)
     if not (verbose or failed):

@@ -1,0 +1,70 @@
+"""Webhooks beside controllers: everything a process needs to serve them, built for a manager."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from certwright.runtime import ListenAddress, Operator, OperatorHost, Part
+from certwright.webhook.configuration import Registration
+from certwright.webhook.declaration import ConversionWebhook, Webhook, check_unique
+from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint, ReviewEndpoint
+from certwright.webhook.metrics import WebhookMetrics
+from certwright.webhook.registration import keep_registered
+from certwright.webhook.selfcheck import SelfCheck
+from certwright.webhook.server import ReviewLimits, WebhookServer
+from certwright.webhook.sources import CertificateSource, follow
+from certwright.webhook.tls import ServingCertificate
+
+
+def webhook_operator(
+    webhooks: Sequence[Webhook | ConversionWebhook],
+    certificates: CertificateSource,
+    address: ListenAddress,
+    *,
+    registration: Registration | None = None,
+    clients: Collection[str] = (),
+    limits: ReviewLimits | None = None,
+) -> Operator:
+    """Return an operator that serves webhooks, for `Manager`.
+
+    *registration* keeps the configuration objects as declared; without it they come from
+    elsewhere. *clients* are the names of client certificates that are accepted, where the
+    certificates come with a client authority; all that it signed if there are none.
+    Raises `ValueError` if two webhooks have the same path or name.
+    """
+    check_unique(webhooks)
+    if clients and not certificates.client_authority:
+        raise ValueError("names of clients need the client_authority that signed them")
+
+    def build(host: OperatorHost) -> Iterator[Part]:
+        metrics = WebhookMetrics(host.metrics)
+        authenticated = bool(certificates.client_authority)
+        certificate = ServingCertificate(host.clock, metrics, client_authority=authenticated)
+        endpoints: list[ReviewEndpoint] = [
+            AdmissionEndpoint(one) if isinstance(one, Webhook) else ConversionEndpoint(one)
+            for one in webhooks
+        ]
+        check = None
+        if registration is not None and registration.self_check:
+            check = SelfCheck(registration, host.client, certificate, host.rng)
+            endpoints.append(check)
+        server = WebhookServer(
+            endpoints,
+            certificate,
+            metrics,
+            address,
+            clock=host.clock,
+            limits=limits,
+            authenticated=authenticated,
+            clients=clients,
+        )
+        yield server
+        if check is not None:
+            server.checks.append(check.readiness)
+            yield check
+        if registration is not None:
+            admission = [one for one in webhooks if isinstance(one, Webhook)]
+            yield from keep_registered(
+                registration, admission, certificate, check.webhook if check else None
+            )
+        yield from follow(certificates, host, certificate)
+
+    return Operator("webhook", build)

@@ -1,0 +1,295 @@
+"""The web server: bounds what comes in, finds the endpoint, counts what goes out.
+
+Who may ask is decided before a body is read: with a client authority, those whose certificate it
+signed, and of these the ones with an accepted name. Probes need no certificate.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache, partial
+from typing import Any
+
+import orjson
+import structlog
+from aiohttp import web
+
+from certwright.clock import SYSTEM, Clock
+from certwright.kube import (
+    ApiError,
+    MethodNotAllowed,
+    NotFound,
+    RequestTooLarge,
+    ServerTimeout,
+    TooManyRequests,
+    Unauthorized,
+)
+from certwright.kube.durations import parse_duration
+from certwright.kube.errors import UnsupportedMediaType
+from certwright.runtime import ListenAddress
+from certwright.runtime.serve.health import Check
+from certwright.runtime.serve.probeserver import probe_response
+from certwright.webhook.endpoints import Answer, ReviewEndpoint
+from certwright.webhook.metrics import PathMetrics, WebhookMetrics
+from certwright.webhook.tls import ServingCertificate
+
+IDLE_SECONDS = 180.0
+"""How long a connection may stay open unused. Longer than API servers keep theirs (90 s): if the
+server were first, a review could be sent on a connection that is just being closed."""
+HANDSHAKE_SECONDS = 10.0
+_HEADER_BYTES = 8192
+_LINGER_SECONDS = 1.0
+_JSON = "application/json"
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewLimits:
+    """What one server accepts. API servers send objects of up to 3 MiB, of an update two."""
+
+    body_bytes: int = 7 * 1024 * 1024
+    in_flight: int = 500
+    """Reviews at a time; more are refused with 429, and the API server tries again."""
+    review: timedelta = timedelta(seconds=10)
+    """For one review, from its first byte on; less if the API server waits for less."""
+    shutdown: timedelta = timedelta(seconds=20)
+    """For reviews under way when the server ends."""
+
+
+class WebhookServer:
+    """Serves reviews until cancelled, then finishes those under way.
+
+    With *authenticated*, reviews are accepted only from clients with a certificate that the client
+    authority signed, and if *clients* are given, with one of these names (CN).
+    """
+
+    def __init__(
+        self,
+        endpoints: Sequence[ReviewEndpoint],
+        certificate: ServingCertificate,
+        metrics: WebhookMetrics,
+        address: ListenAddress,
+        *,
+        clock: Clock = SYSTEM,
+        limits: ReviewLimits | None = None,
+        authenticated: bool = False,
+        clients: Collection[str] = (),
+    ) -> None:
+        self._endpoints = {one.path: (one, PathMetrics(metrics, one.path)) for one in endpoints}
+        self._certificate = certificate
+        self._metrics = metrics
+        self._address = address
+        self._clock = clock
+        self._limits = limits or ReviewLimits()
+        self._authenticated = authenticated
+        self._clients = frozenset(clients)
+        self._running = 0
+        self._listening = asyncio.Event()
+        self._ending = False
+        self.checks: list[Callable[[], Iterator[Check]]] = [self.readiness]
+        """What ``/readyz`` shows."""
+        self.port = address.port
+        """The port in use, also when any free one was asked for."""
+
+    # Life
+
+    async def run(self) -> None:
+        """Listen until cancelled; then accept nothing more and finish what is under way."""
+        server = web.Server(
+            self._serve,
+            request_factory=partial(_request, limit=self._limits.body_bytes),
+            access_log=None,
+            keepalive_timeout=IDLE_SECONDS,
+            lingering_time=_LINGER_SECONDS,
+            max_line_size=_HEADER_BYTES,
+            max_field_size=_HEADER_BYTES,
+            auto_decompress=False,
+        )
+        listener = await asyncio.get_running_loop().create_server(
+            server,
+            self._address.host,
+            self._address.port,
+            ssl=self._certificate.front,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS,
+        )
+        try:
+            self.port = listener.sockets[0].getsockname()[1]
+            _log.info("webhook listens", host=self._address.host, port=self.port)
+            self._listening.set()
+            await asyncio.Event().wait()
+        finally:
+            self._ending = True
+            listener.close()
+            server.pre_shutdown()  # connections without a review
+            await server.shutdown(self._limits.shutdown.total_seconds())
+
+    async def listening(self) -> int:
+        """Return the port as soon as connections are accepted."""
+        await self._listening.wait()
+        return self.port
+
+    def readiness(self) -> Iterator[Check]:
+        """Yield whether reviews can be served, and with which certificate."""
+        problem = "" if self._listening.is_set() else "not listening yet"
+        if self._ending:
+            problem = "shutting down"
+        yield Check("webhook server", problem, f"port {self.port}, {self._running} under way")
+        pair, latest = self._certificate.pair, self._certificate.problem
+        if pair is None:
+            yield Check("webhook certificate", latest, "none in use")
+            return
+        detail = f"{pair.fingerprint[:16]}, expires {pair.validity.not_after.isoformat()}"
+        if latest:
+            detail += f"; a newer one is not used: {latest}"
+        problem = "expired" if self._certificate.expired() else ""
+        yield Check("webhook certificate", problem, detail)
+
+    # One request
+
+    async def _serve(self, request: web.BaseRequest) -> web.Response:
+        transport = request.transport
+        connection = transport.get_extra_info("ssl_object") if transport else None
+        path, _, query = request.raw_path.partition("?")
+        found = self._endpoints.get(path)
+        if found is None:
+            response = self._other(request, path, query)
+        else:
+            response = await self._review(request, connection, *found, query)
+        if self._ending or not self._certificate.is_current(connection):
+            response.force_close()  # so the next review comes under the certificate of now
+        return response
+
+    async def _review(
+        self,
+        request: web.BaseRequest,
+        connection: ssl.SSLObject | None,
+        endpoint: ReviewEndpoint,
+        metrics: PathMetrics,
+        query: str,
+    ) -> web.Response:
+        started = self._clock.monotonic()
+        self._running += 1
+        metrics.in_flight.inc()
+        result = "failed"
+        try:
+            self._admit(request)
+            answer = await self._answer(request, connection, endpoint, query)
+            result = answer.result
+            return web.Response(body=answer.body, content_type=_JSON)
+        except ApiError as error:
+            if error.status_code < 500:
+                result = "refused"
+                _log.warning("review refused", path=endpoint.path, error=error.message)
+            return _refusal(error)
+        finally:
+            self._running -= 1
+            metrics.in_flight.dec()
+            metrics.results[result].inc()
+            metrics.seconds.observe(self._clock.monotonic() - started)
+
+    def _admit(self, request: web.BaseRequest) -> None:
+        """Raise `ApiError` if a request is not to be read."""
+        if self._authenticated:
+            transport = request.transport
+            check_client(transport and transport.get_extra_info("peercert"), self._clients)
+        if self._running > self._limits.in_flight:
+            raise TooManyRequests(
+                f"{self._limits.in_flight} reviews are under way, more are not accepted",
+                retry_after=1,
+            )
+        check_headers(request.method, request.headers)
+        length = request.content_length
+        if length is not None and length > self._limits.body_bytes:
+            raise self._too_large()
+
+    async def _answer(
+        self,
+        request: web.BaseRequest,
+        connection: ssl.SSLObject | None,
+        endpoint: ReviewEndpoint,
+        query: str,
+    ) -> Answer:
+        seconds = self._limits.review.total_seconds()
+        if query:
+            seconds = min(seconds, asked_seconds(query))
+        try:
+            async with asyncio.timeout(seconds):
+                body = await request.read()
+                return await endpoint.answer(body, self._certificate.fingerprint_of(connection))
+        except web.HTTPRequestEntityTooLarge:
+            raise self._too_large() from None
+        except TimeoutError:
+            _log.error("review took too long", path=endpoint.path, seconds=seconds)
+            raise ServerTimeout(f"{endpoint.path}: no decision within {seconds:g} s") from None
+
+    def _too_large(self) -> RequestTooLarge:
+        return RequestTooLarge(f"the body is larger than {self._limits.body_bytes} bytes")
+
+    def _other(self, request: web.BaseRequest, path: str, query: str) -> web.Response:
+        """Answer what is no review."""
+        match path:
+            case "/livez" | "/healthz":
+                return web.Response(text="ok")
+            case "/readyz":
+                checks = (check for part in self.checks for check in part())
+                return probe_response("readyz", checks, verbose="verbose" in query)
+        self._metrics.not_found.inc()
+        return _refusal(NotFound(f"no webhook is served under {request.path[:200]!r}"))
+
+
+def check_client(certificate: Mapping[str, Any] | None, names: Collection[str]) -> None:
+    """Raise `Unauthorized` unless a client showed a certificate, with one of these names if any.
+
+    *certificate* is what the ssl module makes of one that it verified.
+    """
+    if not certificate:
+        raise Unauthorized("a client certificate is required")
+    if names:
+        subject = certificate.get("subject", ())
+        shown = {value for part in subject for name, value in part if name == "commonName"}
+        if not shown & set(names):
+            raise Unauthorized(f"the client {', '.join(sorted(shown))!r} is not accepted here")
+
+
+def check_headers(method: str, headers: Mapping[str, str]) -> None:
+    """Raise `ApiError` if a request is none that carries a review."""
+    if method != "POST":
+        raise MethodNotAllowed(f"reviews are sent by POST, not by {method[:20]}")
+    content = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if content != _JSON:
+        raise UnsupportedMediaType(f"the body is {content[:100]!r}; reviews are {_JSON}")
+    if headers.get("Content-Encoding", "identity") != "identity":
+        raise UnsupportedMediaType("compressed bodies are not accepted")
+
+
+@lru_cache(maxsize=64)
+def asked_seconds(query: str) -> float:
+    """Return for how long the API server waits, as it says in ``timeout``; infinite if it does not.
+
+    What is not a duration is ignored: the own limit holds anyway.
+    """
+    for part in query[:1000].split("&"):
+        name, _, value = part.partition("=")
+        if name == "timeout":
+            try:
+                seconds = parse_duration(value).total_seconds()
+            except ValueError:
+                return float("inf")
+            return seconds if seconds > 0 else float("inf")
+    return float("inf")
+
+
+def _request(*arguments: Any, limit: int) -> web.BaseRequest:
+    return web.BaseRequest(*arguments, asyncio.get_running_loop(), client_max_size=limit)
+
+
+def _refusal(error: ApiError) -> web.Response:
+    response = web.Response(
+        status=error.status_code, body=orjson.dumps(error.to_status()), content_type=_JSON
+    )
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(int(error.retry_after))
+    return response

@@ -1,0 +1,231 @@
+"""A server over real TLS on this machine: what it answers to reviews, and to everything else."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+from tests.support.webhook import Served, admission, admission_body, config_map
+
+from certwright.kube import JsonObject
+from certwright.kube.kinds import ConfigMap
+from certwright.webhook import (
+    AdmissionRequest,
+    Allowed,
+    ConversionWebhook,
+    Decision,
+    Denied,
+    Patched,
+    ReviewLimits,
+    Webhook,
+    intercept,
+)
+from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint
+
+RULES = [intercept(ConfigMap, "CREATE")]
+
+
+def endpoint(path: str, review: Any, *, mutating: bool = False) -> AdmissionEndpoint:
+    webhook = Webhook(f"{path[1:]}.test.certwright.dev", review, RULES, mutating, path)
+    return AdmissionEndpoint(webhook)
+
+
+def check(review: AdmissionRequest) -> Decision:
+    if "forbidden" in review.name:
+        return Denied(f"{review.name} is a bad name", code=422, reason="Invalid")
+    return Allowed(warnings=["be careful"], audit={"checked": "yes"})
+
+
+def mutate(review: AdmissionRequest) -> Decision:
+    wanted = review.obj()
+    wanted["metadata"]["labels"] = {"team": review.namespace}
+    return Patched(wanted)
+
+
+def crash(review: AdmissionRequest) -> Decision:
+    raise RuntimeError(f"cannot handle {review.obj()['data']}")
+
+
+def convert(objects: Any, version: str) -> list[JsonObject]:
+    return [{**one, "apiVersion": version} for one in objects]
+
+
+ENDPOINTS = [
+    endpoint("/check", check),
+    endpoint("/mutate", mutate, mutating=True),
+    endpoint("/crash", crash),
+    ConversionEndpoint(ConversionWebhook("/convert", convert)),
+]
+
+
+async def test_several_handlers_answer_under_their_paths() -> None:
+    served = Served(ENDPOINTS)
+    async with served.running(), served.caller() as caller:
+        allowed = await caller.review("/check")
+        denied = await caller.review("/check", config_map("forbidden"))
+        patched = await caller.review("/mutate")
+    uid = admission()["request"]["uid"]
+    assert allowed == {
+        "uid": uid,
+        "allowed": True,
+        "warnings": ["be careful"],
+        "auditAnnotations": {"checked": "yes"},
+    }
+    assert denied["status"] == {
+        "status": "Failure",
+        "code": 422,
+        "reason": "Invalid",
+        "message": "forbidden is a bad name",
+    }
+    assert patched["patchType"] == "JSONPatch"
+    assert served.count("/check", "allowed") == served.count("/check", "denied") == 1
+    assert served.count("/mutate", "patched") == 1
+
+
+async def test_objects_are_converted() -> None:
+    served = Served(ENDPOINTS)
+    review = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "ConversionReview",
+        "request": {
+            "uid": "u",
+            "desiredAPIVersion": "demo/v2",
+            "objects": [{"apiVersion": "demo/v1", "kind": "A", "metadata": {"name": "a"}}],
+        },
+    }
+    async with served.running(), served.caller() as caller:
+        status, answer = await caller.send("/convert", orjson.dumps(review))
+    assert status == 200
+    assert answer["response"]["result"] == {"status": "Success"}
+    assert answer["response"]["convertedObjects"][0]["apiVersion"] == "demo/v2"
+    assert served.count("/convert", "converted") == 1
+
+
+async def test_a_handler_that_raises_fails_alone_and_tells_no_secret(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    served = Served(ENDPOINTS)
+    secret = {**config_map("s"), "kind": "Secret", "data": {"password": "c3VwZXJzZWNyZXQ="}}
+    async with served.running(), served.caller() as caller:
+        status, answer = await caller.send("/crash", admission_body(secret))
+        assert (await caller.review("/check"))["allowed"]
+    assert (status, answer["kind"], answer["reason"]) == (500, "Status", "InternalError")
+    assert "RuntimeError" in answer["message"]
+    logged = capsys.readouterr().out
+    assert "review failed" in logged
+    assert "test_server.py" in logged
+    for text in (str(answer), logged):
+        assert "supersecret" not in text
+        assert "c3VwZXJzZWNyZXQ" not in text
+    assert served.count("/crash", "failed") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "body", "headers", "status", "message"),
+    [
+        ("/check", "GET", b"", {}, 405, "reviews are sent by POST"),
+        ("/check", "POST", b"{}", {"Content_Type": "text/yaml"}, 415, "application/json"),
+        ("/check", "POST", b"{}", {"Content_Encoding": "gzip"}, 415, "compressed"),
+        ("/nowhere", "POST", b"{}", {}, 404, "/nowhere"),
+        ("/check", "POST", b"<html>", {}, 400, "cannot be read"),
+        ("/check", "POST", b"[" * 5000, {}, 400, "levels deep"),
+        ("/check", "POST", b'{"kind":"Pod"}', {}, 400, "'Pod'"),
+        ("/convert", "POST", admission_body(), {}, 400, "ConversionReview is served here"),
+        ("/check", "POST", admission_body(uid=""), {}, 400, "no uid"),
+        ("/check", "POST", b"x" * 70_000, {}, 413, "larger than 65536 bytes"),
+    ],
+)
+async def test_what_is_no_review_is_refused_with_the_reason(
+    path: str, method: str, body: bytes, headers: dict[str, str], status: int, message: str
+) -> None:
+    served = Served(ENDPOINTS, limits=ReviewLimits(body_bytes=65_536))
+    async with served.running(), served.caller() as caller:
+        code, answer = await caller.send(path, body, method=method, **headers)
+        assert (await caller.review("/check"))["allowed"], "others go on"
+    assert (code, answer["kind"], answer["status"]) == (status, "Status", "Failure")
+    assert message in answer["message"]
+
+
+async def test_a_body_without_a_length_is_bounded_as_well() -> None:
+    served = Served(ENDPOINTS, limits=ReviewLimits(body_bytes=65_536))
+
+    async def chunks() -> Any:
+        for _ in range(100):
+            yield b"x" * 1000
+
+    async with served.running(), served.caller() as caller:
+        code, _ = await caller.send("/check", chunks())  # type: ignore[arg-type]
+    assert code == 413
+
+
+async def test_a_review_that_takes_too_long_is_given_up() -> None:
+    ended = []
+
+    async def slow(_review: AdmissionRequest) -> Decision:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+        return Allowed()
+
+    served = Served([endpoint("/slow", slow)])
+    async with served.running(), served.caller() as caller:
+        code, answer = await caller.send("/slow?timeout=50ms", admission_body())
+    assert (code, answer["reason"]) == (504, "Timeout")
+    assert ended
+    assert served.count("/slow", "failed") == 1
+
+
+async def test_more_reviews_at_a_time_than_allowed_are_put_off() -> None:
+    go, running = asyncio.Event(), asyncio.Event()
+
+    async def slow(_review: AdmissionRequest) -> Decision:
+        running.set()
+        await go.wait()
+        return Allowed()
+
+    served = Served([endpoint("/slow", slow)], limits=ReviewLimits(in_flight=1))
+    async with served.running(), served.caller() as caller, asyncio.TaskGroup() as group:
+        first = group.create_task(caller.review("/slow"))
+        await running.wait()
+        code, answer = await caller.send("/slow", admission_body())
+        assert (code, answer["reason"]) == (429, "TooManyRequests")
+        assert caller.headers["Retry-After"] == "1"
+        go.set()
+    assert first.result()["allowed"]
+    assert (served.count("/slow", "refused"), served.count("/slow", "allowed")) == (1, 1)
+
+
+async def test_shutdown_finishes_what_is_under_way() -> None:
+    go, running = asyncio.Event(), asyncio.Event()
+
+    async def slow(_review: AdmissionRequest) -> Decision:
+        running.set()
+        await go.wait()
+        return Allowed()
+
+    served = Served([endpoint("/slow", slow), endpoint("/check", check)])
+    async with served.caller() as idle, served.caller() as caller, asyncio.TaskGroup() as group:
+        async with served.running() as server:
+            caller.base = idle.base = f"https://localhost:{served.server.port}"
+            await idle.review("/check")
+            under_way = group.create_task(caller.review("/slow"))
+            await running.wait()
+            server.cancel()
+            while not served.server._ending:
+                await asyncio.sleep(0)
+            [state, *_] = served.server.readiness()
+            assert state.problem == "shutting down"
+            go.set()
+        assert (await under_way)["allowed"]
+        with pytest.raises(OSError, match=r".+"):
+            await idle.review("/check")
+
+
+async def test_probes_need_no_review() -> None:
+    served = Served(ENDPOINTS)
+    async with served.running(), served.caller() as caller:
+        assert await caller.send("/livez", b"", method="GET") == (200, "ok")
+        assert await caller.send("/readyz", b"", method="GET") == (200, "ok")
+        _, shown = await caller.send("/readyz?verbose", b"", method="GET")
+    assert "[+] webhook certificate: ok" in shown
