@@ -22,6 +22,7 @@ BROAD_EXCEPT = {
     "certwright.issuer.check.controller",
     "certwright.issuer.requests.controller",
     "certwright.issuer.sign.sign",
+    "certwright.webhook.endpoints",
 }
 
 

@@ -18,15 +18,18 @@ ALLOWED = {
     "apply": {"client", "kube", "clock"},
     "managed": {"apply", "client", "api", "kube", "clock"},
     "runtime": {"client", "kube", "clock"},
+    "webhook": {"runtime", "client", "pki", "kube", "clock"},
     "keep": {"apply", "runtime", "client", "kube", "clock"},
     "issuer": {"runtime", "client", "api", "pki", "kube", "clock"},
     "issuers": {"issuer", "runtime", "client", "api", "pki", "kube", "clock"},
-    "operators": {"keep", "managed", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
+    "operators": {
+        "keep", "webhook", "managed", "apply", "runtime", "client", "api", "pki", "kube", "clock",
+    },
     "apiserver": {"client", "kube", "pki", "clock"},
     "testkit": {"apiserver", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
     "cli": {
-        "testkit", "apiserver", "operators", "issuers", "issuer", "managed", "apply", "runtime", "client",
-        "api", "pki", "kube", "clock",
+        "testkit", "apiserver", "operators", "issuers", "issuer", "managed", "webhook", "apply", "runtime",
+        "client", "api", "pki", "kube", "clock",
     },
 }  # fmt: skip
 
@@ -37,6 +40,7 @@ THIRD_PARTY = {
         "certwright.issuers.web",
         "certwright.runtime.serve.probeserver",
         "certwright.apiserver.http.listener",
+        "certwright.webhook.server",
     },
     "brotli": {"certwright.apply.manifests.compression"},
     "cel": {"certwright.apiserver.cel."},
@@ -59,6 +63,7 @@ THIRD_PARTY = {
         "certwright.issuer.sign.threads",
         "certwright.issuers.acme.issuer",
         "certwright.runtime.",
+        "certwright.webhook.",
         "certwright.cli.",
     },
     "typer": {"certwright.cli."},

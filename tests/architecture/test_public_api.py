@@ -14,6 +14,7 @@ FACADES = (
     "certwright.apply",
     "certwright.apply.health",
     "certwright.keep",
+    "certwright.webhook",
     "certwright.managed",
     "certwright.issuer",
     "certwright.issuer.conformance",

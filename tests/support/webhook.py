@@ -34,7 +34,10 @@ class Ca:
     def __init__(self, name: str = "test", now: datetime = NOW) -> None:
         self.now = now
         self.authority = pki.create_root(
-            pki.distinguished_name(name), pki.generate_key(pki.KeySpec()), 3650 * DAY, now - 100 * DAY
+            pki.distinguished_name(name),
+            pki.generate_key(pki.KeySpec()),
+            3650 * DAY,
+            now - 100 * DAY,
         )
 
     @property

@@ -5,7 +5,7 @@
     def check(review: AdmissionRequest) -> Decision:
         return Allowed() if review.obj()["data"] else Denied("data is empty")
 
-    webhook = Webhook("data.example.com", check, [intercept(ConfigMap, "CREATE")])
+    webhook = AdmissionWebhook("data.example.com", check, [intercept(ConfigMap, "CREATE")])
     operator = webhook_operator([webhook], CertificateDirectory("/tls"), ListenAddress(9443, "::"))
     await Manager(client, [operator]).run()
 
@@ -19,9 +19,9 @@ from certwright.kube.reviews.admission import AdmissionRequest
 from certwright.webhook.configuration import Registration, configurations
 from certwright.webhook.decisions import Allowed, Decision, Denied, Patched
 from certwright.webhook.declaration import (
+    AdmissionWebhook,
     ConversionFailed,
     ConversionWebhook,
-    Webhook,
     intercept,
 )
 from certwright.webhook.operator import webhook_operator
@@ -30,6 +30,7 @@ from certwright.webhook.sources import CertificateDirectory, CertificateSecret
 
 __all__ = [
     "AdmissionRequest",
+    "AdmissionWebhook",
     "Allowed",
     "CertificateDirectory",
     "CertificateSecret",
@@ -40,7 +41,6 @@ __all__ = [
     "Patched",
     "Registration",
     "ReviewLimits",
-    "Webhook",
     "configurations",
     "intercept",
     "webhook_operator",

@@ -35,7 +35,7 @@ def intercept(
 
 
 @dataclass(frozen=True, eq=False)
-class Webhook:
+class AdmissionWebhook:
     """A function that reviews requests, and which requests the API server sends to it.
 
     *name* is a domain name of three parts or more, as the API server asks for; it stands in every
@@ -108,11 +108,11 @@ def check_path(path: str) -> None:
         raise ValueError(f"{path!r} is not a path such as /pods, or it is taken by the probes")
 
 
-def check_unique(webhooks: Sequence[Webhook | ConversionWebhook]) -> None:
+def check_unique(webhooks: Sequence[AdmissionWebhook | ConversionWebhook]) -> None:
     """Raise `ValueError` if two webhooks have the same path or name."""
     for what, names in (
         ("path", [webhook.path for webhook in webhooks]),
-        ("name", [webhook.name for webhook in webhooks if isinstance(webhook, Webhook)]),
+        ("name", [webhook.name for webhook in webhooks if isinstance(webhook, AdmissionWebhook)]),
     ):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two webhooks have the {what} {', '.join(twice)}")

@@ -28,7 +28,7 @@ from certwright.kube.reviews.conversion import (
 )
 from certwright.runtime.outcome import describe
 from certwright.webhook.decisions import Decision, Denied, Patched, WrongDecision, respond
-from certwright.webhook.declaration import ConversionFailed, ConversionWebhook, Webhook
+from certwright.webhook.declaration import AdmissionWebhook, ConversionFailed, ConversionWebhook
 
 _log = structlog.get_logger()
 
@@ -57,7 +57,7 @@ class ReviewEndpoint(Protocol):
 class AdmissionEndpoint:
     """Asks the function of a webhook."""
 
-    def __init__(self, webhook: Webhook) -> None:
+    def __init__(self, webhook: AdmissionWebhook) -> None:
         self.path = webhook.path
         self._webhook = webhook
 

@@ -2,20 +2,21 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from certwright.runtime import ListenAddress, Operator, OperatorHost, Part
+from certwright.kube.kinds import ConfigMap
+from certwright.runtime import ListenAddress, Operator, OperatorHost, Part, allow
 from certwright.webhook.configuration import Registration
-from certwright.webhook.declaration import ConversionWebhook, Webhook, check_unique
+from certwright.webhook.declaration import AdmissionWebhook, ConversionWebhook, check_unique
 from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint, ReviewEndpoint
 from certwright.webhook.metrics import WebhookMetrics
 from certwright.webhook.registration import keep_registered
 from certwright.webhook.selfcheck import SelfCheck
 from certwright.webhook.server import ReviewLimits, WebhookServer
-from certwright.webhook.sources import CertificateSource, follow
+from certwright.webhook.sources import CertificateSource, follow, rules_of
 from certwright.webhook.tls import ServingCertificate
 
 
 def webhook_operator(
-    webhooks: Sequence[Webhook | ConversionWebhook],
+    webhooks: Sequence[AdmissionWebhook | ConversionWebhook],
     certificates: CertificateSource,
     address: ListenAddress,
     *,
@@ -39,7 +40,7 @@ def webhook_operator(
         authenticated = bool(certificates.client_authority)
         certificate = ServingCertificate(host.clock, metrics, client_authority=authenticated)
         endpoints: list[ReviewEndpoint] = [
-            AdmissionEndpoint(one) if isinstance(one, Webhook) else ConversionEndpoint(one)
+            AdmissionEndpoint(one) if isinstance(one, AdmissionWebhook) else ConversionEndpoint(one)
             for one in webhooks
         ]
         check = None
@@ -61,9 +62,13 @@ def webhook_operator(
             server.checks.append(check.readiness)
             yield check
         if registration is not None:
-            admission = [one for one in webhooks if isinstance(one, Webhook)]
+            admission = [one for one in webhooks if isinstance(one, AdmissionWebhook)]
             yield from keep_registered(
-                registration, admission, certificate, check.webhook if check else None
+                registration,
+                admission,
+                certificate,
+                check.webhook if check else None,
+                [*rules_of(certificates), *([allow(ConfigMap, "create")] if check else [])],
             )
         yield from follow(certificates, host, certificate)
 

@@ -8,9 +8,20 @@ from collections.abc import Iterator, Sequence
 
 from certwright import pki
 from certwright.kube import Key, Resource
-from certwright.runtime import DONE, Channel, Context, Controller, Outcome, Part, allow, select
+from certwright.runtime import (
+    DONE,
+    Channel,
+    Context,
+    Controller,
+    Outcome,
+    Part,
+    PolicyRule,
+    Reconcile,
+    allow,
+    select,
+)
 from certwright.webhook.configuration import KINDS, REGISTERED_BY, Registration, configuration
-from certwright.webhook.declaration import Webhook
+from certwright.webhook.declaration import AdmissionWebhook
 from certwright.webhook.tls import ServingCertificate
 
 
@@ -51,26 +62,37 @@ def join_bundles(latest: bytes, before: bytes) -> bytes:
 
 def keep_registered(
     registration: Registration,
-    webhooks: Sequence[Webhook],
+    webhooks: Sequence[AdmissionWebhook],
     certificate: ServingCertificate,
-    self_check: Webhook | None = None,
+    self_check: AdmissionWebhook | None = None,
+    rbac: Sequence[PolicyRule] = (),
 ) -> Iterator[Part]:
-    """Yield the controllers that keep the two configuration objects of a registration."""
+    """Yield the controllers that keep the two configuration objects of a registration.
+
+    *rbac* is what the rest of the process needs, so that a generated role has all of it.
+    """
     channel, authority = Channel(), TrustedAuthority(registration, certificate)
     key = Key("", registration.name)
     certificate.listen(lambda: channel.send(key))
     for kind in KINDS:
-        yield _controller(kind, registration, webhooks, authority, self_check, channel)
+        reconcile = _reconcile(kind, registration, webhooks, authority, self_check)
+        yield Controller(
+            select(kind, fields=f"metadata.name={registration.name}"),
+            reconcile,
+            name=f"webhook-{kind.kind.removesuffix('WebhookConfiguration').lower()}",
+            channels=[channel],
+            rbac=[allow(kind, "create", "patch", "delete"), *rbac],
+            workers=1,
+        )
 
 
-def _controller(
+def _reconcile(
     kind: Resource,
     registration: Registration,
-    webhooks: Sequence[Webhook],
+    webhooks: Sequence[AdmissionWebhook],
     authority: TrustedAuthority,
-    self_check: Webhook | None,
-    channel: Channel,
-) -> Controller:
+    self_check: AdmissionWebhook | None,
+) -> Reconcile:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
         bundle = authority.bundle()
         if bundle is None or key.name != registration.name:
@@ -85,12 +107,4 @@ def _controller(
             await ctx.delete(found)
         return DONE
 
-    words = "mutating" if kind.kind.startswith("Mutating") else "validating"
-    return Controller(
-        select(kind, fields=f"metadata.name={registration.name}"),
-        reconcile,
-        name=f"webhook-{words}",
-        channels=[channel],
-        rbac=[allow(kind, "create", "patch", "delete")],
-        workers=1,
-    )
+    return reconcile

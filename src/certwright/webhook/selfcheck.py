@@ -26,7 +26,7 @@ from certwright.runtime.queue.backoff import Rng
 from certwright.runtime.serve.health import Check
 from certwright.webhook.configuration import Registration
 from certwright.webhook.decisions import Denied, respond
-from certwright.webhook.declaration import Webhook, intercept
+from certwright.webhook.declaration import AdmissionWebhook, intercept
 from certwright.webhook.endpoints import Answer
 from certwright.webhook.tls import ServingCertificate
 
@@ -38,13 +38,13 @@ REACHED: Final = "WebhookReached"
 _log = structlog.get_logger()
 
 
-def self_check_webhook(registration: Registration) -> Webhook:
+def self_check_webhook(registration: Registration) -> AdmissionWebhook:
     """Return the webhook that only the check itself calls."""
 
     def never(_request: object) -> Denied:
         raise AssertionError("answered by SelfCheck.answer")
 
-    return Webhook(
+    return AdmissionWebhook(
         f"self-check.{registration.name}.webhook.certwright.dev",
         never,
         [intercept(ConfigMap, "CREATE")],

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from certwright.kube import Key
 from certwright.kube.kinds import Secret
 from certwright.pki.pem import BUNDLE_LIMIT
-from certwright.runtime import BadObject, Cache, Entry, OperatorHost, Part
+from certwright.runtime import BadObject, Cache, Entry, OperatorHost, Part, PolicyRule, StoreHandle
 from certwright.webhook.certificates import CertificateUnusable, TlsFiles
 from certwright.webhook.tls import ServingCertificate
 
@@ -61,10 +61,17 @@ def follow(
         case CertificateSecret(key):
             cache = Cache(host.client, cluster="webhook", rng=host.rng)
             share = cache.store(Secret, namespace=key.namespace, fields=f"metadata.name={key.name}")
-            follower = SecretFollower(source, certificate)
+            follower = SecretFollower(source, certificate, share)
             share.listen(lambda _old, new: follower.changed(new))
             yield cache
             yield follower
+
+
+def rules_of(source: CertificateSource) -> list[PolicyRule]:
+    """Return what a process must be allowed to do to follow a source."""
+    if isinstance(source, CertificateDirectory):
+        return []
+    return [PolicyRule("", Secret.plural, ("get", "list", "watch"), (source.key.name,))]
 
 
 def read_directory(source: CertificateDirectory) -> TlsFiles:
@@ -160,9 +167,12 @@ def read_entry(source: CertificateSecret, entry: Entry | None) -> TlsFiles:
 class SecretFollower:
     """Offers what a Secret holds, when it changes, and again while it cannot be used."""
 
-    def __init__(self, source: CertificateSecret, certificate: ServingCertificate) -> None:
+    def __init__(
+        self, source: CertificateSecret, certificate: ServingCertificate, share: StoreHandle
+    ) -> None:
         self._source = source
         self._certificate = certificate
+        self._share = share
         self._entry: Entry | None = None
 
     def changed(self, entry: Entry | None) -> None:
@@ -172,10 +182,11 @@ class SecretFollower:
 
     async def run(self) -> None:
         """Run until cancelled."""
+        await self._share.synced()
         while True:
-            await asyncio.sleep(_RECHECK_SECONDS)
             if self._certificate.problem:
                 self._look()
+            await asyncio.sleep(_RECHECK_SECONDS)
 
     def _look(self) -> None:
         try:

@@ -24,13 +24,13 @@ from certwright import pki
 from certwright.clock import SYSTEM
 from certwright.kube.kinds import ConfigMap
 from certwright.pki.certificates import fingerprint
-from certwright.webhook import Allowed, CertificateDirectory, Webhook, intercept
+from certwright.webhook import AdmissionWebhook, Allowed, CertificateDirectory, intercept
 from certwright.webhook.certificates import TlsFiles
 from certwright.webhook.endpoints import AdmissionEndpoint
 from certwright.webhook.sources import DirectoryFollower
 
 CHECK = AdmissionEndpoint(
-    Webhook(
+    AdmissionWebhook(
         "check.test.certwright.dev",
         lambda _review: Allowed(),
         [intercept(ConfigMap, "CREATE")],

@@ -11,13 +11,13 @@ from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.webhook import (
     AdmissionRequest,
+    AdmissionWebhook,
     Allowed,
     ConversionWebhook,
     Decision,
     Denied,
     Patched,
     ReviewLimits,
-    Webhook,
     intercept,
 )
 from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint
@@ -26,7 +26,7 @@ RULES = [intercept(ConfigMap, "CREATE")]
 
 
 def endpoint(path: str, review: Any, *, mutating: bool = False) -> AdmissionEndpoint:
-    webhook = Webhook(f"{path[1:]}.test.certwright.dev", review, RULES, mutating, path)
+    webhook = AdmissionWebhook(f"{path[1:]}.test.certwright.dev", review, RULES, mutating, path)
     return AdmissionEndpoint(webhook)
 
 

@@ -10,7 +10,14 @@ from tests.support.webhook import Ca
 from certwright import pki
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Deployment
-from certwright.webhook import Allowed, ConversionWebhook, Registration, Webhook, configurations, intercept
+from certwright.webhook import (
+    AdmissionWebhook,
+    Allowed,
+    ConversionWebhook,
+    Registration,
+    configurations,
+    intercept,
+)
 from certwright.webhook.declaration import check_unique
 from certwright.webhook.registration import join_bundles
 
@@ -21,8 +28,8 @@ def allow_all(_review: object) -> Allowed:
     return Allowed()
 
 
-def webhook(name: str = "a.test.dev", **options: Any) -> Webhook:
-    return Webhook(name, allow_all, RULES, **options)
+def webhook(name: str = "a.test.dev", **options: Any) -> AdmissionWebhook:
+    return AdmissionWebhook(name, allow_all, RULES, **options)
 
 
 def test_mutating_and_validating_webhooks_go_into_objects_of_their_own() -> None:
