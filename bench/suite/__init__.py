@@ -19,6 +19,7 @@ from bench.suite import (
     pki,
     simulation,
     status_writes,
+    webhook,
 )
 
 BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
@@ -37,4 +38,5 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "managed-resources-large": large.run,
     "issue-path": issue_path.run,
     "issuing": issuing.run,
+    "webhook": webhook.run,
 }

@@ -53,10 +53,38 @@ class ReviewLimits:
     body_bytes: int = 7 * 1024 * 1024
     in_flight: int = 500
     """Reviews at a time; more are refused with 429, and the API server tries again."""
+    connect: timedelta = timedelta(seconds=10)
+    """From the end of a handshake to the first request; such connections are closed."""
     review: timedelta = timedelta(seconds=10)
     """For one review, from its first byte on; less if the API server waits for less."""
     shutdown: timedelta = timedelta(seconds=20)
     """For reviews under way when the server ends."""
+
+
+class _Server(web.Server):
+    """Closes connections that never carry a request: any pod can open them."""
+
+    def __init__(self, handler: Any, *, patience: float, **options: Any) -> None:
+        super().__init__(handler, **options)
+        self._patience = patience
+        self._unused: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        loop = asyncio.get_running_loop()
+        self._unused[handler] = loop.call_later(self._patience, transport.close)
+
+    def connection_lost(
+        self, handler: web.RequestHandler, exc: BaseException | None = None
+    ) -> None:
+        self.used(handler)
+        super().connection_lost(handler, exc)
+
+    def used(self, handler: web.RequestHandler) -> None:
+        """Note that a request came, or that none will."""
+        timer = self._unused.pop(handler, None)
+        if timer is not None:
+            timer.cancel()
 
 
 class WebhookServer:
@@ -87,6 +115,7 @@ class WebhookServer:
         self._authenticated = authenticated
         self._clients = frozenset(clients)
         self._running = 0
+        self._server: _Server | None = None
         self._listening = asyncio.Event()
         self._ending = False
         self.checks: list[Callable[[], Iterator[Check]]] = [self.readiness]
@@ -98,8 +127,9 @@ class WebhookServer:
 
     async def run(self) -> None:
         """Listen until cancelled; then accept nothing more and finish what is under way."""
-        server = web.Server(
+        server = _Server(
             self._serve,
+            patience=self._limits.connect.total_seconds(),
             request_factory=partial(_request, limit=self._limits.body_bytes),
             access_log=None,
             keepalive_timeout=IDLE_SECONDS,
@@ -108,6 +138,7 @@ class WebhookServer:
             max_field_size=_HEADER_BYTES,
             auto_decompress=False,
         )
+        self._server = server
         listener = await asyncio.get_running_loop().create_server(
             server,
             self._address.host,
@@ -150,6 +181,8 @@ class WebhookServer:
     # One request
 
     async def _serve(self, request: web.BaseRequest) -> web.Response:
+        if self._server is not None:
+            self._server.used(request.protocol)
         transport = request.transport
         connection = transport.get_extra_info("ssl_object") if transport else None
         path, _, query = request.raw_path.partition("?")

@@ -7,12 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from socket import gethostname
 from typing import TypeAlias
 
 from certwright.kube import Key
 from certwright.kube.kinds import Secret
 from certwright.pki.pem import BUNDLE_LIMIT
 from certwright.runtime import BadObject, Cache, Entry, OperatorHost, Part, PolicyRule, StoreHandle
+from certwright.runtime.writes.events import EventRecorder
 from certwright.webhook.certificates import CertificateUnusable, TlsFiles
 from certwright.webhook.tls import ServingCertificate
 
@@ -61,9 +63,13 @@ def follow(
         case CertificateSecret(key):
             cache = Cache(host.client, cluster="webhook", rng=host.rng)
             share = cache.store(Secret, namespace=key.namespace, fields=f"metadata.name={key.name}")
-            follower = SecretFollower(source, certificate, share)
+            recorder = EventRecorder(
+                host.client, host.clock, controller="webhook", instance=gethostname()
+            )
+            follower = SecretFollower(source, certificate, share, recorder)
             share.listen(lambda _old, new: follower.changed(new))
             yield cache
+            yield recorder
             yield follower
 
 
@@ -168,8 +174,13 @@ class SecretFollower:
     """Offers what a Secret holds, when it changes, and again while it cannot be used."""
 
     def __init__(
-        self, source: CertificateSecret, certificate: ServingCertificate, share: StoreHandle
+        self,
+        source: CertificateSecret,
+        certificate: ServingCertificate,
+        share: StoreHandle,
+        recorder: EventRecorder,
     ) -> None:
+        self._recorder = recorder
         self._source = source
         self._certificate = certificate
         self._share = share
@@ -189,7 +200,13 @@ class SecretFollower:
             await asyncio.sleep(_RECHECK_SECONDS)
 
     def _look(self) -> None:
+        before = self._certificate.problem
         try:
             self._certificate.offer(read_entry(self._source, self._entry))
         except CertificateUnusable as error:
             self._certificate.refuse(error)
+        problem = self._certificate.problem
+        if problem and problem != before and self._entry is not None:
+            metadata = {**self._source.key._asdict(), "uid": self._entry.uid}
+            obj = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+            self._recorder.record(obj, "Warning", "CertificateRefused", problem, "LoadCertificate")

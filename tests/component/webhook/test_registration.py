@@ -10,6 +10,7 @@ from certwright import pki
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import (
     ConfigMap,
+    Event,
     MutatingWebhookConfiguration,
     Secret,
     ValidatingWebhookConfiguration,
@@ -127,3 +128,6 @@ async def test_a_secret_that_turns_bad_leaves_the_last_good_pair(cluster: Cluste
     await cluster.settle(operator)
     assert (made[0].pair, made[0].reason) == (good, "Missing")
     assert 'reason="Missing"} 1.0' in await cluster.scrape()
+    events = [one for one in await cluster.list(Event) if one["reason"] == "CertificateRefused"]
+    assert {one["regarding"]["name"] for one in events} == {"tls"}
+    assert len(events) == 2, "one for each kind of trouble while the Secret exists"

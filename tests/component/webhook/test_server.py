@@ -1,11 +1,12 @@
 """A server over real TLS on this machine: what it answers to reviews, and to everything else."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
-from tests.support.webhook import Served, admission, admission_body, config_map
+from tests.support.webhook import Served, admission, admission_body, config_map, trusting
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
@@ -220,6 +221,19 @@ async def test_shutdown_finishes_what_is_under_way() -> None:
         assert (await under_way)["allowed"]
         with pytest.raises(OSError, match=r".+"):
             await idle.review("/check")
+
+
+async def test_a_connection_that_carries_no_request_is_closed() -> None:
+    served = Served(ENDPOINTS, limits=ReviewLimits(connect=timedelta(milliseconds=50)))
+    async with served.running(), served.caller() as caller:
+        await caller.review("/check")
+        reader, writer = await asyncio.open_connection(
+            "localhost", served.server.port, ssl=trusting(served.ca.pem)
+        )
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()
+        assert (await caller.review("/check"))["allowed"], "one that was used stays open"
 
 
 async def test_probes_need_no_review() -> None:

@@ -1,0 +1,73 @@
+"""Two webhooks for Deployments and ConfigMaps, one that patches and one that looks at the object.
+
+Arguments: the folder with the certificate, and a port. Writes the port when it listens.
+"""
+
+import asyncio
+import json
+import sys
+from datetime import timedelta
+
+from certwright.clock import SYSTEM
+from certwright.kube.kinds import ConfigMap
+from certwright.runtime import ListenAddress, Metrics, configure_logs, new_event_loop
+from certwright.webhook import (
+    AdmissionRequest,
+    AdmissionWebhook,
+    Allowed,
+    CertificateDirectory,
+    Decision,
+    Denied,
+    Patched,
+    intercept,
+)
+from certwright.webhook.endpoints import AdmissionEndpoint
+from certwright.webhook.metrics import WebhookMetrics
+from certwright.webhook.server import WebhookServer
+from certwright.webhook.sources import DirectoryFollower
+from certwright.webhook.tls import ServingCertificate
+
+RULES = [intercept(ConfigMap, "CREATE")]
+
+
+def check(review: AdmissionRequest) -> Decision:
+    labels = review.obj()["metadata"].get("labels", {})
+    return Denied("not allowed") if "denied" in labels else Allowed()
+
+
+def mutate(review: AdmissionRequest) -> Decision:
+    wanted = review.obj()
+    wanted["metadata"].setdefault("labels", {})["team"] = "bench"
+    wanted["metadata"].setdefault("annotations", {})["reviewed"] = "yes"
+    return Patched(wanted)
+
+
+WEBHOOKS = [
+    AdmissionWebhook("check.bench.dev", check, RULES, path="/check"),
+    AdmissionWebhook("mutate.bench.dev", mutate, RULES, mutating=True, path="/mutate"),
+]
+
+
+async def main(folder: str, port: int) -> None:
+    numbers = WebhookMetrics(Metrics())
+    certificate = ServingCertificate(SYSTEM, numbers)
+    follower = DirectoryFollower(
+        CertificateDirectory(folder, interval=timedelta(milliseconds=20)), certificate
+    )
+    server = WebhookServer(
+        [AdmissionEndpoint(webhook) for webhook in WEBHOOKS],
+        certificate,
+        numbers,
+        ListenAddress(port),
+    )
+    await follower.look()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(server.run())
+        group.create_task(follower.run())
+        print(json.dumps({"port": await server.listening()}), flush=True)
+
+
+if __name__ == "__main__":
+    configure_logs(level="warning")
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main(sys.argv[1], int(sys.argv[2])))
