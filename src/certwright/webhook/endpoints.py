@@ -7,9 +7,10 @@ of the configuration decides.
 
 import traceback
 from collections.abc import Awaitable, Sequence
-from inspect import isawaitable
 from typing import NamedTuple, Protocol
 
+import msgspec
+import orjson
 import structlog
 
 from certwright.kube import InternalError, JsonObject
@@ -27,7 +28,7 @@ from certwright.kube.reviews.conversion import (
     write_not_converted,
 )
 from certwright.runtime.outcome import describe
-from certwright.webhook.decisions import Decision, Denied, Patched, WrongDecision, respond
+from certwright.webhook.decisions import Denied, Patched, WrongDecision, respond
 from certwright.webhook.declaration import AdmissionWebhook, ConversionFailed, ConversionWebhook
 
 _log = structlog.get_logger()
@@ -66,7 +67,7 @@ class AdmissionEndpoint:
         request = read_admission_review(body)
         try:
             decided = self._webhook.review(request)
-            decision = await _awaited(decided) if isawaitable(decided) else decided
+            decision = await decided if isinstance(decided, Awaitable) else decided
             response = respond(request, decision, mutating=self._webhook.mutating)
         except Exception as error:  # noqa: BLE001 - of the code of users
             raise self._failed(request, error) from None
@@ -135,10 +136,6 @@ class ConversionEndpoint:
         return Answer(write_converted(request, objects), "converted")
 
 
-async def _awaited(decided: Awaitable[Decision]) -> Decision:
-    return await decided
-
-
 def _facts(request: AdmissionRequest) -> dict[str, str]:
     return {
         "operation": request.operation,
@@ -151,7 +148,18 @@ def _facts(request: AdmissionRequest) -> dict[str, str]:
 def _without_secrets(text: str, request: AdmissionRequest) -> str:
     if request.kind.kind != "Secret":
         return text
-    return without_values_of(without_values_of(text, request.obj()), request.old())
+    for raw in (request.raw_object, request.raw_old_object):
+        text = without_values_of(text, _secret(raw))
+    return text
+
+
+def _secret(raw: msgspec.Raw) -> JsonObject:
+    """Return what is known of a Secret, whatever a client wrote in its place."""
+    try:
+        found = orjson.loads(memoryview(raw))
+    except orjson.JSONDecodeError:
+        return {}
+    return {**found, "apiVersion": "v1", "kind": "Secret"} if isinstance(found, dict) else {}
 
 
 def _place(error: Exception) -> str:

@@ -14,10 +14,12 @@ import secrets
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
 import structlog
+from msgspec import Struct
 
 from certwright.client import Client, TransportError
-from certwright.kube import ApiError, JsonObject
+from certwright.kube import ApiError, BadRequest, JsonObject
 from certwright.kube.errors import Cause
 from certwright.kube.kinds import ConfigMap
 from certwright.kube.reviews.admission import read_admission_review, write_admission_review
@@ -129,7 +131,11 @@ class SelfCheck:
     async def answer(self, body: bytes, certificate: str) -> Answer:
         """Answer the review of a check, whichever replica sent it: deny, and say what was seen."""
         request = read_admission_review(body)
-        nonce = str(request.obj()["metadata"].get("annotations", {}).get(NONCE, ""))
+        try:
+            asked = msgspec.json.decode(request.raw_object, type=_Asked)
+        except msgspec.MsgspecError as error:
+            raise BadRequest(f"self-check: {error}") from None
+        nonce = asked.metadata.annotations.get(NONCE, "")
         denied = Denied(
             "the webhook was reached; nothing is stored",
             reason=REACHED,
@@ -137,6 +143,14 @@ class SelfCheck:
         )
         response = respond(request, denied, mutating=False)
         return Answer(write_admission_review(response), "denied")
+
+
+class _Annotations(Struct):
+    annotations: dict[str, str] = {}
+
+
+class _Asked(Struct):
+    metadata: _Annotations
 
 
 def refusal_problem(error: ApiError, nonce: str, fingerprint: str) -> str:

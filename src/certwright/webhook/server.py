@@ -19,6 +19,7 @@ from aiohttp import web
 from certwright.clock import SYSTEM, Clock
 from certwright.kube import (
     ApiError,
+    BadRequest,
     MethodNotAllowed,
     NotFound,
     RequestTooLarge,
@@ -254,6 +255,8 @@ class WebhookServer:
                 return await endpoint.answer(body, self._certificate.fingerprint_of(connection))
         except web.HTTPRequestEntityTooLarge:
             raise self._too_large() from None
+        except (web.RequestPayloadError, ConnectionError):
+            raise BadRequest("the body broke off") from None
         except TimeoutError:
             _log.error("review took too long", path=endpoint.path, seconds=seconds)
             raise ServerTimeout(f"{endpoint.path}: no decision within {seconds:g} s") from None

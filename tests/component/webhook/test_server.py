@@ -223,6 +223,24 @@ async def test_shutdown_finishes_what_is_under_way() -> None:
             await idle.review("/check")
 
 
+async def test_a_client_that_hangs_up_within_a_body_disturbs_no_other() -> None:
+    served = Served(ENDPOINTS)
+    async with served.running(), served.caller() as caller:
+        _, writer = await asyncio.open_connection(
+            "localhost", served.server.port, ssl=trusting(served.ca.pem)
+        )
+        head = b"POST /check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        writer.write(head + b"Content-Length: 1000\r\n\r\n{")
+        await writer.drain()
+        while not served.server._running:
+            await asyncio.sleep(0)
+        writer.close()
+        while served.server._running:
+            await asyncio.sleep(0)
+        assert (await caller.review("/check"))["allowed"]
+    assert served.count("/check", "refused") == 1
+
+
 async def test_a_connection_that_carries_no_request_is_closed() -> None:
     served = Served(ENDPOINTS, limits=ReviewLimits(connect=timedelta(milliseconds=50)))
     async with served.running(), served.caller() as caller:

@@ -1,11 +1,23 @@
 """What a refused dry run says about the way to the webhook."""
 
-import pytest
+from typing import Any
 
-from certwright.kube import ApiError, Forbidden, InternalError
+import orjson
+import pytest
+from tests.support.webhook import admission_body, config_map
+
+from certwright.client import Client, Request, Response
+from certwright.clock import SYSTEM
+from certwright.kube import ApiError, BadRequest, Forbidden, InternalError
 from certwright.kube.errors import Cause
+from certwright.runtime import Metrics
+from certwright.runtime.queue.backoff import new_rng
 from certwright.webhook.configuration import Registration
-from certwright.webhook.selfcheck import REACHED, refusal_problem, self_check_webhook
+from certwright.webhook.metrics import WebhookMetrics
+from certwright.webhook.selfcheck import REACHED, SelfCheck, refusal_problem, self_check_webhook
+from certwright.webhook.tls import ServingCertificate
+
+REGISTRATION = Registration("teams", url="https://a", self_check="demo")
 
 
 def reached(fingerprint: str, nonce: str) -> ApiError:
@@ -31,7 +43,33 @@ def test_only_the_own_question_and_certificate_count(error: ApiError, problem: s
 
 
 def test_the_webhook_of_the_check_matches_nothing_else() -> None:
-    registration = Registration("teams", url="https://a", self_check="demo")
-    webhook = self_check_webhook(registration)
+    webhook = self_check_webhook(REGISTRATION)
     assert webhook.object_selector["matchLabels"] == {"webhook.certwright.dev/self-check": "teams"}
     assert webhook.namespace_selector["matchLabels"] == {"kubernetes.io/metadata.name": "demo"}
+
+
+async def test_the_check_answers_with_what_the_connection_had_and_refuses_nonsense() -> None:
+    certificate = ServingCertificate(SYSTEM, WebhookMetrics(Metrics()))
+    client = Client(Nowhere())
+    check = SelfCheck(REGISTRATION, client, certificate, new_rng(1))
+    annotations = {"webhook.certwright.dev/nonce": "n1"}
+    answer = await check.answer(admission_body(config_map(annotations=annotations)), "f1")
+    status = orjson.loads(answer.body)["response"]["status"]
+    assert (status["reason"], status["code"]) == (REACHED, 403)
+    assert status["details"]["causes"] == [{"reason": REACHED, "message": "f1", "field": "n1"}]
+    for obj in (None, [], {"metadata": 5}):
+        with pytest.raises(BadRequest, match="self-check"):
+            await check.answer(admission_body(object=obj), "f1")
+
+
+class Nowhere:
+    """A transport that is never used."""
+
+    async def send(self, request: Request) -> Response:
+        raise AssertionError(request)
+
+    def stream(self, request: Request) -> Any:
+        raise AssertionError(request)
+
+    async def close(self) -> None:
+        """There is nothing to close."""
