@@ -6,11 +6,11 @@ import orjson
 import pytest
 
 from certwright.kube.reviews.admission import read_admission_review
-from certwright.webhook import AdmissionRequest, Allowed, Denied, Patched, configurations
+from certwright.webhook import AdmissionReview, Allow, Deny, Patch, configurations
 from webhook import LABEL, default, default_team, known, known_team, where
 
 
-def review(**labels: str) -> AdmissionRequest:
+def review(**labels: str) -> AdmissionReview:
     config_map = {"metadata": {"name": "a", "labels": labels} if labels else {"name": "a"}}
     request: dict[str, Any] = {
         "uid": "1",
@@ -26,17 +26,17 @@ def review(**labels: str) -> AdmissionRequest:
 
 def test_the_namespace_is_the_default() -> None:
     decision = default_team(review())
-    assert isinstance(decision, Patched)
+    assert isinstance(decision, Patch)
     assert decision.obj["metadata"]["labels"] == {LABEL: "search"}
 
 
 def test_a_team_that_was_given_stays() -> None:
     decision = default_team(review(**{LABEL: "payments"}))
-    assert isinstance(decision, Patched)
+    assert isinstance(decision, Patch)
     assert decision.obj["metadata"]["labels"] == {LABEL: "payments"}
 
 
-@pytest.mark.parametrize(("team", "kind"), [("payments", Allowed), ("chess", Denied)])
+@pytest.mark.parametrize(("team", "kind"), [("payments", Allow), ("chess", Deny)])
 def test_only_known_teams_pass(team: str, kind: type) -> None:
     assert isinstance(known_team(review(**{LABEL: team})), kind)
 

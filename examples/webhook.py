@@ -4,13 +4,13 @@ from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import ListenAddress
 from certwright.webhook import (
-    AdmissionRequest,
-    AdmissionWebhook,
-    Allowed,
+    AdmissionHandler,
+    AdmissionReview,
+    Allow,
     CertificateDirectory,
     Decision,
-    Denied,
-    Patched,
+    Deny,
+    Patch,
     Registration,
     intercept,
     webhook_operator,
@@ -21,19 +21,19 @@ TEAMS = {"payments", "search", "default"}
 RULES = [intercept(ConfigMap, "CREATE", "UPDATE")]
 
 
-def default_team(review: AdmissionRequest) -> Decision:
+def default_team(review: AdmissionReview) -> Decision:
     wanted = review.obj()  # a copy: change it as you like
     wanted["metadata"].setdefault("labels", {}).setdefault(LABEL, review.namespace)
-    return Patched(wanted)
+    return Patch(wanted)
 
 
-def known_team(review: AdmissionRequest) -> Decision:
+def known_team(review: AdmissionReview) -> Decision:
     team = review.obj()["metadata"].get("labels", {}).get(LABEL)
-    return Allowed() if team in TEAMS else Denied(f"there is no team {team!r}")
+    return Allow() if team in TEAMS else Deny(f"there is no team {team!r}")
 
 
-default = AdmissionWebhook("default.teams.certwright.dev", default_team, RULES, mutating=True)
-known = AdmissionWebhook("known.teams.certwright.dev", known_team, RULES)
+default = AdmissionHandler("default.teams.certwright.dev", default_team, RULES, mutating=True)
+known = AdmissionHandler("known.teams.certwright.dev", known_team, RULES)
 tls = CertificateDirectory("/etc/webhook/tls")
 where = Registration("teams", service=Key("teams", "webhook"), self_check="teams")
 operator = webhook_operator([default, known], tls, ListenAddress.parse(":9443"), registration=where)

@@ -12,13 +12,13 @@ from certwright.clock import SYSTEM
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import ListenAddress, Metrics, configure_logs, new_event_loop
 from certwright.webhook import (
-    AdmissionRequest,
-    AdmissionWebhook,
-    Allowed,
+    AdmissionHandler,
+    AdmissionReview,
+    Allow,
     CertificateDirectory,
     Decision,
-    Denied,
-    Patched,
+    Deny,
+    Patch,
     intercept,
 )
 from certwright.webhook.endpoints import AdmissionEndpoint
@@ -30,21 +30,21 @@ from certwright.webhook.tls import ServingCertificate
 RULES = [intercept(ConfigMap, "CREATE")]
 
 
-def check(review: AdmissionRequest) -> Decision:
+def check(review: AdmissionReview) -> Decision:
     labels = review.obj()["metadata"].get("labels", {})
-    return Denied("not allowed") if "denied" in labels else Allowed()
+    return Deny("not allowed") if "denied" in labels else Allow()
 
 
-def mutate(review: AdmissionRequest) -> Decision:
+def mutate(review: AdmissionReview) -> Decision:
     wanted = review.obj()
     wanted["metadata"].setdefault("labels", {})["team"] = "bench"
     wanted["metadata"].setdefault("annotations", {})["reviewed"] = "yes"
-    return Patched(wanted)
+    return Patch(wanted)
 
 
 WEBHOOKS = [
-    AdmissionWebhook("check.bench.dev", check, RULES, path="/check"),
-    AdmissionWebhook("mutate.bench.dev", mutate, RULES, mutating=True, path="/mutate"),
+    AdmissionHandler("check.bench.dev", check, RULES, path="/check"),
+    AdmissionHandler("mutate.bench.dev", mutate, RULES, mutating=True, path="/mutate"),
 ]
 
 

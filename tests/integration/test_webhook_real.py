@@ -16,8 +16,8 @@ from certwright.runtime import ListenAddress, Manager
 from certwright.testkit import RealCluster
 from certwright.testkit.controlplane.component import free_ports
 from certwright.webhook import (
-    AdmissionRequest,
-    AdmissionWebhook,
+    AdmissionHandler,
+    AdmissionReview,
     CertificateDirectory,
     Decision,
     Registration,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.real
 PATIENCE_SECONDS = 30
 
 
-def crash(_review: AdmissionRequest) -> Decision:
+def crash(_review: AdmissionReview) -> Decision:
     raise RuntimeError("with a secret in it")
 
 
@@ -44,11 +44,11 @@ class Operated:
         crashing = {"matchLabels": {"crash": "yes"}}
         rules = [intercept(ConfigMap, "CREATE")]
         both = [
-            AdmissionWebhook(
+            AdmissionHandler(
                 "default.test.dev", default_team, rules, True, namespace_selector=here
             ),
-            AdmissionWebhook("known.test.dev", known_team, rules, namespace_selector=here),
-            AdmissionWebhook(
+            AdmissionHandler("known.test.dev", known_team, rules, namespace_selector=here),
+            AdmissionHandler(
                 "crash.test.dev",
                 crash,
                 rules,

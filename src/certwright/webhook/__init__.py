@@ -2,10 +2,10 @@
 
 ::
 
-    def check(review: AdmissionRequest) -> Decision:
-        return Allowed() if review.obj()["data"] else Denied("data is empty")
+    def check(review: AdmissionReview) -> Decision:
+        return Allow() if review.obj()["data"] else Deny("data is empty")
 
-    webhook = AdmissionWebhook("data.example.com", check, [intercept(ConfigMap, "CREATE")])
+    webhook = AdmissionHandler("data.example.com", check, [intercept(ConfigMap, "CREATE")])
     operator = webhook_operator([webhook], CertificateDirectory("/tls"), ListenAddress(9443, "::"))
     await Manager(client, [operator]).run()
 
@@ -15,13 +15,13 @@ keep the certificate current, `configuration` and `registration` the objects by 
 learns of the webhooks, and `selfcheck` tries the way between the two.
 """
 
-from certwright.kube.reviews.admission import AdmissionRequest
+from certwright.kube.reviews.admission import AdmissionReview
 from certwright.webhook.configuration import Registration, configurations
-from certwright.webhook.decisions import Allowed, Decision, Denied, Patched
+from certwright.webhook.decisions import Allow, Decision, Deny, Patch
 from certwright.webhook.declaration import (
-    AdmissionWebhook,
-    ConversionFailed,
-    ConversionWebhook,
+    AdmissionHandler,
+    ConversionHandler,
+    NotConverted,
     intercept,
 )
 from certwright.webhook.operator import webhook_operator
@@ -29,16 +29,16 @@ from certwright.webhook.server import ReviewLimits
 from certwright.webhook.sources import CertificateDirectory, CertificateSecret
 
 __all__ = [
-    "AdmissionRequest",
-    "AdmissionWebhook",
-    "Allowed",
+    "AdmissionHandler",
+    "AdmissionReview",
+    "Allow",
     "CertificateDirectory",
     "CertificateSecret",
-    "ConversionFailed",
-    "ConversionWebhook",
+    "ConversionHandler",
     "Decision",
-    "Denied",
-    "Patched",
+    "Deny",
+    "NotConverted",
+    "Patch",
     "Registration",
     "ReviewLimits",
     "configurations",

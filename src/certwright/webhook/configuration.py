@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.kinds import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
-from certwright.webhook.declaration import AdmissionWebhook
+from certwright.webhook.declaration import AdmissionHandler
 
 REGISTERED_BY = "webhook.certwright.dev/registered-by"
 """The label of the objects, with the name of the registration: only such are ever deleted."""
@@ -42,9 +42,9 @@ class Registration:
 def configuration(
     kind: Resource,
     registration: Registration,
-    webhooks: Iterable[AdmissionWebhook],
+    webhooks: Iterable[AdmissionHandler],
     authority: bytes,
-    self_check: AdmissionWebhook | None = None,
+    self_check: AdmissionHandler | None = None,
 ) -> JsonObject | None:
     """Return the configuration object of a kind; None if no webhook belongs into it.
 
@@ -74,7 +74,7 @@ def configuration(
 
 
 def configurations(
-    registration: Registration, webhooks: Sequence[AdmissionWebhook], authority: bytes = b""
+    registration: Registration, webhooks: Sequence[AdmissionHandler], authority: bytes = b""
 ) -> list[JsonObject]:
     """Return the configuration objects of webhooks, for manifests; without the self-check."""
     bundle = authority or registration.authority
@@ -105,7 +105,7 @@ def client_config(
     return config
 
 
-def _entry(webhook: AdmissionWebhook, place: JsonObject) -> JsonObject:
+def _entry(webhook: AdmissionHandler, place: JsonObject) -> JsonObject:
     entry: JsonObject = {
         "name": webhook.name,
         "clientConfig": place,

@@ -9,11 +9,11 @@ import orjson
 from certwright.kube import JsonObject
 from certwright.kube.errors import Cause
 from certwright.kube.patches import create_json_patch
-from certwright.kube.reviews.admission import AdmissionRequest, AdmissionResponse
+from certwright.kube.reviews.admission import AdmissionResponse, AdmissionReview
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class Allow:
     """The request may pass as it is.
 
     *warnings* are shown to the client that sent it; *audit* are annotations of the audit event,
@@ -25,7 +25,7 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
+class Deny:
     """The request must not pass; the client gets *message*, *code* and *reason*.
 
     *causes* name the fields, as the API server does for invalid objects.
@@ -44,7 +44,7 @@ class Denied:
 
 
 @dataclass(frozen=True, slots=True)
-class Patched:
+class Patch:
     """The request may pass if the object becomes *obj*; only mutating webhooks may say so."""
 
     obj: JsonObject
@@ -52,14 +52,14 @@ class Patched:
     audit: Mapping[str, str] = field(default_factory=dict)
 
 
-Decision: TypeAlias = Allowed | Denied | Patched
+Decision: TypeAlias = Allow | Deny | Patch
 
 
 class WrongDecision(TypeError):
     """A handler returned something that an API server would not accept."""
 
 
-def respond(request: AdmissionRequest, decision: Decision, *, mutating: bool) -> AdmissionResponse:
+def respond(request: AdmissionReview, decision: Decision, *, mutating: bool) -> AdmissionResponse:
     """Return the answer to a request; of a wanted object, the patch that leads to it.
 
     Raises:
@@ -69,15 +69,15 @@ def respond(request: AdmissionRequest, decision: Decision, *, mutating: bool) ->
     patch = b""
     status: JsonObject | None = None
     match decision:
-        case Allowed():
+        case Allow():
             pass
-        case Denied():
+        case Deny():
             status = _status(decision)
-        case Patched():
+        case Patch():
             patch = _patch(request, decision.obj, mutating=mutating)
         case _:
             kind = type(decision).__name__
-            raise WrongDecision(f"the handler returned {kind}, not Allowed, Denied or Patched")
+            raise WrongDecision(f"the handler returned {kind}, not Allow, Deny or Patch")
     return AdmissionResponse(
         uid=request.uid,
         allowed=status is None,
@@ -89,7 +89,7 @@ def respond(request: AdmissionRequest, decision: Decision, *, mutating: bool) ->
     )
 
 
-def _patch(request: AdmissionRequest, wanted: JsonObject, *, mutating: bool) -> bytes:
+def _patch(request: AdmissionReview, wanted: JsonObject, *, mutating: bool) -> bytes:
     if not mutating:
         raise WrongDecision("a validating webhook cannot patch; declare it with mutating=True")
     if bytes(request.raw_object) == b"null":
@@ -99,7 +99,7 @@ def _patch(request: AdmissionRequest, wanted: JsonObject, *, mutating: bool) -> 
     return orjson.dumps(operations) if operations else b""
 
 
-def _status(denied: Denied) -> JsonObject:
+def _status(denied: Deny) -> JsonObject:
     status: JsonObject = {
         "status": "Failure",
         "code": denied.code,

@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Literal, TypeAlias
 
 from certwright.kube import JsonObject, Object, Resource, resource_of
-from certwright.kube.reviews.admission import AdmissionRequest
+from certwright.kube.reviews.admission import AdmissionReview
 from certwright.webhook.decisions import Decision
 
-Review: TypeAlias = Callable[[AdmissionRequest], Decision | Awaitable[Decision]]
+Review: TypeAlias = Callable[[AdmissionReview], Decision | Awaitable[Decision]]
 """Decides about one request. A plain function runs on the event loop and must be quick; one that
 waits for something is ``async`` and is cancelled when its time is over."""
 
@@ -35,7 +35,7 @@ def intercept(
 
 
 @dataclass(frozen=True, eq=False)
-class AdmissionWebhook:
+class AdmissionHandler:
     """A function that reviews requests, and which requests the API server sends to it.
 
     *name* is a domain name of three parts or more, as the API server asks for; it stands in every
@@ -47,7 +47,7 @@ class AdmissionWebhook:
     rules: Sequence[JsonObject]
     """See `intercept`."""
     mutating: bool = False
-    """Whether it may return `Patched`."""
+    """Whether it may return `Patch`."""
     path: str = ""
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
     """What the API server does with the request when the webhook fails or is not reached."""
@@ -75,23 +75,23 @@ class AdmissionWebhook:
 
 
 ObjectConverter: TypeAlias = Callable[
-    [Sequence[JsonObject], str], "Sequence[JsonObject] | ConversionFailed"
+    [Sequence[JsonObject], str], "Sequence[JsonObject] | NotConverted"
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class ConversionFailed:
+class NotConverted:
     """Objects that cannot be converted; the client that asked for them gets the message."""
 
     message: str
 
 
 @dataclass(frozen=True, eq=False)
-class ConversionWebhook:
+class ConversionHandler:
     """A function that converts objects of a CRD to another version.
 
     *convert* gets the objects and the wanted apiVersion, and returns them in the same order or
-    `ConversionFailed`. It may change what it was given. Only labels and annotations of their
+    `NotConverted`. It may change what it was given. Only labels and annotations of their
     metadata may be changed.
     """
 
@@ -108,11 +108,11 @@ def check_path(path: str) -> None:
         raise ValueError(f"{path!r} is not a path such as /pods, or it is taken by the probes")
 
 
-def check_unique(webhooks: Sequence[AdmissionWebhook | ConversionWebhook]) -> None:
+def check_unique(webhooks: Sequence[AdmissionHandler | ConversionHandler]) -> None:
     """Raise `ValueError` if two webhooks have the same path or name."""
     for what, names in (
         ("path", [webhook.path for webhook in webhooks]),
-        ("name", [webhook.name for webhook in webhooks if isinstance(webhook, AdmissionWebhook)]),
+        ("name", [webhook.name for webhook in webhooks if isinstance(webhook, AdmissionHandler)]),
     ):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two webhooks have the {what} {', '.join(twice)}")

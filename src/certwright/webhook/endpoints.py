@@ -16,20 +16,20 @@ import structlog
 from certwright.kube import InternalError, JsonObject
 from certwright.kube.redaction import without_values_of
 from certwright.kube.reviews.admission import (
-    AdmissionRequest,
+    AdmissionReview,
     read_admission_review,
     write_admission_review,
 )
 from certwright.kube.reviews.conversion import (
-    ConversionRequest,
+    ConversionReview,
     conversion_problem,
     read_conversion_review,
     write_converted,
     write_not_converted,
 )
 from certwright.runtime.outcome import describe
-from certwright.webhook.decisions import Denied, Patched, WrongDecision, respond
-from certwright.webhook.declaration import AdmissionWebhook, ConversionFailed, ConversionWebhook
+from certwright.webhook.decisions import Deny, Patch, WrongDecision, respond
+from certwright.webhook.declaration import AdmissionHandler, ConversionHandler, NotConverted
 
 _log = structlog.get_logger()
 
@@ -58,7 +58,7 @@ class ReviewEndpoint(Protocol):
 class AdmissionEndpoint:
     """Asks the function of a webhook."""
 
-    def __init__(self, webhook: AdmissionWebhook) -> None:
+    def __init__(self, webhook: AdmissionHandler) -> None:
         self.path = webhook.path
         self._webhook = webhook
 
@@ -72,13 +72,13 @@ class AdmissionEndpoint:
         except Exception as error:  # noqa: BLE001 - of the code of users
             raise self._failed(request, error) from None
         result = "allowed" if response.allowed else "denied"
-        if isinstance(decision, Denied):
+        if isinstance(decision, Deny):
             self._log_denial(request, decision)
-        elif isinstance(decision, Patched):
+        elif isinstance(decision, Patch):
             result = "patched"
         return Answer(write_admission_review(response), result)
 
-    def _log_denial(self, request: AdmissionRequest, denied: Denied) -> None:
+    def _log_denial(self, request: AdmissionReview, denied: Deny) -> None:
         _log.info(
             "review denied",
             webhook=self._webhook.name,
@@ -88,7 +88,7 @@ class AdmissionEndpoint:
             message=_without_secrets(denied.message, request),
         )
 
-    def _failed(self, request: AdmissionRequest, error: Exception) -> InternalError:
+    def _failed(self, request: AdmissionReview, error: Exception) -> InternalError:
         _log.error(
             "review failed",
             webhook=self._webhook.name,
@@ -105,7 +105,7 @@ class AdmissionEndpoint:
 class ConversionEndpoint:
     """Asks the function of a conversion webhook."""
 
-    def __init__(self, webhook: ConversionWebhook) -> None:
+    def __init__(self, webhook: ConversionHandler) -> None:
         self.path = webhook.path
         self._convert = webhook.convert
 
@@ -114,7 +114,7 @@ class ConversionEndpoint:
         request = read_conversion_review(body)
         try:
             converted = self._convert(request.decoded(), request.desired_api_version)
-            if isinstance(converted, ConversionFailed):
+            if isinstance(converted, NotConverted):
                 _log.info("conversion failed", webhook=self.path, error=converted.message)
                 return Answer(write_not_converted(request, converted.message), "denied")
             return self._converted(request, converted)
@@ -129,14 +129,14 @@ class ConversionEndpoint:
             message = f"the conversion webhook {self.path} failed: {type(error).__name__}"
         return Answer(write_not_converted(request, message), "failed")
 
-    def _converted(self, request: ConversionRequest, objects: Sequence[JsonObject]) -> Answer:
+    def _converted(self, request: ConversionReview, objects: Sequence[JsonObject]) -> Answer:
         problem = conversion_problem(request.decoded(), objects, request.desired_api_version)
         if problem:
             raise WrongDecision(problem)
         return Answer(write_converted(request, objects), "converted")
 
 
-def _facts(request: AdmissionRequest) -> dict[str, str]:
+def _facts(request: AdmissionReview) -> dict[str, str]:
     return {
         "operation": request.operation,
         "kind": request.kind.kind,
@@ -145,7 +145,7 @@ def _facts(request: AdmissionRequest) -> dict[str, str]:
     }
 
 
-def _without_secrets(text: str, request: AdmissionRequest) -> str:
+def _without_secrets(text: str, request: AdmissionReview) -> str:
     if request.kind.kind != "Secret":
         return text
     for raw in (request.raw_object, request.raw_old_object):

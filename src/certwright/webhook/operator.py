@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import ListenAddress, Operator, OperatorHost, Part, allow
 from certwright.webhook.configuration import Registration
-from certwright.webhook.declaration import AdmissionWebhook, ConversionWebhook, check_unique
+from certwright.webhook.declaration import AdmissionHandler, ConversionHandler, check_unique
 from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint, ReviewEndpoint
 from certwright.webhook.metrics import WebhookMetrics
 from certwright.webhook.registration import keep_registered
@@ -16,7 +16,7 @@ from certwright.webhook.tls import ServingCertificate
 
 
 def webhook_operator(
-    webhooks: Sequence[AdmissionWebhook | ConversionWebhook],
+    webhooks: Sequence[AdmissionHandler | ConversionHandler],
     certificates: CertificateSource,
     address: ListenAddress,
     *,
@@ -40,7 +40,7 @@ def webhook_operator(
         authenticated = bool(certificates.client_authority)
         certificate = ServingCertificate(host.clock, metrics, client_authority=authenticated)
         endpoints: list[ReviewEndpoint] = [
-            AdmissionEndpoint(one) if isinstance(one, AdmissionWebhook) else ConversionEndpoint(one)
+            AdmissionEndpoint(one) if isinstance(one, AdmissionHandler) else ConversionEndpoint(one)
             for one in webhooks
         ]
         check = None
@@ -62,7 +62,7 @@ def webhook_operator(
             server.checks.append(check.readiness)
             yield check
         if registration is not None:
-            admission = [one for one in webhooks if isinstance(one, AdmissionWebhook)]
+            admission = [one for one in webhooks if isinstance(one, AdmissionHandler)]
             yield from keep_registered(
                 registration,
                 admission,

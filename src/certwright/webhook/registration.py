@@ -21,7 +21,7 @@ from certwright.runtime import (
     select,
 )
 from certwright.webhook.configuration import KINDS, REGISTERED_BY, Registration, configuration
-from certwright.webhook.declaration import AdmissionWebhook
+from certwright.webhook.declaration import AdmissionHandler
 from certwright.webhook.tls import ServingCertificate
 
 
@@ -62,9 +62,9 @@ def join_bundles(latest: bytes, before: bytes) -> bytes:
 
 def keep_registered(
     registration: Registration,
-    webhooks: Sequence[AdmissionWebhook],
+    webhooks: Sequence[AdmissionHandler],
     certificate: ServingCertificate,
-    self_check: AdmissionWebhook | None = None,
+    self_check: AdmissionHandler | None = None,
     rbac: Sequence[PolicyRule] = (),
 ) -> Iterator[Part]:
     """Yield the controllers that keep the two configuration objects of a registration.
@@ -89,9 +89,9 @@ def keep_registered(
 def _reconcile(
     kind: Resource,
     registration: Registration,
-    webhooks: Sequence[AdmissionWebhook],
+    webhooks: Sequence[AdmissionHandler],
     authority: TrustedAuthority,
-    self_check: AdmissionWebhook | None,
+    self_check: AdmissionHandler | None,
 ) -> Reconcile:
     async def reconcile(ctx: Context, key: Key) -> Outcome:
         bundle = authority.bundle()

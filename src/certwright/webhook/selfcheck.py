@@ -27,8 +27,8 @@ from certwright.runtime import Backoff
 from certwright.runtime.queue.backoff import Rng
 from certwright.runtime.serve.health import Check
 from certwright.webhook.configuration import Registration
-from certwright.webhook.decisions import Denied, respond
-from certwright.webhook.declaration import AdmissionWebhook, intercept
+from certwright.webhook.decisions import Deny, respond
+from certwright.webhook.declaration import AdmissionHandler, intercept
 from certwright.webhook.endpoints import Answer
 from certwright.webhook.tls import ServingCertificate
 
@@ -40,13 +40,13 @@ REACHED: Final = "WebhookReached"
 _log = structlog.get_logger()
 
 
-def self_check_webhook(registration: Registration) -> AdmissionWebhook:
+def self_check_webhook(registration: Registration) -> AdmissionHandler:
     """Return the webhook that only the check itself calls."""
 
-    def never(_request: object) -> Denied:
+    def never(_request: object) -> Deny:
         raise AssertionError("answered by SelfCheck.answer")
 
-    return AdmissionWebhook(
+    return AdmissionHandler(
         f"self-check.{registration.name}.webhook.certwright.dev",
         never,
         [intercept(ConfigMap, "CREATE")],
@@ -136,7 +136,7 @@ class SelfCheck:
         except msgspec.MsgspecError as error:
             raise BadRequest(f"self-check: {error}") from None
         nonce = asked.metadata.annotations.get(NONCE, "")
-        denied = Denied(
+        denied = Deny(
             "the webhook was reached; nothing is stored",
             reason=REACHED,
             causes=[Cause(REACHED, certificate, nonce[:64])],

@@ -24,15 +24,15 @@ from certwright import pki
 from certwright.clock import SYSTEM
 from certwright.kube.kinds import ConfigMap
 from certwright.pki.certificates import fingerprint
-from certwright.webhook import AdmissionWebhook, Allowed, CertificateDirectory, intercept
+from certwright.webhook import AdmissionHandler, Allow, CertificateDirectory, intercept
 from certwright.webhook.certificates import TlsFiles
 from certwright.webhook.endpoints import AdmissionEndpoint
 from certwright.webhook.sources import DirectoryFollower
 
 CHECK = AdmissionEndpoint(
-    AdmissionWebhook(
+    AdmissionHandler(
         "check.test.certwright.dev",
-        lambda _review: Allowed(),
+        lambda _review: Allow(),
         [intercept(ConfigMap, "CREATE")],
         path="/check",
     )

@@ -17,7 +17,7 @@ from certwright.kube.kinds import (
 )
 from certwright.runtime import Operator, OperatorHost, Part
 from certwright.testkit import Cluster
-from certwright.webhook import AdmissionWebhook, Allowed, CertificateSecret, Registration, intercept
+from certwright.webhook import AdmissionHandler, Allow, CertificateSecret, Registration, intercept
 from certwright.webhook.certificates import TlsFiles
 from certwright.webhook.metrics import WebhookMetrics
 from certwright.webhook.registration import keep_registered
@@ -25,11 +25,11 @@ from certwright.webhook.sources import follow
 from certwright.webhook.tls import ServingCertificate
 
 
-def webhook(name: str, *, mutating: bool = False) -> AdmissionWebhook:
+def webhook(name: str, *, mutating: bool = False) -> AdmissionHandler:
     """A webhook that matches no object, since the API server is shared with other tests."""
-    return AdmissionWebhook(
+    return AdmissionHandler(
         f"{name}.test.certwright.dev",
-        lambda _review: Allowed(),
+        lambda _review: Allow(),
         [intercept(ConfigMap, "CREATE")],
         mutating,
         failure_policy="Ignore",
@@ -41,7 +41,7 @@ BOTH = (webhook("a", mutating=True), webhook("b"))
 
 
 def registering(
-    cluster: Cluster, made: list[ServingCertificate], webhooks: Sequence[AdmissionWebhook] = BOTH
+    cluster: Cluster, made: list[ServingCertificate], webhooks: Sequence[AdmissionHandler] = BOTH
 ) -> Operator:
     registration = Registration(cluster.namespace, url="https://127.0.0.1:1")
 

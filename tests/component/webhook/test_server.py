@@ -11,13 +11,13 @@ from tests.support.webhook import Served, admission, admission_body, config_map,
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.webhook import (
-    AdmissionRequest,
-    AdmissionWebhook,
-    Allowed,
-    ConversionWebhook,
+    AdmissionHandler,
+    AdmissionReview,
+    Allow,
+    ConversionHandler,
     Decision,
-    Denied,
-    Patched,
+    Deny,
+    Patch,
     ReviewLimits,
     intercept,
 )
@@ -27,23 +27,23 @@ RULES = [intercept(ConfigMap, "CREATE")]
 
 
 def endpoint(path: str, review: Any, *, mutating: bool = False) -> AdmissionEndpoint:
-    webhook = AdmissionWebhook(f"{path[1:]}.test.certwright.dev", review, RULES, mutating, path)
+    webhook = AdmissionHandler(f"{path[1:]}.test.certwright.dev", review, RULES, mutating, path)
     return AdmissionEndpoint(webhook)
 
 
-def check(review: AdmissionRequest) -> Decision:
+def check(review: AdmissionReview) -> Decision:
     if "forbidden" in review.name:
-        return Denied(f"{review.name} is a bad name", code=422, reason="Invalid")
-    return Allowed(warnings=["be careful"], audit={"checked": "yes"})
+        return Deny(f"{review.name} is a bad name", code=422, reason="Invalid")
+    return Allow(warnings=["be careful"], audit={"checked": "yes"})
 
 
-def mutate(review: AdmissionRequest) -> Decision:
+def mutate(review: AdmissionReview) -> Decision:
     wanted = review.obj()
     wanted["metadata"]["labels"] = {"team": review.namespace}
-    return Patched(wanted)
+    return Patch(wanted)
 
 
-def crash(review: AdmissionRequest) -> Decision:
+def crash(review: AdmissionReview) -> Decision:
     raise RuntimeError(f"cannot handle {review.obj()['data']}")
 
 
@@ -55,7 +55,7 @@ ENDPOINTS = [
     endpoint("/check", check),
     endpoint("/mutate", mutate, mutating=True),
     endpoint("/crash", crash),
-    ConversionEndpoint(ConversionWebhook("/convert", convert)),
+    ConversionEndpoint(ConversionHandler("/convert", convert)),
 ]
 
 
@@ -162,12 +162,12 @@ async def test_a_body_without_a_length_is_bounded_as_well() -> None:
 async def test_a_review_that_takes_too_long_is_given_up() -> None:
     ended = []
 
-    async def slow(_review: AdmissionRequest) -> Decision:
+    async def slow(_review: AdmissionReview) -> Decision:
         try:
             await asyncio.Event().wait()
         finally:
             ended.append(True)
-        return Allowed()
+        return Allow()
 
     served = Served([endpoint("/slow", slow)])
     async with served.running(), served.caller() as caller:
@@ -180,10 +180,10 @@ async def test_a_review_that_takes_too_long_is_given_up() -> None:
 async def test_more_reviews_at_a_time_than_allowed_are_put_off() -> None:
     go, running = asyncio.Event(), asyncio.Event()
 
-    async def slow(_review: AdmissionRequest) -> Decision:
+    async def slow(_review: AdmissionReview) -> Decision:
         running.set()
         await go.wait()
-        return Allowed()
+        return Allow()
 
     served = Served([endpoint("/slow", slow)], limits=ReviewLimits(in_flight=1))
     async with served.running(), served.caller() as caller, asyncio.TaskGroup() as group:
@@ -200,10 +200,10 @@ async def test_more_reviews_at_a_time_than_allowed_are_put_off() -> None:
 async def test_shutdown_finishes_what_is_under_way() -> None:
     go, running = asyncio.Event(), asyncio.Event()
 
-    async def slow(_review: AdmissionRequest) -> Decision:
+    async def slow(_review: AdmissionReview) -> Decision:
         running.set()
         await go.wait()
-        return Allowed()
+        return Allow()
 
     served = Served([endpoint("/slow", slow), endpoint("/check", check)])
     async with served.caller() as idle, served.caller() as caller, asyncio.TaskGroup() as group:

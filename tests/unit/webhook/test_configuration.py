@@ -11,9 +11,9 @@ from certwright import pki
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap, Deployment
 from certwright.webhook import (
-    AdmissionWebhook,
-    Allowed,
-    ConversionWebhook,
+    AdmissionHandler,
+    Allow,
+    ConversionHandler,
     Registration,
     configurations,
     intercept,
@@ -24,12 +24,12 @@ from certwright.webhook.registration import join_bundles
 RULES = [intercept(ConfigMap, "CREATE", "UPDATE")]
 
 
-def allow_all(_review: object) -> Allowed:
-    return Allowed()
+def allow_all(_review: object) -> Allow:
+    return Allow()
 
 
-def webhook(name: str = "a.test.dev", **options: Any) -> AdmissionWebhook:
-    return AdmissionWebhook(name, allow_all, RULES, **options)
+def webhook(name: str = "a.test.dev", **options: Any) -> AdmissionHandler:
+    return AdmissionHandler(name, allow_all, RULES, **options)
 
 
 def test_mutating_and_validating_webhooks_go_into_objects_of_their_own() -> None:
@@ -105,7 +105,7 @@ def test_two_webhooks_of_one_name_or_path_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the name a.test.dev"):
         check_unique([webhook(), webhook(path="/other")])
     with pytest.raises(ValueError, match=r"the path /a.test.dev"):
-        check_unique([webhook(), ConversionWebhook("/a.test.dev", lambda objects, _: objects)])
+        check_unique([webhook(), ConversionHandler("/a.test.dev", lambda objects, _: objects)])
 
 
 def test_a_registration_says_one_way() -> None:

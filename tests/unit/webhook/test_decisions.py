@@ -11,7 +11,7 @@ from tests.support.webhook import admission_body, config_map
 from certwright.kube.errors import Cause
 from certwright.kube.patches import apply_json_patch
 from certwright.kube.reviews.admission import read_admission_review
-from certwright.webhook.decisions import Allowed, Denied, Patched, WrongDecision, respond
+from certwright.webhook.decisions import Allow, Deny, Patch, WrongDecision, respond
 
 REQUEST = read_admission_review(admission_body())
 VALUES = st.recursive(
@@ -24,14 +24,14 @@ VALUES = st.recursive(
 
 
 def test_allowed_carries_warnings_and_audit_annotations() -> None:
-    answer = respond(REQUEST, Allowed(["old field"], {"team": "a"}), mutating=False)
+    answer = respond(REQUEST, Allow(["old field"], {"team": "a"}), mutating=False)
     assert (answer.uid, answer.allowed, answer.status) == (REQUEST.uid, True, None)
     assert answer.warnings == ["old field"]
     assert answer.audit_annotations == {"team": "a"}
 
 
 def test_denied_carries_code_reason_message_and_causes() -> None:
-    denied = Denied("no", 422, "Invalid", [Cause("FieldValueInvalid", "too long", "spec.name")])
+    denied = Deny("no", 422, "Invalid", [Cause("FieldValueInvalid", "too long", "spec.name")])
     answer = respond(REQUEST, denied, mutating=False)
     assert not answer.allowed
     assert answer.status == {
@@ -48,12 +48,12 @@ def test_denied_carries_code_reason_message_and_causes() -> None:
 @pytest.mark.parametrize("code", [200, 0, 399, 600])
 def test_a_denial_has_the_code_of_one(code: int) -> None:
     with pytest.raises(ValueError, match="400 to 599"):
-        Denied("no", code)
+        Deny("no", code)
 
 
 @given(st.dictionaries(st.text(max_size=3), VALUES, max_size=4))
 def test_the_patch_leads_to_the_wanted_object(wanted: dict[str, Any]) -> None:
-    answer = respond(REQUEST, Patched(wanted), mutating=True)
+    answer = respond(REQUEST, Patch(wanted), mutating=True)
     operations = orjson.loads(answer.patch) if answer.patch else []
     assert apply_json_patch(REQUEST.obj(), operations) == wanted
     assert answer.patch_type == ("JSONPatch" if operations else "")
@@ -62,23 +62,23 @@ def test_the_patch_leads_to_the_wanted_object(wanted: dict[str, Any]) -> None:
 def test_an_object_that_was_changed_in_place_is_patched_all_the_same() -> None:
     wanted = REQUEST.obj()
     wanted["metadata"]["labels"] = {"a/b": "c"}
-    answer = respond(REQUEST, Patched(wanted), mutating=True)
+    answer = respond(REQUEST, Patch(wanted), mutating=True)
     assert orjson.loads(answer.patch) == [
         {"op": "add", "path": "/metadata/labels", "value": {"a/b": "c"}}
     ]
 
 
 def test_an_object_that_is_as_wanted_needs_no_patch() -> None:
-    answer = respond(REQUEST, Patched(config_map()), mutating=True)
+    answer = respond(REQUEST, Patch(config_map()), mutating=True)
     assert (answer.patch, answer.patch_type) == (b"", "")
 
 
 def test_what_an_api_server_would_not_accept_is_refused_here() -> None:
     with pytest.raises(WrongDecision, match="validating webhook cannot patch"):
-        respond(REQUEST, Patched({}), mutating=False)
+        respond(REQUEST, Patch({}), mutating=False)
     deletion = read_admission_review(admission_body(object=None, operation="DELETE"))
     with pytest.raises(WrongDecision, match="DELETE has no object"):
-        respond(deletion, Patched({}), mutating=True)
+        respond(deletion, Patch({}), mutating=True)
     nothing: Any = None
     with pytest.raises(WrongDecision, match="returned NoneType"):
         respond(REQUEST, nothing, mutating=True)

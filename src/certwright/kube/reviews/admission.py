@@ -35,7 +35,7 @@ class ReviewedUser(Struct, frozen=True):
     extra: Mapping[str, Sequence[str]] = {}
 
 
-class AdmissionRequest(Struct, frozen=True, kw_only=True, rename="camel"):
+class AdmissionReview(Struct, frozen=True, kw_only=True, rename="camel"):
     """A request to the API, before it takes effect.
 
     Kind and resource are those the webhook asked for in its rules; the API server converts objects
@@ -106,11 +106,11 @@ class _Answer(Struct, rename="camel"):
     kind: str = KIND
 
 
-_REQUEST = msgspec.json.Decoder(AdmissionRequest)
+_REQUEST = msgspec.json.Decoder(AdmissionReview)
 _ENCODER = msgspec.json.Encoder()
 
 
-def read_admission_review(body: bytes) -> AdmissionRequest:
+def read_admission_review(body: bytes) -> AdmissionReview:
     """Return the request in an AdmissionReview; `BadRequest` says what is wrong with the body."""
     request = read_request(body, API_VERSION, KIND, _REQUEST)
     if not request.uid:

@@ -18,7 +18,7 @@ _KEPT = ("name", "namespace", "uid")
 """The metadata a conversion must not change; the API server refuses the answer otherwise."""
 
 
-class ConversionRequest(Struct, frozen=True, rename="camel"):
+class ConversionReview(Struct, frozen=True, rename="camel"):
     """Objects, and the version they shall be in."""
 
     uid: str
@@ -42,11 +42,11 @@ class _Answer(Struct, rename="camel"):
     kind: str = KIND
 
 
-_REQUEST = msgspec.json.Decoder(ConversionRequest)
+_REQUEST = msgspec.json.Decoder(ConversionReview)
 _ENCODER = msgspec.json.Encoder()
 
 
-def read_conversion_review(body: bytes) -> ConversionRequest:
+def read_conversion_review(body: bytes) -> ConversionReview:
     """Return the request in a ConversionReview; `BadRequest` says what is wrong with the body."""
     request = read_request(body, API_VERSION, KIND, _REQUEST)
     if not request.uid:
@@ -54,12 +54,12 @@ def read_conversion_review(body: bytes) -> ConversionRequest:
     return request
 
 
-def write_converted(request: ConversionRequest, objects: Sequence[JsonObject]) -> bytes:
+def write_converted(request: ConversionReview, objects: Sequence[JsonObject]) -> bytes:
     """Return the review that carries converted objects, in the order of the request."""
     return _ENCODER.encode(_Answer(_Response(request.uid, {"status": "Success"}, objects)))
 
 
-def write_not_converted(request: ConversionRequest, message: str) -> bytes:
+def write_not_converted(request: ConversionReview, message: str) -> bytes:
     """Return the review that says why the objects are not converted."""
     result = {"status": "Failure", "message": message}
     return _ENCODER.encode(_Answer(_Response(request.uid, result)))
