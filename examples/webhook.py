@@ -35,5 +35,5 @@ def known_team(review: AdmissionReview) -> Decision:
 default = AdmissionHandler("default.teams.certwright.dev", default_team, RULES, mutating=True)
 known = AdmissionHandler("known.teams.certwright.dev", known_team, RULES)
 tls = CertificateDirectory("/etc/webhook/tls")
-where = Registration("teams", service=Key("teams", "webhook"), self_check="teams")
+where = Registration("teams", service=Key("teams", "webhook"))
 operator = webhook_operator([default, known], tls, ListenAddress.parse(":9443"), registration=where)

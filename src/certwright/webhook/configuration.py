@@ -20,7 +20,7 @@ class Registration:
     *name* is that of the configuration objects. The authority is the ``ca.crt`` beside the
     certificate unless *authority* is given, as PEM. With *self_check* the server is ready only
     once a dry run through the API server has reached it; it names the namespace for that, and
-    needs the right to create ConfigMaps there. While no replica is ready a Service leads nowhere:
+    needs the right to create Leases there. While no replica is ready a Service leads nowhere:
     *self_check_service* is then one of the same pods with ``publishNotReadyAddresses``.
     """
 
@@ -35,6 +35,11 @@ class Registration:
     def __post_init__(self) -> None:
         if (self.service is None) == (not self.url):
             raise ValueError(f"registration {self.name}: give a service or a url, not both")
+        if self.self_check and self.service and not self.self_check_service:
+            raise ValueError(
+                f"registration {self.name}: no replica would ever be ready; name a Service with "
+                "publishNotReadyAddresses as self_check_service"
+            )
         if self.url and urlsplit(self.url).scheme != "https":
             raise ValueError(f"registration {self.name}: {self.url!r} does not begin with https://")
 

@@ -6,7 +6,7 @@ of the configuration decides.
 """
 
 import traceback
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -16,6 +16,7 @@ import structlog
 from certwright.kube import InternalError, JsonObject
 from certwright.kube.redaction import without_values_of
 from certwright.kube.reviews.admission import (
+    AdmissionResponse,
     AdmissionReview,
     read_admission_review,
     write_admission_review,
@@ -56,15 +57,22 @@ class ReviewEndpoint(Protocol):
 
 
 class AdmissionEndpoint:
-    """Asks the function of a webhook."""
+    """Asks the function of a webhook, except about requests that are *exempt*: they may pass."""
 
-    def __init__(self, webhook: AdmissionHandler) -> None:
+    def __init__(
+        self,
+        webhook: AdmissionHandler,
+        exempt: Callable[[AdmissionReview], bool] = lambda _request: False,
+    ) -> None:
         self.path = webhook.path
+        self._exempt = exempt
         self._webhook = webhook
 
     async def answer(self, body: bytes, certificate: str) -> Answer:  # noqa: ARG002 - a protocol
         """Answer an AdmissionReview."""
         request = read_admission_review(body)
+        if self._exempt(request):
+            return Answer(write_admission_review(_allowed(request)), "allowed")
         try:
             decided = self._webhook.review(request)
             decision = await decided if isinstance(decided, Awaitable) else decided
@@ -134,6 +142,10 @@ class ConversionEndpoint:
         if problem:
             raise WrongDecision(problem)
         return Answer(write_converted(request, objects), "converted")
+
+
+def _allowed(request: AdmissionReview) -> AdmissionResponse:
+    return AdmissionResponse(uid=request.uid, allowed=True)
 
 
 def _facts(request: AdmissionReview) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from certwright.kube.kinds import ConfigMap
+from certwright.kube.kinds import Lease
 from certwright.runtime import ListenAddress, Operator, OperatorHost, Part, allow
 from certwright.webhook.configuration import Registration
 from certwright.webhook.declaration import AdmissionHandler, ConversionHandler, check_unique
@@ -40,7 +40,9 @@ def webhook_operator(
         authenticated = bool(certificates.client_authority)
         certificate = ServingCertificate(host.clock, metrics, client_authority=authenticated)
         endpoints: list[ReviewEndpoint] = [
-            AdmissionEndpoint(one) if isinstance(one, AdmissionHandler) else ConversionEndpoint(one)
+            AdmissionEndpoint(one, SelfCheck.concerns)
+            if isinstance(one, AdmissionHandler)
+            else ConversionEndpoint(one)
             for one in webhooks
         ]
         check = None
@@ -68,7 +70,7 @@ def webhook_operator(
                 admission,
                 certificate,
                 check.webhook if check else None,
-                [*rules_of(certificates), *([allow(ConfigMap, "create")] if check else [])],
+                [*rules_of(certificates), *([allow(Lease, "create")] if check else [])],
             )
         yield from follow(certificates, host, certificate)
 

@@ -1,9 +1,10 @@
 """Readiness that was seen: a dry run through the API server that reached a server of ours.
 
-The registration has one more webhook, which matches nothing but ConfigMaps with a label of this
+The registration has one more webhook, which matches nothing but Leases with a label of this
 check. A dry run creates one; the webhook denies it and says which certificate the connection had.
-So the whole way is tried, as for a real request: configuration, authority, Service, name and
-certificate. If it fails, the API server says why. Nothing is ever stored.
+The other webhooks of the server let such dry runs pass. So the whole way is tried, as for a real
+request: configuration, authority, Service, name and certificate. If it fails, the API server says
+why. Nothing is ever stored.
 
 With several replicas another one may answer; it has the same certificate, or the check is
 repeated.
@@ -21,8 +22,12 @@ from msgspec import Struct
 from certwright.client import Client, TransportError
 from certwright.kube import ApiError, BadRequest, JsonObject
 from certwright.kube.errors import Cause
-from certwright.kube.kinds import ConfigMap
-from certwright.kube.reviews.admission import read_admission_review, write_admission_review
+from certwright.kube.kinds import Lease
+from certwright.kube.reviews.admission import (
+    AdmissionReview,
+    read_admission_review,
+    write_admission_review,
+)
 from certwright.runtime import Backoff
 from certwright.runtime.queue.backoff import Rng
 from certwright.runtime.serve.health import Check
@@ -49,7 +54,7 @@ def self_check_webhook(registration: Registration) -> AdmissionHandler:
     return AdmissionHandler(
         f"self-check.{registration.name}.webhook.certwright.dev",
         never,
-        [intercept(ConfigMap, "CREATE")],
+        [intercept(Lease, "CREATE")],
         path="/self-check",
         namespace_selector={
             "matchLabels": {"kubernetes.io/metadata.name": registration.self_check}
@@ -126,16 +131,20 @@ class SelfCheck:
             "labels": {LABEL: self._registration.name},
             "annotations": {NONCE: nonce},
         }
-        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        return {"apiVersion": Lease.api_version, "kind": Lease.kind, "metadata": metadata}
+
+    @staticmethod
+    def concerns(request: AdmissionReview) -> bool:
+        """Return whether a request is that of a check, so that other webhooks let it pass.
+
+        Only dry runs are: a label that any user can set must not lead past a webhook.
+        """
+        return bool(request.dry_run) and request.kind.kind == Lease.kind and _is_check(request)
 
     async def answer(self, body: bytes, certificate: str) -> Answer:
         """Answer the review of a check, whichever replica sent it: deny, and say what was seen."""
         request = read_admission_review(body)
-        try:
-            asked = msgspec.json.decode(request.raw_object, type=_Asked)
-        except msgspec.MsgspecError as error:
-            raise BadRequest(f"self-check: {error}") from None
-        nonce = asked.metadata.annotations.get(NONCE, "")
+        nonce = _metadata(request).annotations.get(NONCE, "")
         denied = Deny(
             "the webhook was reached; nothing is stored",
             reason=REACHED,
@@ -145,12 +154,27 @@ class SelfCheck:
         return Answer(write_admission_review(response), "denied")
 
 
-class _Annotations(Struct):
+class _Metadata(Struct):
+    labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
 
 
 class _Asked(Struct):
-    metadata: _Annotations
+    metadata: _Metadata
+
+
+def _metadata(request: AdmissionReview) -> _Metadata:
+    try:
+        return msgspec.json.decode(request.raw_object, type=_Asked).metadata
+    except msgspec.MsgspecError as error:
+        raise BadRequest(f"self-check: {error}") from None
+
+
+def _is_check(request: AdmissionReview) -> bool:
+    try:
+        return LABEL in _metadata(request).labels
+    except BadRequest:
+        return False
 
 
 def refusal_problem(error: ApiError, nonce: str, fingerprint: str) -> str:

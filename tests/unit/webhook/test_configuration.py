@@ -114,6 +114,13 @@ def test_a_registration_says_one_way() -> None:
             Registration("teams", **options)  # type: ignore[arg-type]
 
 
+def test_a_self_check_through_a_service_of_ready_pods_would_never_end() -> None:
+    service = Key("demo", "hooks")
+    with pytest.raises(ValueError, match="no replica would ever be ready"):
+        Registration("teams", service=service, self_check="demo")
+    Registration("teams", service=service, self_check="demo", self_check_service=service)
+
+
 def test_bundles_are_joined_without_repeats_and_without_what_is_none() -> None:
     one, two = Ca("one"), Ca("two")
     joined = join_bundles(one.pem + one.pem, two.pem)

@@ -10,6 +10,7 @@ from certwright.client import Client, Request, Response
 from certwright.clock import SYSTEM
 from certwright.kube import ApiError, BadRequest, Forbidden, InternalError
 from certwright.kube.errors import Cause
+from certwright.kube.reviews.admission import read_admission_review
 from certwright.runtime import Metrics
 from certwright.runtime.queue.backoff import new_rng
 from certwright.webhook.configuration import Registration
@@ -60,6 +61,23 @@ async def test_the_check_answers_with_what_the_connection_had_and_refuses_nonsen
     for obj in (None, [], {"metadata": 5}):
         with pytest.raises(BadRequest, match="self-check"):
             await check.answer(admission_body(object=obj), "f1")
+
+
+@pytest.mark.parametrize(
+    ("dry_run", "kind", "labels", "exempt"),
+    [
+        (True, "Lease", {"webhook.certwright.dev/self-check": "teams"}, True),
+        (False, "Lease", {"webhook.certwright.dev/self-check": "teams"}, False),
+        (True, "ConfigMap", {"webhook.certwright.dev/self-check": "teams"}, False),
+        (True, "Lease", {"other": "teams"}, False),
+        (True, "Lease", 5, False),
+    ],
+)
+def test_no_label_leads_past_a_webhook_but_in_dry_runs(
+    *, dry_run: bool, kind: str, labels: Any, exempt: bool
+) -> None:
+    body = admission_body({**config_map(labels=labels), "kind": kind}, dryRun=dry_run)
+    assert SelfCheck.concerns(read_admission_review(body)) is exempt
 
 
 class Nowhere:
