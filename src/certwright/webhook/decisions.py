@@ -59,8 +59,8 @@ class WrongDecision(TypeError):
     """A handler returned something that an API server would not accept."""
 
 
-def respond(request: AdmissionReview, decision: Decision, *, mutating: bool) -> AdmissionResponse:
-    """Return the answer to a request; of a wanted object, the patch that leads to it.
+def respond(request: AdmissionReview, decision: object, *, mutating: bool) -> AdmissionResponse:
+    """Return the answer to a request by a `Decision`; of a wanted object, the patch to it.
 
     Raises:
         WrongDecision: a validating webhook wants a patch, there is no object to patch, or the

@@ -228,7 +228,8 @@ class WebhookServer:
         """Raise `ApiError` if a request is not to be read."""
         if self._authenticated:
             transport = request.transport
-            check_client(transport and transport.get_extra_info("peercert"), self._clients)
+            shown = transport.get_extra_info("peercert") if transport else None
+            check_client(shown, self._clients)
         if self._running > self._limits.in_flight:
             raise TooManyRequests(
                 f"{self._limits.in_flight} reviews are under way, more are not accepted",
@@ -318,8 +319,11 @@ def asked_seconds(query: str) -> float:
     return float("inf")
 
 
-def _request(*arguments: Any, limit: int) -> web.BaseRequest:
-    return web.BaseRequest(*arguments, asyncio.get_running_loop(), client_max_size=limit)
+def _request(
+    message: Any, payload: Any, protocol: Any, writer: Any, task: Any, *, limit: int
+) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=limit)
 
 
 def _refusal(error: ApiError) -> web.Response:

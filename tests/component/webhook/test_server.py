@@ -21,7 +21,7 @@ from certwright.webhook import (
     ReviewLimits,
     intercept,
 )
-from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint
+from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint, ReviewEndpoint
 
 RULES = [intercept(ConfigMap, "CREATE")]
 
@@ -51,7 +51,7 @@ def convert(objects: Any, version: str) -> list[JsonObject]:
     return [{**one, "apiVersion": version} for one in objects]
 
 
-ENDPOINTS = [
+ENDPOINTS: list[ReviewEndpoint] = [
     endpoint("/check", check),
     endpoint("/mutate", mutate, mutating=True),
     endpoint("/crash", crash),
@@ -155,7 +155,7 @@ async def test_a_body_without_a_length_is_bounded_as_well() -> None:
             yield b"x" * 1000
 
     async with served.running(), served.caller() as caller:
-        code, _ = await caller.send("/check", chunks())  # type: ignore[arg-type]
+        code, _ = await caller.send("/check", chunks())
     assert code == 413
 
 

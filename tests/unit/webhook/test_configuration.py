@@ -111,7 +111,7 @@ def test_two_webhooks_of_one_name_or_path_are_refused() -> None:
 def test_a_registration_says_one_way() -> None:
     for options in ({}, {"url": "https://a", "service": Key("a", "b")}, {"url": "http://a"}):
         with pytest.raises(ValueError, match="registration teams"):
-            Registration("teams", **options)  # type: ignore[arg-type]
+            Registration("teams", **options)
 
 
 def test_a_self_check_through_a_service_of_ready_pods_would_never_end() -> None:

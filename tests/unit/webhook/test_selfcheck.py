@@ -58,7 +58,8 @@ async def test_the_check_answers_with_what_the_connection_had_and_refuses_nonsen
     status = orjson.loads(answer.body)["response"]["status"]
     assert (status["reason"], status["code"]) == (REACHED, 403)
     assert status["details"]["causes"] == [{"reason": REACHED, "message": "f1", "field": "n1"}]
-    for obj in (None, [], {"metadata": 5}):
+    nonsense: list[Any] = [None, [], {"metadata": 5}]
+    for obj in nonsense:
         with pytest.raises(BadRequest, match="self-check"):
             await check.answer(admission_body(object=obj), "f1")
 
