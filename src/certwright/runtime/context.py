@@ -170,6 +170,16 @@ class Context:
         resource = await self._resource(obj)
         return await self._environment.applier.apply(resource, render(obj, owner), self._writer)
 
+    async def create(
+        self, obj: JsonObject | Object, *, owner: JsonObject | Object | None = None
+    ) -> JsonObject:
+        """Create an object that must not exist, or one the server names; return it as stored.
+
+        *owner* means what it does in `apply`. Raises `AlreadyExists` if the name is taken.
+        """
+        resource = await self._resource(obj)
+        return await self._environment.writes.create(resource, render(obj, owner), self._writer)
+
     async def status(self, obj: JsonObject | Object, new: JsonObject | Struct) -> Effect:
         """Write the status of an object that was read; no call when it is equal.
 

@@ -74,6 +74,11 @@ class Writes:
         asked = request.apply(resource, desired, self._options)
         return self._note(resource, await self._client.send(asked), writer)
 
+    async def create(self, resource: Resource, obj: JsonObject, writer: int) -> JsonObject:
+        """Create an object; return it as stored; `AlreadyExists` if the name is taken."""
+        asked = request.create(resource, obj, self._options)
+        return self._note(resource, await self._client.send(asked), writer)
+
     async def apply_status(
         self, resource: Resource, desired: JsonObject, writer: int
     ) -> JsonObject:

@@ -6,6 +6,7 @@ pods, too, where nothing else does, and `claims` lets unused PersistentVolumeCla
 """
 
 from certwright.testkit.actors.approver import approver
-from certwright.testkit.actors.workloads import ANNOTATION, workload_controllers
+from certwright.testkit.actors.pods import ANNOTATION
+from certwright.testkit.actors.workloads import workload_controllers
 
 __all__ = ["ANNOTATION", "approver", "workload_controllers"]

@@ -1,87 +1,224 @@
-"""Pods for Deployments where no controller of Kubernetes makes any and no node runs them.
+"""Pods without a node to run on: bound, started, ready, ended and deleted as a kubelet would say.
 
-Stands in for the controllers of Deployments and ReplicaSets and for a kubelet: a Deployment gets
-as many pods of its template as it has replicas, and they run at once. Another template or fewer
-replicas take pods away again. What the annotation of `workloads` says goes for the pods, too:
-they wait instead of running. Do not use it beside kube-controller-manager, which makes its own.
+A controller plays them: it writes their status and starts nothing. How long things take, and what
+fails, is said in the annotation of a pod, or of the workload it belongs to, see `PodPlay.parse`::
+
+    metadata:
+      annotations:
+        testkit.certwright.dev/workload: start=5,ready=2     # or: fail, hang, pull=error …
+
+Another node object or a real kubelet makes it superfluous: do not use it beside one.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
-from hashlib import blake2b
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import timedelta
 from typing import Final
 
-import orjson
+from certwright.kube import (
+    AlreadyExists,
+    Conflict,
+    JsonObject,
+    Key,
+    NotFound,
+    Resource,
+    format_time,
+    key_of,
+    parse_time,
+)
+from certwright.kube.kinds import DaemonSet, Deployment, Job, Node, Pod, ReplicaSet, StatefulSet
+from certwright.runtime import (
+    DONE,
+    Channel,
+    Context,
+    Controller,
+    Outcome,
+    again,
+    allow,
+    annotations_changed,
+    select,
+)
+from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status
+from certwright.testkit.workloads.podstate import has_ended, is_deleting
 
-from certwright.kube import JsonObject, Key, format_time
-from certwright.kube.kinds import Deployment, Pod
-from certwright.runtime import DONE, Context, Controller, Outcome, allow, select
-from certwright.testkit.actors.workloads import WorkloadResult, result_of
-
-MOST_PODS: Final = 500
-"""How many pods one Deployment gets at most."""
-_HASH: Final = "pod-template-hash"
+ANNOTATION: Final = "testkit.certwright.dev/workload"
+NODE: Final = "played"
+"""The node that pods are bound to; made if it does not exist."""
+_WORKLOADS: Final = (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job)
+_KINDS: Final = {kind.kind: kind for kind in _WORKLOADS}
+_DEEPEST: Final = 4
 
 
-def pod_controller(namespace: str = "") -> Controller:
-    """Return the controller that gives Deployments their pods, of one namespace or all."""
-    owned = select(Pod, namespace=namespace)
-    watched = select(Deployment, namespace=namespace)
-    rights = [allow(Pod, "patch", subresource="status")]
-    return Controller(watched, _reconcile, name="simulate-pods", owns=[owned], rbac=rights)
+def played_node(namespace: str = "") -> list[Controller]:
+    """Return the controllers that play pods, of one namespace or all, on a node made for them."""
+    channel = Channel()
+    pods = Controller(
+        select(Pod, namespace=namespace),
+        _play,
+        name="played-kubelet",
+        reads=[*(select(kind, namespace=namespace) for kind in _WORKLOADS), Node],
+        channels=[channel],
+        rbac=[allow(Pod, "create", subresource="binding"), allow(Pod, "delete")],
+        conditions=(),
+    )
+    wakers = [_annotation_watcher(kind, namespace, channel) for kind in _WORKLOADS]
+    return [_node_controller(), pods, *wakers]
 
 
-async def _reconcile(ctx: Context, key: Key) -> Outcome:
-    deployment = ctx.get(Deployment, key)
-    if deployment is None or "deletionTimestamp" in deployment["metadata"]:
-        return DONE  # the garbage collector deletes what it owned
-    present = {pod["metadata"]["name"]: pod for pod in ctx.owned(Pod, deployment)}
-    wanted = pods_of(deployment)
-    for name in present.keys() - {pod["metadata"]["name"] for pod in wanted}:
-        await ctx.delete(present[name])
-    for pod in wanted:
-        found = present.get(pod["metadata"]["name"])
-        if found is None:
-            await ctx.apply(pod, owner=deployment)  # its event leads here again
-        else:
-            await ctx.status(found, pod_status(found, result_of(deployment), ctx.clock.now()))
+def _node_controller() -> Controller:
+    return Controller(
+        Node,
+        _make_node,
+        name="played-node",
+        sources=[_once],
+        rbac=[allow(Node, "create")],
+        conditions=(),
+    )
+
+
+async def _once(_: Context) -> AsyncIterator[Key]:
+    yield Key("", NODE)
+
+
+async def _make_node(ctx: Context, key: Key) -> Outcome:
+    if key.name != NODE:
+        return DONE
+    node = ctx.get(Node, key)
+    if node is None:
+        try:
+            node = await ctx.create(_node_manifest())
+        except AlreadyExists:
+            return DONE
+    await ctx.status(node, node_status(node, format_time(ctx.clock.now())))
     return DONE
 
 
-def pods_of(deployment: JsonObject) -> Sequence[JsonObject]:
-    """Return the pods a Deployment should have; other names for another template."""
-    metadata, spec = deployment["metadata"], deployment["spec"]
-    template: JsonObject = spec["template"]
-    text = orjson.dumps(template, option=orjson.OPT_SORT_KEYS)
-    digest = blake2b(text, digest_size=5).hexdigest()
-    given: JsonObject = template.get("metadata") or {}
-    named = {**given, "labels": {**(given.get("labels") or {}), _HASH: digest}}
-    return [
-        {
-            "apiVersion": Pod.api_version,
-            "kind": Pod.kind,
-            "metadata": {
-                **named,
-                "namespace": metadata["namespace"],
-                "name": f"{metadata['name'][:200]}-{digest}-{number}",
-            },
-            "spec": template["spec"],
-        }
-        for number in range(min(spec.get("replicas", 1), MOST_PODS))
-    ]
+def _node_manifest() -> JsonObject:
+    labels = {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux"}
+    metadata = {"name": NODE, "labels": labels}
+    return {"apiVersion": Node.api_version, "kind": Node.kind, "metadata": metadata, "spec": {}}
 
 
-def pod_status(pod: JsonObject, result: WorkloadResult, now: datetime) -> JsonObject:
-    """Return the status of a pod that runs, or of one that waits; times stay once they are set."""
-    before: JsonObject = pod.get("status") or {}
-    runs = result is WorkloadResult.READY
-    phase = "Running" if runs else "Pending"
-    if before.get("phase") == phase and before.get("startTime"):
+def node_status(node: JsonObject, instant: str) -> JsonObject:
+    """Return the status of a node that is ready; once it has one, it stays."""
+    before: JsonObject = node.get("status") or {}
+    if before.get("conditions"):
         return before
-    instant = format_time(now.replace(microsecond=0))
-    status = "True" if runs else "False"
-    conditions = [
-        {"type": type_, "status": status, "lastTransitionTime": instant}
-        for type_ in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+    room = {"cpu": "64", "memory": "256Gi", "pods": "1000"}
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "lastHeartbeatTime": instant,
+        "lastTransitionTime": instant,
+        "reason": "KubeletReady",
+        "message": "kubelet is posting ready status",
+    }
+    addresses = [
+        {"type": "InternalIP", "address": "127.0.0.1"},
+        {"type": "Hostname", "address": NODE},
     ]
-    return {**before, "phase": phase, "startTime": instant, "conditions": conditions}
+    return {
+        **before,
+        "capacity": room,
+        "allocatable": room,
+        "conditions": [ready],
+        "addresses": addresses,
+    }
+
+
+async def _play(ctx: Context, key: Key) -> Outcome:
+    pod = ctx.get(Pod, key)
+    if pod is None:
+        return DONE
+    play = PodPlay.parse(_annotation(ctx, pod))
+    if is_deleting(pod):
+        return await _stop(ctx, pod, play)
+    if not pod["spec"].get("nodeName"):
+        await _bind(ctx, pod)
+        return DONE  # the binding leads here again
+    if has_ended(pod):
+        return DONE
+    played = played_status(pod, play, ctx.clock.now())
+    await ctx.status(pod, played.status)
+    return again(played.after) if played.after is not None else DONE
+
+
+async def _bind(ctx: Context, pod: JsonObject) -> None:
+    target = {"apiVersion": "v1", "kind": "Node", "name": _node_for(pod)}
+    binding = {"apiVersion": "v1", "kind": "Binding", "target": target}
+    key = key_of(pod)
+    named = {**binding, "metadata": {"name": key.name, "namespace": key.namespace}}
+    with suppress(Conflict, NotFound):  # bound already, or gone
+        await ctx.client.create_subresource(Pod, key, "binding", named)
+
+
+def _node_for(pod: JsonObject) -> str:
+    """Return the node that a pod of a DaemonSet names, or the played one."""
+    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    for term in required.get("nodeSelectorTerms") or ():
+        for field in term.get("matchFields") or ():
+            if field.get("key") == "metadata.name" and field.get("values"):
+                name: str = field["values"][0]
+                return name
+    return NODE
+
+
+async def _stop(ctx: Context, pod: JsonObject, play: PodPlay) -> Outcome:
+    """Delete a pod for good, as a kubelet does when its containers have stopped."""
+    if pod["spec"].get("nodeName"):
+        metadata = pod["metadata"]
+        grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
+        asked = parse_time(metadata["deletionTimestamp"]) - grace
+        left = play.stop - (ctx.clock.now() - asked).total_seconds()
+        if play.stop == NEVER:
+            return DONE
+        if play.stop and left > 0:
+            return again(left)
+    if not pod["metadata"].get("deletionGracePeriodSeconds"):
+        return DONE  # only finalizers hold it
+    with suppress(NotFound, Conflict):
+        await ctx.client.delete(Pod, key_of(pod), uid=pod["metadata"]["uid"], grace_seconds=0)
+    return DONE
+
+
+def _annotation(ctx: Context, obj: JsonObject) -> str:
+    """Return what the annotation of an object says, or of the first of its controllers that has it."""
+    seen = 0
+    while seen < _DEEPEST:
+        if text := (obj["metadata"].get("annotations") or {}).get(ANNOTATION):
+            return str(text)
+        owners = obj["metadata"].get("ownerReferences") or ()
+        owner = next((each for each in owners if each.get("controller")), None)
+        kind = _KINDS.get(owner["kind"]) if owner else None
+        found = ctx.get(kind, Key(obj["metadata"]["namespace"], owner["name"])) if kind else None
+        if found is None:
+            return ""
+        obj = found
+        seen += 1
+    return ""
+
+
+def _annotation_watcher(kind: Resource, namespace: str, channel: Channel) -> Controller:
+    """Return the controller that wakes the pods of a workload whose annotation changed."""
+
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
+        workload = ctx.get(kind, key)
+        for owned in _pods_below(ctx, workload) if workload else ():
+            channel.send(owned)
+        return DONE
+
+    return Controller(
+        select(kind, namespace=namespace),
+        reconcile,
+        name=f"played-{kind.plural}",
+        reads=[select(Pod, namespace=namespace), select(ReplicaSet, namespace=namespace)],
+        predicate=annotations_changed,
+        conditions=(),
+    )
+
+
+def _pods_below(ctx: Context, workload: JsonObject) -> list[Key]:
+    uid = workload["metadata"]["uid"]
+    owners = [uid, *(entry.uid for entry in ctx.store(ReplicaSet).by_owner(uid))]
+    return [entry.key for owner in owners for entry in ctx.store(Pod).by_owner(owner)]
