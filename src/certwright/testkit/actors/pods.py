@@ -39,6 +39,7 @@ from certwright.runtime import (
     select,
 )
 from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status
+from certwright.testkit.workloads.placement import node_named_by
 from certwright.testkit.workloads.podstate import has_ended, is_deleting
 
 ANNOTATION: Final = "testkit.certwright.dev/workload"
@@ -47,6 +48,7 @@ NODE: Final = "played"
 _WORKLOADS: Final = (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job)
 _KINDS: Final = {kind.kind: kind for kind in _WORKLOADS}
 _DEEPEST: Final = 4
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
 def played_node(namespace: str = "") -> list[Controller]:
@@ -90,6 +92,10 @@ async def _make_node(ctx: Context, key: Key) -> Outcome:
         except AlreadyExists:
             return DONE
     await ctx.status(node, node_status(node, format_time(ctx.clock.now())))
+    taints = (node.get("spec") or {}).get("taints") or []
+    kept = [taint for taint in taints if taint["key"] != _NOT_READY]
+    if kept != taints:  # the server gives it to new nodes, and no other controller takes it away
+        await ctx.patch(node, {"spec": {"taints": kept or None}})
     return DONE
 
 
@@ -144,24 +150,12 @@ async def _play(ctx: Context, key: Key) -> Outcome:
 
 
 async def _bind(ctx: Context, pod: JsonObject) -> None:
-    target = {"apiVersion": "v1", "kind": "Node", "name": _node_for(pod)}
+    target = {"apiVersion": "v1", "kind": "Node", "name": node_named_by(pod) or NODE}
     binding = {"apiVersion": "v1", "kind": "Binding", "target": target}
     key = key_of(pod)
     named = {**binding, "metadata": {"name": key.name, "namespace": key.namespace}}
     with suppress(Conflict, NotFound):  # bound already, or gone
         await ctx.client.create_subresource(Pod, key, "binding", named)
-
-
-def _node_for(pod: JsonObject) -> str:
-    """Return the node that a pod of a DaemonSet names, or the played one."""
-    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    for term in required.get("nodeSelectorTerms") or ():
-        for field in term.get("matchFields") or ():
-            if field.get("key") == "metadata.name" and field.get("values"):
-                name: str = field["values"][0]
-                return name
-    return NODE
 
 
 async def _stop(ctx: Context, pod: JsonObject, play: PodPlay) -> Outcome:

@@ -3,20 +3,28 @@
 from collections.abc import Mapping
 
 from certwright.kube import Key, LabelSelector, Resource
-from certwright.kube.kinds import Deployment, Pod, ReplicaSet
+from certwright.kube.kinds import DaemonSet, Deployment, Job, Pod, ReplicaSet, StatefulSet
 from certwright.runtime import DONE, Channel, Context, Controller, Outcome, select
+from certwright.testkit.workloads.daemonsets import daemon_set_controller, node_watcher
 from certwright.testkit.workloads.deployments import deployment_controller
+from certwright.testkit.workloads.jobs import job_controller
 from certwright.testkit.workloads.replicasets import replica_set_controller
+from certwright.testkit.workloads.statefulsets import stateful_set_controller
 
 
 def controller_manager(namespace: str = "") -> list[Controller]:
     """Return the controllers of workloads, of one namespace or all; pods are left to a node."""
-    deployments, replica_sets = Channel(), Channel()
+    deployments = Channel()
+    owners = {kind: Channel() for kind in (ReplicaSet, StatefulSet, DaemonSet, Job)}
     return [
         deployment_controller(namespace, deployments),
-        replica_set_controller(namespace, replica_sets),
+        replica_set_controller(namespace, owners[ReplicaSet]),
+        stateful_set_controller(namespace, owners[StatefulSet]),
+        daemon_set_controller(namespace, owners[DaemonSet]),
+        node_watcher(namespace, owners[DaemonSet]),
+        job_controller(namespace, owners[Job]),
         _orphans(ReplicaSet, {Deployment: deployments}, namespace),
-        _orphans(Pod, {ReplicaSet: replica_sets}, namespace),
+        _orphans(Pod, owners, namespace),
     ]
 
 
