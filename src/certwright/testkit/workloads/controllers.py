@@ -6,7 +6,8 @@ from certwright.kube import Key, LabelSelector, Resource
 from certwright.kube.kinds import DaemonSet, Deployment, Job, Pod, ReplicaSet, StatefulSet
 from certwright.runtime import DONE, Channel, Context, Controller, Outcome, select
 from certwright.testkit.workloads.daemonsets import daemon_set_controller, node_watcher
-from certwright.testkit.workloads.deployments import deployment_controller
+from certwright.testkit.workloads.deployment.controller import deployment_controller
+from certwright.testkit.workloads.endpointslices import endpoint_slice_controller, pod_watcher
 from certwright.testkit.workloads.jobs import job_controller
 from certwright.testkit.workloads.replicasets import replica_set_controller
 from certwright.testkit.workloads.statefulsets import stateful_set_controller
@@ -14,7 +15,7 @@ from certwright.testkit.workloads.statefulsets import stateful_set_controller
 
 def controller_manager(namespace: str = "") -> list[Controller]:
     """Return the controllers of workloads, of one namespace or all; pods are left to a node."""
-    deployments = Channel()
+    deployments, services = Channel(), Channel()
     owners = {kind: Channel() for kind in (ReplicaSet, StatefulSet, DaemonSet, Job)}
     return [
         deployment_controller(namespace, deployments),
@@ -23,6 +24,8 @@ def controller_manager(namespace: str = "") -> list[Controller]:
         daemon_set_controller(namespace, owners[DaemonSet]),
         node_watcher(namespace, owners[DaemonSet]),
         job_controller(namespace, owners[Job]),
+        endpoint_slice_controller(namespace, services),
+        pod_watcher(namespace, services),
         _orphans(ReplicaSet, {Deployment: deployments}, namespace),
         _orphans(Pod, owners, namespace),
     ]

@@ -27,7 +27,7 @@ from certwright.testkit.workloads.podstate import (
     next_availability,
 )
 from certwright.testkit.workloads.revisions import POD_LABEL, RevisionState, sync_revisions
-from certwright.testkit.workloads.rollout import scaled_value
+from certwright.testkit.workloads.deployment.rollout import scaled_value
 from certwright.testkit.workloads.templates import pod_from
 
 _GENERATION: Final = "deprecated.daemonset.template.generation"

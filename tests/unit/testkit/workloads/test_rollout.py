@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from certwright.testkit.builders import deployment
-from certwright.testkit.workloads import rollout
-from certwright.testkit.workloads.deployments import DeploymentPlan, decide_deployment
-from certwright.testkit.workloads.deploymentstatus import find, next_check
+from certwright.testkit.workloads.deployment import rollout
+from certwright.testkit.workloads.deployment.controller import DeploymentPlan, decide_deployment
+from certwright.testkit.workloads.deployment.status import find, next_check
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from certwright.kube import JsonObject, format_time
 from certwright.kube.timestamps import parse_time
-from certwright.testkit.workloads.rollout import NO_LIMIT, Revision, limits
+from certwright.testkit.workloads.deployment.rollout import NO_LIMIT, Revision, limits
 
 PAUSED = "DeploymentPaused"
 TIMED_OUT = "ProgressDeadlineExceeded"

@@ -21,8 +21,8 @@ from certwright.runtime import (
     select,
 )
 from certwright.runtime.writes.patches import status_patch
-from certwright.testkit.workloads import deploymentstatus as states
-from certwright.testkit.workloads import rollout
+from certwright.testkit.workloads.deployment import status as states
+from certwright.testkit.workloads.deployment import rollout
 from certwright.testkit.workloads.adoption import claim, controller_of
 from certwright.testkit.workloads.podstate import has_ended, is_deleting
 from certwright.testkit.workloads.templates import same_template

@@ -1,0 +1,184 @@
+"""How a Job makes, counts and gives up pods."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from certwright.testkit.builders import job
+from certwright.testkit.workloads.jobplan import (
+    FINALIZER,
+    INDEX,
+    JobPlan,
+    decide_job,
+    finished_status,
+    index_ranges,
+)
+
+NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
+
+
+def stored(completions: int | None = 3, status: Any = None, **spec: Any) -> dict[str, Any]:
+    obj = job("once", completions=3)
+    obj["metadata"] |= {"namespace": "default", "uid": "j-1", "generation": 1}
+    obj["spec"] |= {"backoffLimit": 2, **spec, "completions": completions}
+    return obj | ({"status": status} if status else {})
+
+
+def pod(
+    name: str, phase: str = "Running", *, held: bool = True, ago: int = 3600, index: int = -1, **extra: Any
+) -> dict[str, Any]:  # fmt: skip
+    ended = (NOW - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    state = {} if phase == "Running" else {"terminated": {"finishedAt": ended}}
+    metadata: dict[str, Any] = {"name": name, "uid": name, "creationTimestamp": ended, **extra}
+    metadata |= {"finalizers": [FINALIZER]} if held else {}
+    metadata |= {"annotations": {INDEX: str(index)}} if index >= 0 else {}
+    status = {"phase": phase, "containerStatuses": [{"state": state}]}
+    return {"metadata": metadata, "spec": {"nodeName": "n"}, "status": status}
+
+
+def types(status: dict[str, Any]) -> list[str]:
+    return [each["type"] for each in status["conditions"] if each["status"] == "True"]
+
+
+def finish(plan: JobPlan) -> dict[str, Any]:
+    return finished_status(plan, set(), NOW)[0]
+
+
+def test_a_new_job_starts_as_many_as_may_run_at_once() -> None:
+    plan = decide_job(stored(parallelism=2), [], NOW)
+    assert len(plan.create) == 2
+    assert plan.create[0]["metadata"]["finalizers"] == [FINALIZER]
+    assert plan.status == {
+        "startTime": "2031-05-06T07:08:09Z",
+        "conditions": [],
+        "active": 2,
+        "ready": 0,
+        "terminating": 0,
+        "uncountedTerminatedPods": {},
+    }
+
+
+def test_ended_pods_are_noted_then_counted() -> None:
+    pods = [pod("a", "Succeeded"), pod("b")]
+    plan = decide_job(stored(completions=2), pods, NOW)
+    assert plan.status["uncountedTerminatedPods"] == {"succeeded": ["a"]}
+    assert [each["metadata"]["name"] for each in plan.release] == ["a"]
+    assert "succeeded" not in plan.status
+    status = finish(plan)
+    assert (status["succeeded"], status["uncountedTerminatedPods"]) == (1, {})
+    again = decide_job(stored(2, plan.status), [pod("a", "Succeeded", held=False), pod("b")], NOW)
+    assert again.status["succeeded"] == 1, "a pass that was cut short is made good"
+    once = decide_job(stored(2, status), [pod("a", "Succeeded", held=False), pod("b")], NOW)
+    assert (once.status["succeeded"], once.create) == (1, [])
+
+
+def test_enough_successes_complete_it() -> None:
+    pods = [pod(name, "Succeeded") for name in "abc"]
+    plan = decide_job(stored(), pods, NOW)
+    status = finish(plan)
+    assert types(status) == ["SuccessCriteriaMet", "Complete"]
+    assert (status["succeeded"], status["completionTime"]) == (3, "2031-05-06T07:08:09Z")
+    assert {each["reason"] for each in status["conditions"]} == {"CompletionsReached"}
+    assert {each["message"] for each in status["conditions"]} == {
+        "Reached expected number of succeeded pods"
+    }
+    held, ended = finished_status(plan, {"a"}, NOW)
+    assert (types(held), ended) == (["SuccessCriteriaMet"], False)
+
+
+def test_without_completions_one_success_is_enough() -> None:
+    plan = decide_job(stored(None), [pod("a", "Succeeded"), pod("b")], NOW)
+    assert (plan.create, plan.finish) == ([], None), "the others are waited for"
+    plan = decide_job(stored(None), [pod("a", "Succeeded"), pod("b", "Failed")], NOW)
+    assert plan.finish is not None
+
+
+def test_too_many_failures_fail_it_and_stop_the_rest() -> None:
+    pods = [pod("a", "Failed"), pod("b", "Failed"), pod("c", "Failed"), pod("d")]
+    plan = decide_job(stored(), pods, NOW)
+    assert [each["metadata"]["name"] for each in plan.delete] == ["d"]
+    assert plan.finish == (
+        "Failed",
+        "BackoffLimitExceeded",
+        "Job has reached the specified backoff limit",
+    )
+    assert (plan.status["terminating"], types(plan.status)) == (1, ["FailureTarget"])
+    assert types(finish(plan)) == ["FailureTarget"], "not while a pod is terminating"
+    gone = decide_job(stored(3, finish(plan)), [], NOW)
+    status = finish(gone)
+    assert (types(status), status["failed"]) == (["FailureTarget", "Failed"], 4)
+
+
+@pytest.mark.parametrize(
+    ("failures", "wait"), [([5], 5), ([100, 5], 15), ([100, 90, 5], None), ([11], 0)]
+)
+def test_failures_delay_the_next_pod(failures: list[int], wait: float | None) -> None:
+    pods = [pod(str(ago), "Failed", held=False, ago=ago) for ago in failures]
+    counted = {"failed": len(failures), "startTime": "2031-05-06T07:00:00Z"}
+    limit = 2 if wait is not None else 6
+    plan = decide_job(stored(1, counted, backoffLimit=limit, parallelism=1), pods, NOW)
+    if wait:
+        assert (plan.create, plan.after) == ([], wait)
+    elif wait == 0:
+        assert len(plan.create) == 1
+    else:
+        assert plan.after == 35
+
+
+def test_restarts_count_where_containers_are_restarted() -> None:
+    obj = stored(1)
+    obj["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    running = pod("a")
+    running["status"]["containerStatuses"] = [{"restartCount": 2}]
+    plan = decide_job(obj, [running], NOW)
+    assert plan.finish is not None
+    assert plan.finish[1] == "BackoffLimitExceeded"
+
+
+def test_a_deadline_ends_it() -> None:
+    early = {"startTime": "2031-05-06T07:08:00Z"}
+    plan = decide_job(stored(3, early, activeDeadlineSeconds=10), [pod("a")], NOW)
+    assert (plan.finish, plan.after) == (None, 1)
+    plan = decide_job(stored(3, early, activeDeadlineSeconds=9), [pod("a")], NOW)
+    assert plan.finish is not None
+    assert plan.finish[1:] == (
+        "DeadlineExceeded",
+        "Job was active longer than specified deadline",
+    )
+
+
+def test_a_suspended_job_has_no_pods_and_goes_on_later() -> None:
+    started = {"startTime": "2031-05-06T07:00:00Z"}
+    plan = decide_job(stored(3, started, suspend=True), [pod("a")], NOW)
+    assert [each["metadata"]["name"] for each in plan.delete] == ["a"]
+    assert "startTime" not in plan.status
+    assert types(plan.status) == ["Suspended"]
+    [condition] = plan.status["conditions"]
+    assert (condition["reason"], condition["message"]) == ("JobSuspended", "Job suspended")
+    plan = decide_job(stored(3, plan.status), [], NOW)
+    [condition] = plan.status["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "JobResumed")
+    assert (len(plan.create), plan.status["startTime"]) == (3, "2031-05-06T07:08:09Z")
+
+
+def test_indexed_pods_have_numbers() -> None:
+    obj = stored(completionMode="Indexed", parallelism=2)
+    first, second = decide_job(obj, [], NOW).create
+    assert (first["metadata"]["generateName"], second["spec"]["hostname"]) == ("once-0-", "once-1")
+    assert first["metadata"]["labels"][INDEX] == first["metadata"]["annotations"][INDEX] == "0"
+    plan = decide_job(obj, [pod("a", "Succeeded", index=1), pod("b", index=0)], NOW)
+    assert [each["metadata"]["labels"][INDEX] for each in plan.create] == ["2"]
+    assert (plan.status["completedIndexes"], plan.status["succeeded"]) == ("1", 1)
+
+
+def test_index_ranges() -> None:
+    assert index_ranges([0, 1, 2, 4, 6, 7]) == "0-2,4,6,7"
+    assert index_ranges([]) == ""
+
+
+def test_a_job_that_is_deleted_makes_no_more_pods_and_lets_go() -> None:
+    obj = stored()
+    obj["metadata"]["deletionTimestamp"] = "2031-05-06T07:08:09Z"
+    plan = decide_job(obj, [pod("a")], NOW)
+    assert (plan.create, [each["metadata"]["name"] for each in plan.release]) == ([], ["a"])
