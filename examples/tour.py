@@ -32,7 +32,6 @@ from certwright.testkit import (
     survives,
 )
 from certwright.testkit.actors import approver, workload_controllers
-from certwright.testkit.actors.pods import pod_controller
 from greeting import Greeting, GreetingSpec, controller
 
 TABLE = (("accept", "application/json;as=Table;g=meta.k8s.io;v=v1"),)
@@ -146,9 +145,7 @@ async def keep() -> None:
         await cluster.serve(ManagedResource)
         for manifest in managed_sample():
             await cluster.create(manifest)
-        await cluster.settle(
-            resource_operator(Configuration()), *workload_controllers(), pod_controller()
-        )
+        await cluster.settle(resource_operator(Configuration()), *workload_controllers())
         await show_table(cluster, "/apis/resources.gardener.cloud/v1alpha1/managedresources")
         state = readiness(await cluster.get(ManagedResource.resource, "sample"))
         expect("both are there, and healthy", holds=state.ready)

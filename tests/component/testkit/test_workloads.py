@@ -101,7 +101,9 @@ async def test_a_broken_rollout_keeps_the_old_pods(embedded_cluster: EmbeddedClu
         for pod in await cluster.list(Pod)
     }
     assert states == {None, "ErrImagePull"}
-    await cluster.patch(Deployment, "web", {"spec": {"template": {"metadata": {"annotations": None}}}})
+    await cluster.patch(
+        Deployment, "web", {"spec": {"template": {"metadata": {"annotations": None}}}}
+    )
     await cluster.settle()
     web = await cluster.get(Deployment, "web")
     assert conditions(web) == COMPLETE

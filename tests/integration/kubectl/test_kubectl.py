@@ -87,7 +87,9 @@ def test_waiting_ends_when_it_happens(kubectl: Kubectl) -> None:
 
 def test_a_rollout_that_fails_says_so(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "web", "--image=nginx")
-    kubectl("annotate", "deploy", "web", "testkit.certwright.dev/workload=fail")
+    broken = {"annotations": {"testkit.certwright.dev/workload": "pull=error"}}
+    spec = {"progressDeadlineSeconds": 1, "template": {"metadata": broken}}
+    kubectl("patch", "deploy", "web", "--patch", json.dumps({"spec": spec}))
     complaint = kubectl.refused("rollout", "status", "deploy/web", "--timeout=20s")
     assert "exceeded its progress deadline" in complaint
 

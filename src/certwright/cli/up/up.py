@@ -22,7 +22,18 @@ from certwright.cli.up.feed import LiveFeed
 from certwright.cli.up.samples import apply_samples
 from certwright.client import Client, connect, load_config, until_served
 from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
-from certwright.kube.kinds import ConfigMap, Namespace, Pod, Secret, Service
+from certwright.kube.kinds import (
+    ConfigMap,
+    DaemonSet,
+    Deployment,
+    Job,
+    Namespace,
+    Pod,
+    ReplicaSet,
+    Secret,
+    Service,
+    StatefulSet,
+)
 from certwright.runtime import (
     Declared,
     Manager,
@@ -33,11 +44,13 @@ from certwright.runtime import (
 )
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.actors.claims import claim_controller
-from certwright.testkit.actors.pods import pod_controller
+from certwright.testkit.actors.pods import played_node
 from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
+from certwright.testkit.controlplane.flags import CONTROLLERS, WORKLOAD_CONTROLLERS
 
 _GREET_SECONDS = 5.0
-_INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod)
+_WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job)
+_INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod, *_WORKLOADS)
 """Shown in the feed besides what controllers watch: the kinds that people try first."""
 
 
@@ -86,8 +99,8 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
             await install(client, crd_manifest(kind))
         for manifest in [manifest for demo in demos for manifest in demo.grants]:
             await client.apply(manifest)
-        pods = [] if options.real else [pod_controller()]  # a real control plane makes its own
-        simulated = [*workload_controllers(), claim_controller(), *pods]
+        workloads = played_node() if options.real else workload_controllers()
+        simulated = [*workloads, claim_controller()]
         accounts = [
             *([OperatorAccount("controllers", controllers)] if controllers else []),
             OperatorAccount("simulator", simulated),
@@ -95,7 +108,7 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
         ]
         managers = await _managers(stack, client, kubeconfig, accounts)
         looking_on = Manager(client)
-        watched = [resource for one in (*controllers, *simulated) for resource in _watched(one)]
+        watched = [resource for one in controllers for resource in _watched(one)]
         feed = LiveFeed(looking_on, (*watched, *map(resource_of, kinds), *_INTERESTING))
         looking_on.add(feed)
         looking_on.add(MemoryTrimmer(looking_on))
@@ -172,7 +185,7 @@ async def _server(kubeconfig: Path, *, real: bool) -> AsyncIterator[str]:
     """Run the API server and write its kubeconfig; yield its description."""
     if real:
         print("starting etcd, kube-apiserver and kube-controller-manager ...", flush=True)
-        async with control_plane() as plane:
+        async with control_plane(controllers=(*CONTROLLERS, *WORKLOAD_CONTROLLERS)) as plane:
             kubeconfig.write_bytes(plane.kubeconfig.read_bytes())
             yield f"real control plane at {plane.server}"
     else:

@@ -37,9 +37,10 @@ class PodPlay:
 
     @classmethod
     def parse(cls, text: str) -> "PodPlay":
-        """Read words such as ``start=5,ready=never,run=3,exit=1,pull=error``; unknown ones mean nothing.
+        """Read words such as ``start=5,ready=never,run=3,exit=1,pull=error``.
 
         ``hang`` means that containers never start, ``fail`` that they end with an error at once.
+        Words it does not know mean nothing.
         """
         play = cls()
         for word in text.replace(" ", "").split(","):

@@ -177,7 +177,7 @@ async def _stop(ctx: Context, pod: JsonObject, play: PodPlay) -> Outcome:
 
 
 def _annotation(ctx: Context, obj: JsonObject) -> str:
-    """Return what the annotation of an object says, or of the first of its controllers that has it."""
+    """Return the annotation of an object, or of the first of its controllers that has it."""
     seen = 0
     while seen < _DEEPEST:
         if text := (obj["metadata"].get("annotations") or {}).get(ANNOTATION):

@@ -6,5 +6,5 @@ from certwright.testkit.workloads import controller_manager
 
 
 def workload_controllers(namespace: str = "") -> list[Controller]:
-    """Return the controllers of workloads and those that play their pods, of one namespace or all."""
+    """Return the controllers of workloads and of played pods, of one namespace or all."""
     return [*controller_manager(namespace), *played_node(namespace)]

@@ -18,8 +18,18 @@ CONTROLLERS: tuple[str, ...] = (
     "clusterrole-aggregation-controller",
     "root-ca-certificate-publisher-controller",
 )
-"""What a cluster without nodes does by itself. No workload controllers: without kubelets their
-pods would hang for ever; the workload actor of the testkit takes their place."""
+"""What a cluster without nodes does by itself."""
+WORKLOAD_CONTROLLERS: tuple[str, ...] = (
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "daemonset-controller",
+    "job-controller",
+    "ttl-after-finished-controller",
+    "endpoints-controller",
+    "endpointslice-controller",
+)
+"""What makes pods, for those who bring a node to run them or to play them."""
 
 
 @dataclass(frozen=True, slots=True)

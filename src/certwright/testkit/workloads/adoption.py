@@ -88,4 +88,3 @@ def _owners(obj: JsonObject) -> list[JsonObject]:
 
 def _is_orphan(entry: Entry) -> bool:
     return entry.meta.controller is None
-

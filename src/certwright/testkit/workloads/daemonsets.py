@@ -18,6 +18,7 @@ from certwright.runtime import (
     select,
 )
 from certwright.testkit.workloads.adoption import claim
+from certwright.testkit.workloads.deployment.rollout import scaled_value
 from certwright.testkit.workloads.placement import bound_to, daemon_spec, node_named_by, place
 from certwright.testkit.workloads.podstate import (
     has_ended,
@@ -27,7 +28,6 @@ from certwright.testkit.workloads.podstate import (
     next_availability,
 )
 from certwright.testkit.workloads.revisions import POD_LABEL, RevisionState, sync_revisions
-from certwright.testkit.workloads.deployment.rollout import scaled_value
 from certwright.testkit.workloads.templates import pod_from
 
 _GENERATION: Final = "deprecated.daemonset.template.generation"
@@ -61,8 +61,8 @@ def node_watcher(namespace: str, channel: Channel) -> Controller:
     """Return the controller that wakes all DaemonSets when a node changes."""
 
     async def reconcile(ctx: Context, _: Key) -> Outcome:
-        for key in ctx.store(DaemonSet).keys():
-            channel.send(key)
+        for entry in ctx.store(DaemonSet).items():
+            channel.send(entry.key)
         return DONE
 
     reads = [select(DaemonSet, namespace=namespace)]

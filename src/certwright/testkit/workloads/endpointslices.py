@@ -141,7 +141,9 @@ def _ports(service: JsonObject, pod: JsonObject) -> Ports:
     found = []
     for port in service["spec"].get("ports") or ():
         target, protocol = port.get("targetPort", port["port"]), port.get("protocol", "TCP")
-        number = _named(pod, target, protocol) if isinstance(target, str) else target or port["port"]
+        number = target or port["port"]
+        if isinstance(target, str):
+            number = _named(pod, target, protocol)
         if number:
             found.append((port.get("name", ""), number, protocol, port.get("appProtocol", "")))
     return tuple(found)

@@ -84,9 +84,7 @@ def decide_job(job: JsonObject, pods: Sequence[JsonObject], now: datetime) -> Jo
     return plan
 
 
-def finished_status(
-    plan: JobPlan, held: Collection[str], now: datetime
-) -> tuple[JsonObject, bool]:
+def finished_status(plan: JobPlan, held: Collection[str], now: datetime) -> tuple[JsonObject, bool]:
     """Return the status after finalizers were removed, and whether the Job has ended with it.
 
     *held* are the uids of the pods that still have theirs.
@@ -119,20 +117,21 @@ def _criterion(
 ) -> tuple[str, str, str] | None:
     """Return the condition by which a Job is to end, noted already or found now."""
     for condition in status["conditions"]:
-        if condition["type"] in {"SuccessCriteriaMet", "FailureTarget"}:
-            if condition["status"] == "True":
-                return condition["type"], condition["reason"], condition["message"]
+        noted = condition["type"] in {"SuccessCriteriaMet", "FailureTarget"}
+        if noted and condition["status"] == "True":
+            return condition["type"], condition["reason"], condition["message"]
     spec = job["spec"]
     limit = spec.get("backoffLimit", 6)
     if failed > limit or _restarted_too_often(job, pods, limit):
         message = "Job has reached the specified backoff limit"
         return "FailureTarget", "BackoffLimitExceeded", message
     seconds = spec.get("activeDeadlineSeconds")
-    if seconds is not None and not spec.get("suspend") and "startTime" in status:
-        if now - _started(status) >= timedelta(seconds=seconds):
-            message = "Job was active longer than specified deadline"
-            return "FailureTarget", "DeadlineExceeded", message
-    return None
+    if seconds is None or spec.get("suspend") or "startTime" not in status:
+        return None
+    if now - _started(status) < timedelta(seconds=seconds):
+        return None
+    message = "Job was active longer than specified deadline"
+    return "FailureTarget", "DeadlineExceeded", message
 
 
 def _manage(
@@ -199,9 +198,7 @@ def _count_ended(
         _set(plan.status, "succeeded", len(indexes))
 
 
-def _totals(
-    job: JsonObject, status: JsonObject, held: Sequence[JsonObject]
-) -> tuple[int, int]:
+def _totals(job: JsonObject, status: JsonObject, held: Sequence[JsonObject]) -> tuple[int, int]:
     """Return how many pods have succeeded and failed, counted or not."""
     uncounted = status["uncountedTerminatedPods"]
     noted = {*uncounted.get("succeeded", ()), *uncounted.get("failed", ())}

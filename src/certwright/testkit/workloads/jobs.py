@@ -102,9 +102,10 @@ async def _release_orphans(ctx: Context, key: Key) -> None:
     """Let go of the pods of a Job that is gone."""
     for entry in ctx.store(Pod).by_namespace(key.namespace):
         owner = entry.meta.controller
-        if owner is not None and (owner.kind, owner.name) == (Job.kind, key.name):
-            if FINALIZER in entry.meta.finalizers:
-                await ctx.release(entry.obj(), FINALIZER)
+        if owner is None or (owner.kind, owner.name) != (Job.kind, key.name):
+            continue
+        if FINALIZER in entry.meta.finalizers:
+            await ctx.release(entry.obj(), FINALIZER)
 
 
 async def _expire(ctx: Context, job: JsonObject) -> Outcome:

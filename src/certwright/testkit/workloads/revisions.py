@@ -80,9 +80,7 @@ def equal_revision(revisions: Sequence[JsonObject], template: JsonObject) -> Jso
     return next((each for each in reversed(revisions) if each["data"] == data), None)
 
 
-async def sync_revisions(
-    ctx: Context, owner: JsonObject, label: str = SET_LABEL
-) -> RevisionState:
+async def sync_revisions(ctx: Context, owner: JsonObject, label: str = SET_LABEL) -> RevisionState:
     """Adopt revisions, and make the one of the present template the newest."""
     revisions = in_order(await claim(ctx, ControllerRevision, owner))
     collisions: int = (owner.get("status") or {}).get("collisionCount") or 0
@@ -113,9 +111,7 @@ async def _create(
             collisions += 1
 
 
-def obsolete_revisions(
-    state: RevisionState, live: Container[str], limit: int
-) -> list[JsonObject]:
+def obsolete_revisions(state: RevisionState, live: Container[str], limit: int) -> list[JsonObject]:
     """Return the revisions to delete: neither present nor named in *live*, beyond the limit."""
     present = state.present["metadata"]["name"]
     history = [

@@ -117,7 +117,7 @@ def decide_stateful_set(
     plan = StatefulPlan(_status(owner, pods, current, update, now))
     if is_deleting(owner):
         return plan
-    if _fill(plan, owner, replicas, minimum, now, ordered=ordered):
+    if _fill(plan, replicas, minimum, now, ordered=ordered):
         unhealthy = _first_unavailable([*replicas, *reversed(condemned)], minimum, now)
         if _drain(plan, condemned, unhealthy, minimum, now, ordered=ordered):
             _replace(plan, owner, replicas, update, now)
@@ -125,8 +125,8 @@ def decide_stateful_set(
 
 
 def _fill(
-    plan: StatefulPlan, owner: JsonObject, replicas: Sequence[JsonObject], minimum: int,
-    now: datetime, *, ordered: bool,
+    plan: StatefulPlan, replicas: Sequence[JsonObject], minimum: int, now: datetime,
+    *, ordered: bool,
 ) -> bool:  # fmt: skip
     """Make missing pods, in order if so wanted; return whether all are well enough to go on."""
     for pod in replicas:

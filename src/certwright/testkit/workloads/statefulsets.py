@@ -65,9 +65,7 @@ async def _reconcile(ctx: Context, key: Key) -> Outcome:
     return again(after) if after else DONE
 
 
-async def _act(
-    ctx: Context, owner: JsonObject, plan: StatefulPlan, pods: list[JsonObject]
-) -> None:
+async def _act(ctx: Context, owner: JsonObject, plan: StatefulPlan, pods: list[JsonObject]) -> None:
     for pod in plan.create:
         await _create(ctx, owner, pod)
     for pod in plan.relabel:

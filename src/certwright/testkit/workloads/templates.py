@@ -34,7 +34,8 @@ def _without_hash(template: JsonObject) -> JsonObject:
 def pod_from(template: JsonObject, owner: JsonObject) -> JsonObject:
     """Return the pod of a template, named by the server after its owner."""
     metadata = template.get("metadata") or {}
-    kept = {name: metadata[name] for name in ("labels", "annotations", "finalizers") if metadata.get(name)}
+    names = ("labels", "annotations", "finalizers")
+    kept = {name: metadata[name] for name in names if metadata.get(name)}
     prefix = f"{owner['metadata']['name']}-"
     return {
         "apiVersion": "v1",

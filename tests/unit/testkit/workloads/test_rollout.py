@@ -25,7 +25,13 @@ def stored(replicas: int = 10, surge: int | str = 3, unavailable: int | str = 2)
 
 
 def replica_set(
-    name: str, size: int, available: int | None = None, *, version: str = "", age: int = 0, **annotations: str
+    name: str,
+    size: int,
+    available: int | None = None,
+    *,
+    version: str = "",
+    age: int = 0,
+    **annotations: str,
 ) -> dict[str, Any]:
     available = size if available is None else available
     labels = {"app": "web"} | ({"version": version} if version else {})

@@ -178,9 +178,7 @@ def test_revisions_store_templates_and_old_ones_are_forgotten() -> None:
     assert template_of(OLD) == stateful_set("db")["spec"]["template"]
     assert equal_revision([OLD, NEW], template_of(OLD)) is NEW, "the newest of several"
     assert equal_revision([OLD], {"metadata": {}}) is None
-    every = [
-        {**OLD, "metadata": {"name": f"db-{n}"}, "revision": n} for n in range(1, 6)
-    ]
+    every = [{**OLD, "metadata": {"name": f"db-{n}"}, "revision": n} for n in range(1, 6)]
     state = RevisionState(every, every[-1], 0)
     old = obsolete_revisions(state, {"db-2"}, 1)
     assert [each["metadata"]["name"] for each in old] == ["db-1", "db-3"]

@@ -21,9 +21,9 @@ from certwright.runtime import (
     select,
 )
 from certwright.runtime.writes.patches import status_patch
-from certwright.testkit.workloads.deployment import status as states
-from certwright.testkit.workloads.deployment import rollout
 from certwright.testkit.workloads.adoption import claim, controller_of
+from certwright.testkit.workloads.deployment import rollout
+from certwright.testkit.workloads.deployment import status as states
 from certwright.testkit.workloads.podstate import has_ended, is_deleting
 from certwright.testkit.workloads.templates import same_template
 
@@ -205,9 +205,7 @@ async def _create(ctx: Context, deployment: JsonObject, plan: DeploymentPlan) ->
     return True
 
 
-async def _report_refusal(
-    ctx: Context, deployment: JsonObject, name: str, error: ApiError
-) -> None:
+async def _report_refusal(ctx: Context, deployment: JsonObject, name: str, error: ApiError) -> None:
     message = f'Failed to create new replica set "{name}": {error}'
     ctx.event(deployment, "Warning", "ReplicaSetCreateError", message)
     if states.has_deadline(deployment):
@@ -231,7 +229,7 @@ def _tell_scaled(ctx: Context, deployment: JsonObject, revision: rollout.Revisio
 
 
 async def _write_status(ctx: Context, deployment: JsonObject, plan: DeploymentPlan) -> None:
-    """Write the status, and with it the revision: as part of the object it would count as a change."""
+    """Write the status, and with it the revision, which then does not raise the generation."""
     annotations = deployment["metadata"].get("annotations") or {}
     patch = status_patch(deployment, plan.status) or {}
     change = {"status": patch["status"]} if patch else {}

@@ -306,9 +306,7 @@ def _room(deployment: JsonObject, old: Sequence[Revision], new: Revision) -> int
     return new.replicas + max(min(most - present, wanted - new.replicas), 0)
 
 
-def _resize(
-    deployment: JsonObject, revision: Revision, size: int, *, always: bool = False
-) -> None:
+def _resize(deployment: JsonObject, revision: Revision, size: int, *, always: bool = False) -> None:
     if size == revision.replicas and not always:
         return
     revision.replicas = size
