@@ -45,7 +45,7 @@ from certwright.apiserver.http.transport import MemoryTransport
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import KindNotServed
 from certwright.apiserver.storage.registry import Registry
-from certwright.apiserver.storage.storage import ChangeType, Storage, StoredChange
+from certwright.apiserver.storage.storage import ChangeType, Storage, StoredChange, storage_key
 from certwright.apiserver.storage.versions import view
 from certwright.apiserver.verbs.lists import selection
 from certwright.apiserver.verbs.watches import WatchStream
@@ -278,6 +278,34 @@ class ApiServer:
             return False
         repeat(self._backend, _defined(orjson.dumps(definitions), manager))
         return True
+
+    def restore(self, objects: Iterable[JsonObject], revision: int = 0) -> None:
+        """Store objects as another server had them, uids included; what it began with gives way.
+
+        Numbers of writes go on after *revision*. Objects of kinds that are not served are dropped.
+        """
+        storage = self._backend.storage
+        storage.revision = max(storage.revision, revision)
+        ordered = sorted(objects, key=lambda obj: obj["kind"] != CustomResourceDefinition.kind)
+        definitions = True
+        for obj in ordered:
+            if definitions and obj["kind"] != CustomResourceDefinition.kind:
+                self.background.run()  # serve the kinds that are defined
+                definitions, self.background.paused = False, True  # owners may come later
+            self._restore(obj)
+        self.background.paused = False
+        self.background.run()
+
+    def _restore(self, obj: JsonObject) -> None:
+        registry, metadata = self._backend.registry, obj["metadata"]
+        group, _, version = obj["apiVersion"].rpartition("/")
+        wanted = (group, version, obj["kind"])
+        for kind in registry:
+            resource = kind.resource
+            if (resource.group, resource.version, resource.kind) == wanted:
+                key = storage_key(metadata.get("namespace", ""), metadata["name"])
+                self._backend.storage.put(registry.collection(kind), key, kind, obj)
+                return
 
     def on_change(self, listener: Callable[[JsonObject | None, JsonObject | None], None]) -> None:
         """Call a listener with each object before and after every write; not to be changed.

@@ -21,6 +21,7 @@ from certwright.client.config.config import Impersonation
 from certwright.kube import Forbidden, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.managed import wait_until_healthy
+from certwright.testkit.controlplane.component import free_ports
 
 MANAGED = ManagedResource.resource
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
@@ -347,3 +348,59 @@ async def test_whoever_reads_no_further_sees_no_traceback(tmp_path: Path) -> Non
     out, err = await process.communicate()
     assert out.startswith(b"embedded API server at ")
     assert b"Traceback" not in err
+
+
+def web_deployment(replicas: int) -> dict[str, Any]:
+    labels = {"app": "web"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "c"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": pod}
+    metadata = {"name": "web", "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+async def test_objects_port_and_kubeconfig_survive_a_restart(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
+    words = ("up", "--state", "kept", "--no-managed-resources", "--no-issuers")
+    [port] = free_ports(1)  # the usual one may be that of another test in a moment
+    up = await start(*words, "--port", port)
+    line = await up.line("export KUBECONFIG=")
+    kubeconfig = tmp_path / "kept" / "kubeconfig"
+    assert line.endswith(str(kubeconfig))
+    address = f"embedded API server at https://127.0.0.1:{port}"
+    assert up.lines[0].split(" · ")[0] == address
+    other = await start(*words)
+    assert await other.end() == 2
+    assert other.lines == ["error: --state: kept is in use by another certwright up"]
+    async with connect(kubeconfig=kubeconfig) as client:
+        await client.apply(web_deployment(2))
+        await up.line("~ changed   Deployment default/web  Available: True")
+    assert await up.end(signal.SIGINT) == 0
+    assert up.lines[-1] == "stopped; objects are kept in kept"
+    assert stat.S_IMODE((tmp_path / "kept" / "state.json").stat().st_mode) == 0o600
+
+    again = await start(*words)
+    await again.line("create deployment web")
+    assert again.lines[0].split(" · ")[0] == address
+    async with connect(kubeconfig=kubeconfig) as client:
+        found = await client.get(Deployment, Key("default", "web"))
+        assert found["status"]["readyReplicas"] == 2
+        await client.patch(Deployment, Key("default", "web"), {"spec": {"replicas": 3}})
+        await again.line("~ changed   Deployment default/web  status.observedGeneration: 2")
+    assert await again.end(signal.SIGINT) == 0
+    assert "Traceback" not in up.text + again.text
+
+
+async def test_a_state_that_cannot_be_read_is_named(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    (folder / "state.json").write_text("{", "utf-8")
+    up = await start("up", "--state", "kept")
+    assert await up.end() == 2
+    assert up.lines[0].startswith("error: --state: kept/state.json cannot be read: ")
+    assert up.lines[0].endswith("remove it to start anew")
+    assert (folder / "state.json").read_text("utf-8") == "{"
+    both = await start("up", "--state", "kept", "--real")
+    assert await both.end() == 2

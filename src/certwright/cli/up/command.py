@@ -18,6 +18,7 @@ commands = typer.Typer(rich_markup_mode=None)
         "certwright up                               # a cluster to play with",
         "certwright up examples/greeting.py          # with a controller and its samples",
         "certwright up --kubeconfig ./kubeconfig my_controllers.py",
+        "certwright up --state ~/.certwright-up      # your objects are there next time",
         "certwright up --real my_controllers.py      # on etcd and kube-apiserver",
     ),
 )
@@ -47,17 +48,37 @@ def up(
     no_issuers: Annotated[
         bool, typer.Option("--no-issuers", help="Do not approve or sign CertificateRequests.")
     ] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep objects, port and kubeconfig in this folder from one start to the next.",
+        ),
+    ] = None,
+    port: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=65535,
+            help="The port on 127.0.0.1. Default: the one kept with --state, 16443, or a free one.",
+            show_default=False,
+        ),
+    ] = 0,
     real: Annotated[
         bool, typer.Option("--real", help="Use a real control plane (built on first use).")
     ] = False,
 ) -> None:
     """Start an API server, controllers and samples; show what happens.
 
-    The server runs in this process and listens on 127.0.0.1; Ctrl-C ends it, and nothing is
-    kept. Only the kubeconfig it writes gives access. Deployments, StatefulSets, DaemonSets and
-    Jobs become ready without nodes. The ManagedResource operator and an issuer run along, and
-    CertificateRequests are approved; there is a sample of each, with commands to try.
+    The server runs in this process and listens on 127.0.0.1; Ctrl-C ends it, and without --state
+    nothing is kept. Only the kubeconfig it writes gives access. Workloads get pods, which are
+    played: they become ready, and nothing runs in them. The ManagedResource operator and an issuer
+    run along, and CertificateRequests are approved; there is a sample of each, with commands to
+    try.
     """
+    if real and (state or port):
+        raise UsageError("--state and --port are for the embedded server; drop them, or --real")
     if samples and no_samples:
         raise UsageError("--samples and --no-samples exclude each other; drop one of them")
     if sys.stderr.isatty():
@@ -77,5 +98,7 @@ def up(
             managed=not no_managed_resources,
             issuers=not no_issuers,
             with_samples=not no_samples,
+            state=state,
+            port=port,
         )
     )

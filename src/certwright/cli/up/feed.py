@@ -108,10 +108,11 @@ def _changed_conditions(old: dict[str, JsonObject], new: dict[str, JsonObject]) 
     for type_, condition in new.items():
         status, reason, message = (condition.get(name) for name in ("status", "reason", "message"))
         before = old.get(type_) or {}
+        words = f"{type_}: {status} ({reason})" if reason else f"{type_}: {status}"
         if (status, reason) != (before.get("status"), before.get("reason")):
-            found.append(f"{type_}: {status} ({reason})")
+            found.append(words)
         elif message != before.get("message"):
-            found.append(f"{type_}: {status} ({reason}) {_shortened(message)}")
+            found.append(f"{words} {_shortened(message)}")
     return [*found, *(f"{type_} removed" for type_ in old if type_ not in new)]
 
 

@@ -4,14 +4,19 @@ import asyncio
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from certwright.apiserver import ApiServer
+from certwright.apiserver import ApiServer, Endpoint
 from certwright.cli.apply.inputs import read_manifests
 from certwright.cli.controllers import custom_kinds, load_controllers
 from certwright.cli.errors import UsageError
@@ -19,7 +24,9 @@ from certwright.cli.loops import run_to_end
 from certwright.cli.up.accounts import OperatorAccount, sign_in
 from certwright.cli.up.demos import Demo, issuer_demo, managed_resource_demo
 from certwright.cli.up.feed import LiveFeed
+from certwright.cli.up.hints import is_interactive, on_enter
 from certwright.cli.up.samples import apply_samples
+from certwright.cli.up.state import SavedState, StateFolder, passing_folder, state_folder
 from certwright.client import Client, connect, load_config, until_served
 from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import (
@@ -49,6 +56,7 @@ from certwright.testkit.controlplane import AssetsMissing, control_plane, find_a
 from certwright.testkit.controlplane.flags import CONTROLLERS, WORKLOAD_CONTROLLERS
 
 _GREET_SECONDS = 5.0
+_USUAL_PORT = 16443
 _WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job)
 _INTERESTING = (Namespace, ConfigMap, Secret, Service, Pod, *_WORKLOADS)
 """Shown in the feed besides what controllers watch: the kinds that people try first."""
@@ -68,6 +76,9 @@ class UpOptions:
     """Whether an issuer runs, too."""
     with_samples: bool = True
     """Whether the samples of these two are applied."""
+    state: Path | None = None
+    """Where objects are kept from one start to the next."""
+    port: int = 0
 
     def demos(self) -> list[Demo]:
         """Return the operators that run along, with their samples."""
@@ -85,13 +96,16 @@ def run_up(options: UpOptions) -> None:
     )
     configure_logs(level="warning", as_json=False)  # a person reads this
     run_to_end(_up(options, controllers, samples))
-    print("stopped; everything is removed")
+    kept = f"objects are kept in {options.state}" if options.state else "everything is removed"
+    print(f"stopped; {kept}")
 
 
 async def _up(options: UpOptions, controllers: list[Declared], samples: list[JsonObject]) -> None:
     async with AsyncExitStack() as stack:
-        kubeconfig = stack.enter_context(_new_file(options.kubeconfig))
-        server = await stack.enter_async_context(_server(kubeconfig, real=options.real))
+        folder = stack.enter_context(_folder(options))
+        kubeconfig = stack.enter_context(_new_file(options.kubeconfig, folder))
+        served = _real_server(kubeconfig) if options.real else _server(kubeconfig, folder, options)
+        server, is_new = await stack.enter_async_context(served)
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
         demos = options.demos()
         kinds = [*custom_kinds(controllers), *(kind for demo in demos for kind in demo.kinds)]
@@ -125,13 +139,16 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
             async with asyncio.TaskGroup() as group:
                 running = [group.create_task(manager.run()) for manager in managers.values()]
                 shown = demos if options.with_samples else []
-                extra = [manifest for demo in shown for manifest in demo.objects()]
+                extra = [manifest for demo in shown for manifest in demo.objects() if is_new]
 
                 def greet() -> None:
                     _greet(server, kubeconfig, controllers, samples)
                     for demo in shown:
                         _suggest(demo)
+                    if is_interactive():
+                        print("Press Enter to see this again.", flush=True)
 
+                stack.enter_context(on_enter(greet))
                 starting = group.create_task(_start(client, feed, [*samples, *extra], greet))
                 await asyncio.wait(running)
                 starting.cancel()
@@ -161,37 +178,67 @@ async def _start(
     await apply_samples(client, samples)
 
 
+def _folder(options: UpOptions) -> AbstractContextManager[StateFolder]:
+    return passing_folder() if options.state is None else state_folder(options.state)
+
+
 @contextmanager
-def _new_file(wanted: Path | None) -> Iterator[Path]:
+def _new_file(wanted: Path | None, folder: StateFolder) -> Iterator[Path]:
     """Create the file for the kubeconfig, readable by its owner only; delete it at the end."""
-    with tempfile.TemporaryDirectory(prefix="certwright-up-") as folder:
-        path = wanted or Path(folder) / "kubeconfig"
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            raise UsageError(
-                f"--kubeconfig: {path} exists; name a new file, because it is deleted at the end"
-            ) from None
-        except OSError as error:
-            raise UsageError(f"--kubeconfig: cannot write {path}: {error.strerror}") from error
-        try:
-            yield path
-        finally:
-            path.unlink(missing_ok=True)  # its server is gone
+    path = wanted or folder.kubeconfig
+    if wanted is None:
+        path.unlink(missing_ok=True)  # left behind by a process that was killed
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        raise UsageError(
+            f"--kubeconfig: {path} exists; name a new file, because it is deleted at the end"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"--kubeconfig: cannot write {path}: {error.strerror}") from error
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)  # its server is gone
 
 
 @asynccontextmanager
-async def _server(kubeconfig: Path, *, real: bool) -> AsyncIterator[str]:
-    """Run the API server and write its kubeconfig; yield its description."""
-    if real:
-        print("starting etcd, kube-apiserver and kube-controller-manager ...", flush=True)
-        async with control_plane(controllers=(*CONTROLLERS, *WORKLOAD_CONTROLLERS)) as plane:
-            kubeconfig.write_bytes(plane.kubeconfig.read_bytes())
-            yield f"real control plane at {plane.server}"
-    else:
-        async with ApiServer(namespace_defaults=True).serve() as endpoint:
-            endpoint.write_kubeconfig(kubeconfig)
-            yield f"embedded API server at {endpoint.url}"
+async def _real_server(kubeconfig: Path) -> AsyncIterator[tuple[str, bool]]:
+    """Run a real control plane and write its kubeconfig; yield its description; it is new."""
+    print("starting etcd, kube-apiserver and kube-controller-manager ...", flush=True)
+    async with control_plane(controllers=(*CONTROLLERS, *WORKLOAD_CONTROLLERS)) as plane:
+        kubeconfig.write_bytes(plane.kubeconfig.read_bytes())
+        yield f"real control plane at {plane.server}", True
+
+
+@asynccontextmanager
+async def _server(
+    kubeconfig: Path, folder: StateFolder, options: UpOptions
+) -> AsyncIterator[tuple[str, bool]]:
+    """Run the embedded server and write its kubeconfig; yield its description, and if it is new."""
+    saved = folder.load() if options.state else SavedState()
+    server = ApiServer(namespace_defaults=True)
+    if saved.objects:
+        server.restore(saved.objects, saved.revision)
+    async with AsyncExitStack() as stack:
+        endpoint = await _listen(stack, server, options.port, saved.port or _USUAL_PORT)
+        endpoint.write_kubeconfig(kubeconfig)
+        if options.state:
+            port = int(endpoint.url.rpartition(":")[2])
+            keeping = await stack.enter_async_context(asyncio.TaskGroup())
+            stack.callback(folder.save, server, port)
+            stack.callback(keeping.create_task(folder.keep(server, port)).cancel)
+        yield f"embedded API server at {endpoint.url}", not saved.objects
+
+
+async def _listen(stack: AsyncExitStack, server: ApiServer, wanted: int, usual: int) -> Endpoint:
+    """Serve on the port that was asked for, or on the usual one if it is free, or on another."""
+    try:
+        return await stack.enter_async_context(server.serve(wanted or usual))
+    except OSError as error:
+        if wanted:
+            raise UsageError(f"--port: cannot listen on {wanted}: {error.strerror}") from error
+    return await stack.enter_async_context(server.serve())
 
 
 async def install(client: Client, crd: JsonObject) -> None:
