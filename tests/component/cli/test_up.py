@@ -1,11 +1,13 @@
 """`certwright up` from the first line to the last."""
 
 import asyncio
+import fcntl
 import os
 import shlex
 import signal
 import stat
 import sys
+import termios
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from enum import IntEnum
@@ -24,6 +26,7 @@ from certwright.managed import wait_until_healthy
 from certwright.testkit.controlplane.component import free_ports
 
 MANAGED = ManagedResource.resource
+SECONDS = 30
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
 
 
@@ -404,3 +407,40 @@ async def test_a_state_that_cannot_be_read_is_named(
     assert (folder / "state.json").read_text("utf-8") == "{"
     both = await start("up", "--state", "kept", "--real")
     assert await both.end() == 2
+
+
+def at_a_terminal() -> None:
+    """Make standard input the terminal of a new session."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+async def test_enter_shows_the_hints_again(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "from certwright.cli.main import main; main()",
+        "up", "--no-issuers", cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs,
+        preexec_fn=at_a_terminal,
+    )  # fmt: skip
+    os.close(theirs)
+    text = ""
+
+    async def until(hints: int) -> None:
+        nonlocal text
+        async with asyncio.timeout(SECONDS):
+            while text.count("Press Enter to see this again.") < hints:
+                text += (await asyncio.to_thread(os.read, ours, 65536)).decode()
+
+    try:
+        await until(1)
+        os.write(ours, b"\n")
+        await until(2)
+        assert text.count("export KUBECONFIG=") == 2
+        os.write(ours, b"\x03")  # Ctrl-C
+        async with asyncio.timeout(SECONDS):
+            assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        os.close(ours)

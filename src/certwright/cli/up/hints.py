@@ -21,14 +21,21 @@ def on_enter(show: Callable[[], None]) -> Iterator[None]:
     loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
 
     def read() -> None:
-        # What is typed belongs to the process in the foreground; others would be stopped.
-        if os.tcgetpgrp(terminal) != os.getpgrp() or not os.read(terminal, 4096):
+        if _is_in_foreground(terminal) and os.read(terminal, 4096):
+            show()
+        else:
             loop.remove_reader(terminal)
-            return
-        show()
 
     loop.add_reader(terminal, read)
     try:
         yield
     finally:
         loop.remove_reader(terminal)
+
+
+def _is_in_foreground(terminal: int) -> bool:
+    """Return whether what is typed is for this process; reading it otherwise would stop it."""
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:  # not the terminal that controls this process
+        return False
