@@ -11,7 +11,7 @@ from tests.component.runtime.conftest import Toys, World
 
 from certwright.client import Client, Request, Transport
 from certwright.client.transport import Stream
-from certwright.kube import JsonObject, Key, Object
+from certwright.kube import AlreadyExists, JsonObject, Key, Object
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.runtime import (
     DONE,
@@ -443,3 +443,28 @@ async def test_a_status_based_on_an_old_version_is_never_written(
     calls = await toybox.settle(Controller(toy.resource, reconcile))
     assert (await toybox.get(toy.resource, "a"))["status"] == {"seen": {"late": "change"}}
     assert calls.writes == 2, "the change and one status; not even a refused one"
+
+
+async def test_what_the_server_names_is_made_once(toybox: Cluster, toy: Toys) -> None:
+    """However late the watch is, the next pass sees what was created."""
+    refused: list[str] = []
+
+    async def reconcile(ctx: Context, key: Key) -> Outcome:
+        found: Any = ctx.get(toy.resource, key)
+        if found is not None and not ctx.owned(ConfigMap, found):
+            unnamed = {**child(""), "metadata": {"generateName": f"{key.name}-"}}
+            made = await ctx.create(unnamed, owner=found)
+            assert [each["metadata"]["name"] for each in ctx.owned(ConfigMap, found)] == [
+                made["metadata"]["name"]
+            ]
+            try:
+                await ctx.create(child(made["metadata"]["name"]), owner=found)
+            except AlreadyExists as error:
+                refused.append(error.status_reason)
+        return DONE
+
+    controller = Controller(toy.resource, reconcile, owns=[ConfigMap])
+    await toybox.create(toy("a"))
+    assert (await toybox.settle(controller)).writes == 2
+    assert len([name for name in await toybox.names(ConfigMap) if name.startswith("a-")]) == 1
+    assert refused == ["AlreadyExists"]
