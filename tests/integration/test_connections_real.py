@@ -6,17 +6,17 @@ import warnings
 from pathlib import Path
 
 import pytest
+from tests.support.kubectl.ready import ready_workloads
 
 from certwright.client import connect
 from certwright.runtime import Manager
-from certwright.testkit.actors import workload_controllers
 
 
 @pytest.mark.real
 def test_a_stopped_manager_leaves_no_socket_open(control_plane_kubeconfig: Path) -> None:
     async def run_for_a_moment() -> None:
         async with connect(kubeconfig=control_plane_kubeconfig) as client:
-            manager = Manager(client, workload_controllers())
+            manager = Manager(client, ready_workloads())
             async with asyncio.TaskGroup() as group:
                 group.create_task(manager.run())
                 while not manager.idle():

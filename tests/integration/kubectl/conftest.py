@@ -6,17 +6,18 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.support.kubectl.ready import ready_workloads
 
 from certwright.apiserver import ApiServer
 from certwright.client import connect
-from certwright.runtime import Manager
+from certwright.runtime import Controller, Manager
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.controlplane import AssetsMissing, find_assets
 from certwright.testkit.controlplane.assets import kubernetes_version
@@ -79,7 +80,9 @@ class Kubectl:
 
 
 @contextmanager
-def running(kubeconfig: Path, *, embedded: bool) -> Iterator[None]:
+def running(
+    kubeconfig: Path, *, embedded: bool, controllers: Sequence[Controller]
+) -> Iterator[None]:
     """Run workloads, and the embedded server if asked for, in a thread with a loop of its own."""
     ready, loops = threading.Event(), []
 
@@ -93,7 +96,7 @@ def running(kubeconfig: Path, *, embedded: bool) -> Iterator[None]:
 
     async def simulate() -> None:
         async with connect(kubeconfig=kubeconfig) as client:
-            manager = Manager(client, workload_controllers())
+            manager = Manager(client, controllers)
             loops.append((asyncio.get_running_loop(), manager.stop))
             ready.set()
             await manager.run()
@@ -148,7 +151,7 @@ def is_pinned(binary: str) -> bool:
 @pytest.fixture(scope="session")
 def embedded(binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     folder = tmp_path_factory.mktemp("embedded")
-    with running(folder / "kubeconfig", embedded=True):
+    with running(folder / "kubeconfig", embedded=True, controllers=ready_workloads()):
         yield Kubectl(binary, folder / "kubeconfig", folder)
 
 
@@ -157,7 +160,7 @@ def real(
     binary: str, control_plane_kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Kubectl]:
     # For one test only: other tests share the control plane and want to be alone with it.
-    with running(control_plane_kubeconfig, embedded=False):
+    with running(control_plane_kubeconfig, embedded=False, controllers=ready_workloads()):
         yield Kubectl(binary, control_plane_kubeconfig, tmp_path_factory.mktemp("real"))
 
 
@@ -179,3 +182,11 @@ def kubectl(request: pytest.FixtureRequest) -> Iterator[Kubectl]:
     """Give kubectl in a namespace of its own; the test runs on both servers if asked for."""
     with own_namespace(request.getfixturevalue(request.param)) as mine:
         yield mine
+
+
+@pytest.fixture(scope="session")
+def played(binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    """Give kubectl an embedded server with the controllers of workloads and played pods."""
+    folder = tmp_path_factory.mktemp("played")
+    with running(folder / "kubeconfig", embedded=True, controllers=workload_controllers()):
+        yield Kubectl(binary, folder / "kubeconfig", folder)

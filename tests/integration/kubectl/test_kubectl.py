@@ -85,15 +85,6 @@ def test_waiting_ends_when_it_happens(kubectl: Kubectl) -> None:
         assert waiting.wait(20) == 0
 
 
-def test_a_rollout_that_fails_says_so(kubectl: Kubectl) -> None:
-    kubectl("create", "deployment", "web", "--image=nginx")
-    broken = {"annotations": {"testkit.certwright.dev/workload": "pull=error"}}
-    spec = {"progressDeadlineSeconds": 1, "template": {"metadata": broken}}
-    kubectl("patch", "deploy", "web", "--patch", json.dumps({"spec": spec}))
-    complaint = kubectl.refused("rollout", "status", "deploy/web", "--timeout=20s")
-    assert "exceeded its progress deadline" in complaint
-
-
 def test_what_was_deleted_in_the_foreground_takes_its_dependents_along(kubectl: Kubectl) -> None:
     kubectl("create", "configmap", "owner")
     uid = kubectl("get", "cm", "owner", "-o", "jsonpath={.metadata.uid}")
