@@ -101,7 +101,8 @@ class Side:
         return normalized({kind: await self._list(kind) for kind in kinds})
 
     async def _list(self, kind: Any) -> Sequence[JsonObject]:
-        return (await self.client.list(kind, self.namespace)).items
+        found: Sequence[JsonObject] = (await self.client.list(kind, self.namespace)).items
+        return found
 
 
 def _worth(pod: JsonObject) -> tuple[str, str, str]:

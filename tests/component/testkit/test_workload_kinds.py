@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from certwright.client import Propagation
 from certwright.kube.kinds import (
     ControllerRevision,
     DaemonSet,
@@ -148,7 +149,7 @@ async def test_the_pods_of_a_deleted_job_go(embedded_cluster: EmbeddedCluster) -
     await cluster.create(job("long", annotations={ANNOTATION: "run=never"}))
     await cluster.settle(*workload_controllers(cluster.namespace))
     assert len(await cluster.names(Pod)) == 1
-    await cluster.client.delete(Job, cluster.key(Job, "long"), propagation="Background")
+    await cluster.client.delete(Job, cluster.key(Job, "long"), propagation=Propagation.BACKGROUND)
     await cluster.settle()
     assert await cluster.names(Pod) == set()
 

@@ -55,7 +55,7 @@ def test_a_watch_shows_pods_come_up(kubectl: Kubectl) -> None:
     command = [kubectl.binary, *where, "get", "pods", "-w", "--no-headers"]
     with subprocess.Popen(command, env=kubectl.environment, stdout=subprocess.PIPE) as watching:
         kubectl("create", "deployment", "web", "--image=nginx")
-        states = []
+        states: list[str] = []
         while not states or states[-1] != "Running":
             line = cast("Any", watching.stdout).readline().decode().split()
             states.append(line[2])

@@ -7,7 +7,7 @@ seconds. Times are those in the status, which count whole seconds.
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 from certwright.kube import JsonObject, format_time, parse_time
@@ -56,7 +56,8 @@ class PodPlay:
                     play = replace(play, exit_code=min(int(value), 255))
                     play = play if play.run is not None else replace(play, run=0.0)
                 case "pull" | "start" | "ready" | "run" | "stop":
-                    play = replace(play, **{name: _duration(value)})
+                    change: dict[str, Any] = {name: _duration(value)}
+                    play = replace(play, **change)
         return play
 
 
@@ -278,7 +279,7 @@ def _waiting(reason: str, message: str) -> JsonObject:
 
 
 def _backoff(restarts: int) -> float:
-    return min(_BACKOFF_SECONDS * 2 ** min(restarts - 1, 10), _LONGEST_BACKOFF_SECONDS)
+    return min(_BACKOFF_SECONDS * (1 << min(restarts - 1, 10)), _LONGEST_BACKOFF_SECONDS)
 
 
 def _left(since: datetime, seconds: float, now: datetime) -> float:

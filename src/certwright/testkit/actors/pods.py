@@ -183,8 +183,8 @@ def _annotation(ctx: Context, obj: JsonObject) -> str:
         if text := (obj["metadata"].get("annotations") or {}).get(ANNOTATION):
             return str(text)
         owners = obj["metadata"].get("ownerReferences") or ()
-        owner = next((each for each in owners if each.get("controller")), None)
-        kind = _KINDS.get(owner["kind"]) if owner else None
+        owner: JsonObject = next((each for each in owners if each.get("controller")), {})
+        kind = _KINDS.get(owner.get("kind", ""))
         found = ctx.get(kind, Key(obj["metadata"]["namespace"], owner["name"])) if kind else None
         if found is None:
             return ""

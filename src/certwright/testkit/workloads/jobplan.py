@@ -261,7 +261,7 @@ def _backoff(pods: Iterable[JsonObject], now: datetime) -> float:
     since = [at for at in failures if not successes or at > successes[-1]]
     if not since:
         return 0.0
-    wait = min(_BACKOFF_SECONDS * 2 ** min(len(since) - 1, 20), _LONGEST_BACKOFF_SECONDS)
+    wait = min(_BACKOFF_SECONDS * (1 << min(len(since) - 1, 20)), _LONGEST_BACKOFF_SECONDS)
     return wait - (now - since[-1]).total_seconds()
 
 

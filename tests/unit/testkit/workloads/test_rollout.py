@@ -31,7 +31,7 @@ def replica_set(
     *,
     version: str = "",
     age: int = 0,
-    **annotations: str,
+    notes: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     available = size if available is None else available
     labels = {"app": "web"} | ({"version": version} if version else {})
@@ -45,7 +45,7 @@ def replica_set(
             "generation": 1,
             "creationTimestamp": created.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "annotations": {
-                rollout.REVISION: "1", rollout.DESIRED: "10", rollout.MOST: "13", **annotations,
+                rollout.REVISION: "1", rollout.DESIRED: "10", rollout.MOST: "13", **(notes or {}),
             },
         },
         "spec": {"replicas": size, "template": template},
@@ -148,7 +148,7 @@ def test_a_paused_deployment_scales_but_does_not_roll() -> None:
     assert (condition["status"], condition["reason"]) == ("Unknown", "DeploymentPaused")
     assert condition["message"] == "Deployment is paused"
     resumed = {**obj, "spec": {**obj["spec"], "paused": False}, "status": plan.status}
-    condition = find(decide(resumed, replica_set("x", 4, desired="4")).status, "Progressing")
+    condition = find(decide(resumed, replica_set("x", 4)).status, "Progressing")
     assert condition is not None
     assert condition["reason"] != "DeploymentPaused"
 
@@ -157,13 +157,13 @@ def test_recreate_waits_until_old_pods_are_gone() -> None:
     obj = stored(replicas=2)
     obj["spec"]["strategy"] = {"type": "Recreate"}
     annotations = {rollout.DESIRED: "2", rollout.MOST: "2"}
-    plan = decide(obj, replica_set("old", 2, version="0", **annotations))
+    plan = decide(obj, replica_set("old", 2, version="0", notes=annotations))
     assert (plan.create, sizes(plan)) == (None, {"old": 0})
     stopping = {
         "metadata": {"ownerReferences": [{"uid": "old", "controller": True}]},
         "status": {"phase": "Running"},
     }
-    empty = replica_set("old", 0, version="0", **annotations)
+    empty = replica_set("old", 0, version="0", notes=annotations)
     assert decide(obj, empty, pods=[stopping]).create is None
     created = decide(obj, empty).create
     assert created is not None
@@ -171,8 +171,8 @@ def test_recreate_waits_until_old_pods_are_gone() -> None:
 
 
 def test_a_rollback_takes_the_old_replica_set_and_keeps_its_history() -> None:
-    first = replica_set("first", 0, age=9, **{rollout.REVISION: "1"})
-    second = replica_set("second", 10, version="2", age=5, **{rollout.REVISION: "2"})
+    first = replica_set("first", 0, age=9, notes={rollout.REVISION: "1"})
+    second = replica_set("second", 10, version="2", age=5, notes={rollout.REVISION: "2"})
     plan = decide(stored(), first, second)
     assert plan.create is None
     [back] = [each for each in plan.change if each.name == "first"]
@@ -192,10 +192,10 @@ def test_old_replica_sets_beyond_the_limit_go_when_the_rollout_is_complete() -> 
     obj = stored()
     obj["spec"]["revisionHistoryLimit"] = 1
     old = [
-        replica_set(f"old-{n}", 0, version=str(n), age=20 - n, **{rollout.REVISION: str(n)})
+        replica_set(f"old-{n}", 0, version=str(n), age=20 - n, notes={rollout.REVISION: str(n)})
         for n in (1, 2, 3)
     ]
-    new = replica_set("new", 10, **{rollout.REVISION: "4"})
+    new = replica_set("new", 10, notes={rollout.REVISION: "4"})
     assert decide(obj, *old, new).delete == []
     assert [each["metadata"]["name"] for each in decide(complete(obj), *old, new).delete] == [
         "old-1",

@@ -93,7 +93,7 @@ def test_too_many_pods_go_last_first_and_only_when_all_are_well() -> None:
 
 
 def test_an_update_replaces_the_last_pod_first() -> None:
-    old = {"revision": OLD}
+    old: dict[str, Any] = {"revision": OLD}
     plan = decide(stored(), pod(0, **old), pod(1, **old), pod(2, **old), current=OLD)
     assert names(plan.delete) == ["db-2"]
     plan = decide(stored(), pod(0, **old), pod(1, **old), pod(2), current=OLD)
