@@ -1,0 +1,13 @@
+"""A node that runs pods as processes of this machine, without containers and without root.
+
+A pod of the API enters; processes, files and ports of 127.0.0.1 come of it, and its status and
+events go back to the API as kubelet writes them. `node` takes pods, `scheduler` binds them,
+`worker` runs one: it gathers facts, lets `pod.plan` decide, and carries that out with `containers`
+and `mounts`. It works the same on the embedded server and on a real one.
+"""
+
+from certwright.testkit.node.node import LocalNode, local_node
+from certwright.testkit.node.process.images import LOCAL, STUB, Program
+from certwright.testkit.node.services import ApiAddress, NodeSettings
+
+__all__ = ["LOCAL", "STUB", "ApiAddress", "LocalNode", "NodeSettings", "Program", "local_node"]
