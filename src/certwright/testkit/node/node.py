@@ -71,11 +71,11 @@ class LocalNode:
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(log, target)
 
-    async def start(self) -> None:
-        """Register, and take pods from now on."""
+    async def start(self, namespace: str) -> None:
+        """Register, and take pods of a namespace, or of all, from now on."""
         await self._register()
         cache = Cache(self.services.client)
-        handle = cache.store(Pod)
+        handle = cache.store(Pod, namespace=namespace)
         handle.listen(self._on_change)
         for work in (self.services.events.run(), cache.run()):
             self._tasks.append(self._group.create_task(work))
@@ -202,12 +202,14 @@ async def local_node(
     name: str = "local",
     images: Mapping[str, Program] | None = None,
     labels: Mapping[str, str] | None = None,
+    namespace: str = "",
     settings: NodeSettings = NodeSettings(),  # noqa: B008 - a value
     api: ApiAddress | None = None,
 ) -> AsyncIterator[LocalNode]:
     """Run a node while the context is open; everything it started ends with it.
 
-    *images* are added to those every node has. With *api*, programs get a kubeconfig with which
+    *images* are added to those every node has. Pods are taken of one *namespace*, or of all.
+    With *api*, programs get a kubeconfig with which
     they are the ServiceAccount of their pod.
     """
     known = {**DEFAULT_IMAGES, **(images or {})}
@@ -223,7 +225,7 @@ async def local_node(
         )  # fmt: skip
         node = LocalNode(services, labels or {}, group)
         stack.callback(node.stop)
-        await node.start()
+        await node.start(namespace)
         yield node
     finally:
         await stack.aclose()

@@ -21,6 +21,8 @@ from typing import Any
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _CHUNK = 65536
+_MARK = "CERTWRIGHT_PROCESS"
+"""The variable by which descendants of a process are known."""
 
 
 class Supervisor:
@@ -72,7 +74,7 @@ class Supervisor:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    env=order["environment"],
+                    env={**order["environment"], _MARK: order["id"]},
                     cwd=order["folder"],
                     start_new_session=True,
                     preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread
@@ -101,7 +103,7 @@ class Supervisor:
                 name, process = self._running.pop(pid)
                 code = os.waitstatus_to_exitcode(status)
                 process.returncode = code  # it was reaped here
-                _kill_session(pid)
+                _kill_left_behind(pid, name)
                 self._tell({"id": name, "exit": code if code >= 0 else 128 - code})
 
     def _tell(self, message: dict[str, Any]) -> None:
@@ -111,21 +113,35 @@ class Supervisor:
     def _kill_all(self) -> None:
         while children := _children():
             for pid in children:
-                _kill_session(pid)
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(-1, 0)
 
 
-def _kill_session(session: int) -> None:
-    """Kill what a process left behind: its group, and children of ours from its session."""
+def _kill_left_behind(group: int, name: str) -> None:
+    """Kill what a process left behind: its group, and children of ours that carry its mark.
+
+    What such a child leaves behind comes to this process in turn, so this goes on until
+    nothing with the mark is found.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(session, signal.SIGKILL)
-    for pid in _children():
-        with contextlib.suppress(ProcessLookupError):
-            if os.getsid(pid) == session:
+        os.killpg(group, signal.SIGKILL)
+    while marked := [pid for pid in _children() if _carries(pid, name)]:
+        for pid in marked:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def _carries(pid: int, name: str) -> bool:
+    """Return whether a process was started by one of ours; one that has ended was not."""
+    try:
+        variables = Path("/proc", str(pid), "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return f"{_MARK}={name}".encode() in variables
 
 
 def _children() -> list[int]:
