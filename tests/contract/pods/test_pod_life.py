@@ -17,6 +17,8 @@ from tests.support.node.rig import (
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Pod
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 SLEEP = {"command": ["sleep", "1000"]}
 
 
@@ -61,7 +63,12 @@ async def test_its_events_tell_of_its_life(rig: PodRig) -> None:
     place = "spec.containers{main}"
     image = 'Container image "busybox:1" already present on machine and can be accessed by the pod'
     assert told == {
-        ("Normal", "Scheduled", f"Successfully assigned {rig.namespace}/p to {rig.node.name}", None),
+        (
+            "Normal",
+            "Scheduled",
+            f"Successfully assigned {rig.namespace}/p to {rig.node.name}",
+            None,
+        ),
         ("Normal", "Pulled", image, place),
         ("Normal", "Created", "Container created", place),
         ("Normal", "Started", "Container started", place),

@@ -17,7 +17,9 @@ from certwright.testkit.node.pod.status import pod_status
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def pod(*containers: JsonObject, init: list[JsonObject] | None = None, **spec: object) -> JsonObject:
+def pod(
+    *containers: JsonObject, init: list[JsonObject] | None = None, **spec: object
+) -> JsonObject:
     return {
         "metadata": {"name": "p", "namespace": "ns", "uid": "u", "generation": 1},
         "spec": {

@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +12,15 @@ from certwright.apiserver.builtins import served_kinds
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.client import Client, connect
 from certwright.kube import JsonObject, Key, NotFound, Resource
-from certwright.kube.kinds import ConfigMap, CoreEvent, Namespace, Pod, Secret
+from certwright.kube.kinds import (
+    ConfigMap,
+    CoreEvent,
+    Namespace,
+    Pod,
+    Secret,
+    Service,
+    ServiceAccount,
+)
 from certwright.testkit.node import LocalNode, NodeSettings, local_node
 
 QUICK = NodeSettings(
@@ -71,15 +79,29 @@ class PodRig:
             {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
         )
 
+    async def clear(self) -> None:
+        """Delete everything in the namespace, and return when nothing of it runs."""
+        await self.node.services.events.flush()
+        for kind in (Pod, Secret, ConfigMap, Service, ServiceAccount, CoreEvent):
+            for one in (await self.client.list(kind, namespace=self.namespace)).items:
+                if kind is Pod and one["metadata"].get("finalizers"):
+                    key = self.key(one["metadata"]["name"])
+                    await self.client.patch(Pod, key, {"metadata": {"finalizers": None}})
+                with suppress(NotFound):
+                    key = self.key(one["metadata"]["name"])
+                    await self.client.delete(kind, key, grace_seconds=0)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while self.node.pods:
+                await asyncio.sleep(0.01)
+        await self.node.services.events.flush()
+
     def key(self, name: str) -> Key:
         return Key(self.namespace, name)
 
     async def pod(self, name: str = "p") -> JsonObject:
         return await self.client.get(Pod, self.key(name))
 
-    async def until(
-        self, holds: Callable[[JsonObject], object], name: str = "p"
-    ) -> JsonObject:
+    async def until(self, holds: Callable[[JsonObject], object], name: str = "p") -> JsonObject:
         """Return the pod as soon as something holds of it."""
         found: JsonObject = {}
         try:
@@ -99,7 +121,8 @@ class PodRig:
     async def output(self, name: str = "p", container: str = "main") -> list[str]:
         """Return the lines a container has written so far."""
         uid = (await self.pod(name))["metadata"]["uid"]
-        log = self.node.pods[uid].log(container, previous=False)
+        worker = self.node.pods.get(uid)  # none yet: it is not bound
+        log = worker.log(container, previous=False) if worker else None
         return log.read_text("utf-8").splitlines() if log and log.exists() else []
 
     async def prints(self, *lines: str, name: str = "p", container: str = "main") -> None:
@@ -197,9 +220,8 @@ async def _rig(client: Client, settings: NodeSettings) -> AsyncIterator[PodRig]:
     name = f"pods-{uuid.uuid4().hex[:8]}"
     await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     async with local_node(client, name=name, namespace=name, settings=settings) as node:
-        yield PodRig(client, name, node)
-        for kind in (Pod, Secret, ConfigMap):
-            for one in (await client.list(kind, namespace=name)).items:
-                await client.delete(kind, Key(name, one["metadata"]["name"]), grace_seconds=0)
+        rig = PodRig(client, name, node)
+        yield rig
+        await rig.clear()
     await client.delete(Resource("", "v1", "Node", "nodes", namespaced=False), Key("", name))
     await client.delete(Namespace, Key("", name))

@@ -92,6 +92,9 @@ class PodContainers:
             self._tell(pod, name, "Warning", "Failed", f"Error: {why}")
             return
         facts.start(_new_id(), now())
+        hook = (container.get("lifecycle") or {}).get("postStart")
+        facts.started = not hook and not container.get("startupProbe")
+        facts.ready = facts.started and not container.get("readinessProbe")
         self._processes[name], self._launches[name] = process, launch
         self._tell(pod, name, "Normal", "Started", "Container started")
         self._group.create_task(self._attend(pod, container, process))
@@ -203,9 +206,10 @@ class PodContainers:
             return
         if container.get("startupProbe") and not await self._probe(pod, container, "startupProbe"):
             return
-        facts.started = True
-        facts.ready = not container.get("readinessProbe")
-        self._wake()
+        if not facts.started:
+            facts.started = True
+            facts.ready = not container.get("readinessProbe")
+            self._wake()
         async with asyncio.TaskGroup() as group:
             for kind in ("livenessProbe", "readinessProbe"):
                 if container.get(kind):

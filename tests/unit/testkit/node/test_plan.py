@@ -27,9 +27,7 @@ def test_nothing_starts_before_volumes_are_there() -> None:
 
 
 def test_init_containers_run_one_after_the_other() -> None:
-    played = PlayedPod(
-        pod(init=[ONE_INIT, TWO_INIT]), {"one": [(2, 0)], "two": [(3, 0)]}
-    )
+    played = PlayedPod(pod(init=[ONE_INIT, TWO_INIT]), {"one": [(2, 0)], "two": [(3, 0)]})
     played.play(10)
     assert played.starts == [("one", 0), ("two", 2), ("main", 5)]
 

@@ -38,9 +38,7 @@ def test_a_pod_with_init_containers_that_waits() -> None:
     assert played.status["phase"] == "Pending"
     assert "running" in played.container("one")["state"]
     assert played.condition("Initialized")["reason"] == "ContainersNotInitialized"
-    assert (
-        played.condition("Initialized")["message"] == "containers with incomplete status: [one]"
-    )
+    assert played.condition("Initialized")["message"] == "containers with incomplete status: [one]"
     played.play(10)
     assert played.container("one")["state"]["terminated"]["reason"] == "Completed"
     assert played.container("one")["ready"]

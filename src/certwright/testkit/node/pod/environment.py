@@ -193,7 +193,7 @@ def container_resource(pod: JsonObject, name: str, reference: JsonObject) -> str
     default = NODE_CAPACITY.get(resource, "0") if kind == "limits" else "0"
     amount = (resources.get(kind) or {}).get(resource, default)
     divisor = Quantity.parse(reference.get("divisor") or "1").value or Decimal(1)
-    return str((Quantity.parse(amount).value / divisor).to_integral_value(ROUND_CEILING))
+    return str(int((Quantity.parse(amount).value / divisor).to_integral_value(ROUND_CEILING)))
 
 
 def command_line(
