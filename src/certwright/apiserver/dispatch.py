@@ -8,6 +8,7 @@ from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.request import Call
 from certwright.apiserver.refusals import forbidden, method_not_allowed
 from certwright.apiserver.verbs.actions import Actions
+from certwright.apiserver.verbs.logs import Logs
 from certwright.apiserver.verbs.patches import Patches
 from certwright.apiserver.verbs.reviews import Reviews
 from certwright.apiserver.verbs.scale import Scales
@@ -42,12 +43,15 @@ class Dispatch:
         self._scales = Scales(backend, writes)
         self._actions = Actions(backend, deletion, tokens)
         self._reviews = Reviews(authorizer, tokens)
+        self.logs = Logs(backend)
 
     def __call__(self, call: Call) -> Response:
         """Carry out a call; `NotAcceptable` if the client takes no answer the server could give."""
         call.check_acceptable()
         if call.subresource == "scale":
             return self._scales.answer(call)
+        if call.subresource == "log" and call.verb == "get":
+            return self.logs.answer(call)
         carry_out = self._by_verb.get(call.verb)
         if carry_out is None or (call.verb == "delete" and call.subresource):
             raise method_not_allowed()

@@ -48,6 +48,7 @@ from certwright.apiserver.storage.registry import Registry
 from certwright.apiserver.storage.storage import ChangeType, Storage, StoredChange, storage_key
 from certwright.apiserver.storage.versions import view
 from certwright.apiserver.verbs.lists import selection
+from certwright.apiserver.verbs.logs import Logs
 from certwright.apiserver.verbs.watches import WatchStream
 from certwright.apiserver.webhooks.httpscaller import HttpsReviewCaller
 from certwright.apiserver.webhooks.reviews import ReviewCaller, ReviewLog, ReviewsNeeded
@@ -223,6 +224,8 @@ class ApiServer:
             user = effective_user(request, user, self._authorizer)
             self.background.expire()
             call = self._understand(request, user)
+            if call is not None and call.subresource == "log" and call.verb == "get":
+                return self._dispatch.logs.stream(call)
             if call is None or call.verb != "watch":
                 return RefusedStream(self._handle(request, user))
             return WatchStream(self._backend, call)
@@ -246,6 +249,11 @@ class ApiServer:
         )
         self.background.publish(front.authority)
         return front.serve(port)
+
+    @property
+    def logs(self) -> Logs:
+        """What containers have written; whatever runs the pods is its source."""
+        return self._dispatch.logs
 
     def token(self, user: UserInfo) -> str:
         """Return a bearer token with which `serve` lets a user in."""

@@ -22,6 +22,7 @@ from certwright.kube.errors import RequestTooLarge, Unauthorized
 
 _HOST = "127.0.0.1"
 _SHUTDOWN_SECONDS = 0.5
+_NO = ("", "0", "false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class TlsListener:
             headers=tuple(request.headers.items()),
             body=body or None,
         )
-        if request.query.get("watch", "") not in {"", "0", "false"}:
+        if any(request.query.get(name, "") not in _NO for name in ("watch", "follow")):
             return await self._stream(request, await self._server.open(call, user))
         return _whole(await self._server.respond(call, user))
 

@@ -24,6 +24,7 @@ _OWN_KINDS: Final = {
     "token": ("TokenRequest", "authentication.k8s.io/v1", ("create",)),
     "eviction": ("Eviction", "policy/v1", ("create",)),
     "binding": ("Binding", "", ("create",)),
+    "log": ("Pod", "", ("get",)),
 }
 
 

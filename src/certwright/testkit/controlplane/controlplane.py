@@ -7,9 +7,10 @@ every process ends with its context, and with this process should it be killed.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from certwright.apiserver.http.certs import KeyPair, TestAuthority, signing_key_pair
@@ -77,13 +78,20 @@ async def control_plane(
     assets: Assets | None = None,
     controllers: Sequence[str] = CONTROLLERS,
     apiserver_flags: Sequence[str] = (),
+    service_accounts: bool = False,
 ) -> AsyncIterator[ControlPlane]:
-    """Run a control plane in a context; missing binaries are built first, in minutes, once."""
+    """Run a control plane in a context; missing binaries are built first, in minutes, once.
+
+    With *service_accounts*, pods get the credentials of their ServiceAccount.
+    """
     if assets is None:
         assets = await asyncio.to_thread(obtain_assets)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="certwright-")))
-        yield await _start(stack, folder, assets, controllers, apiserver_flags)
+        command = partial(
+            apiserver_command, extra=apiserver_flags, service_accounts=service_accounts
+        )
+        yield await _start(stack, folder, assets, controllers, command)
 
 
 async def _start(
@@ -91,7 +99,7 @@ async def _start(
     folder: Path,
     assets: Assets,
     controllers: Sequence[str],
-    apiserver_flags: Sequence[str],
+    command: Callable[[Assets, Layout, Ports], list[str | Path]],
 ) -> ControlPlane:
     layout = Layout(folder)
     authority = TestAuthority("certwright-control-plane", SYSTEM.now())
@@ -115,7 +123,7 @@ async def _start(
             apiserver = await attempted.enter_async_context(
                 running(
                     "kube-apiserver",
-                    apiserver_command(assets, layout, ports, apiserver_flags),
+                    command(assets, layout, ports),
                     layout.file("kube-apiserver.log"),
                 )
             )

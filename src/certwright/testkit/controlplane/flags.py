@@ -78,9 +78,19 @@ def etcd_command(assets: Assets, layout: Layout, ports: Ports) -> list[str | Pat
 
 
 def apiserver_command(
-    assets: Assets, layout: Layout, ports: Ports, extra: Sequence[str] = ()
+    assets: Assets,
+    layout: Layout,
+    ports: Ports,
+    extra: Sequence[str] = (),
+    *,
+    service_accounts: bool = False,
 ) -> list[str | Path]:
-    """Return the API server's command line; *extra* flags come last and win."""
+    """Return the API server's command line; *extra* flags come last and win.
+
+    Pods get the credentials of their ServiceAccount with *service_accounts*. Where none is
+    started, there is no reason to make each wait for its ServiceAccount.
+    """
+    without = [] if service_accounts else ["--disable-admission-plugins=ServiceAccount"]
     return [
         assets.apiserver,
         f"--etcd-servers=https://127.0.0.1:{ports.etcd}",
@@ -98,8 +108,9 @@ def apiserver_command(
         f"--service-account-key-file={layout.file('tokens.pub')}",
         f"--service-account-signing-key-file={layout.file('tokens.key')}",
         "--service-cluster-ip-range=10.0.0.0/16",
-        # Pods are never started: no reason to make each wait for its ServiceAccount.
-        "--disable-admission-plugins=ServiceAccount",
+        *without,
+        f"--kubelet-client-certificate={layout.file('admin.crt')}",
+        f"--kubelet-client-key={layout.file('admin.key')}",
         "--allow-privileged=true",
         "--profiling=false",
         "--endpoint-reconciler-type=none",

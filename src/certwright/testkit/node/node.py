@@ -23,8 +23,10 @@ from certwright.kube.kinds import Node as NodeKind
 from certwright.kube.kinds import Pod
 from certwright.runtime import Cache, Entry
 from certwright.testkit.node.events import PodEvents
+from certwright.testkit.node.kubelet import KubeletServer, kubelet_endpoint
+from certwright.testkit.node.logs import NodeLogs
 from certwright.testkit.node.pod.environment import NODE_CAPACITY
-from certwright.testkit.node.ports import PortTable
+from certwright.testkit.node.ports import LOOPBACK, PortTable
 from certwright.testkit.node.process.images import DEFAULT_IMAGES, Program
 from certwright.testkit.node.process.processes import local_processes
 from certwright.testkit.node.scheduler import (
@@ -57,11 +59,19 @@ class LocalNode:
         self._workers: dict[str, PodWorker] = {}
         self._binding: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
+        self._port = 0
+        self.logs = NodeLogs(self._workers)
 
     @property
     def pods(self) -> Mapping[str, PodWorker]:
         """The pods that run here, by uid."""
         return self._workers
+
+    def listen(self, port: int) -> None:
+        """Have the API server told at which port of this machine the node's endpoint is."""
+        self._port = port
+        for host in (self.name, HOST_IP):
+            self.services.ports.addresses[host, port] = (LOOPBACK, port)
 
     def keep_logs(self, folder: Path) -> None:
         """Copy the logs of all containers, one folder per pod and container."""
@@ -99,7 +109,7 @@ class LocalNode:
         with suppress(AlreadyExists):
             await client.create(node)
         now = format_time(self.services.clock.now())
-        status = node_status(self.name, now)
+        status = node_status(self.name, now, self._port)
         await client.patch(
             NodeKind, Key("", self.name), {"status": status}, subresource="status", type=_STRATEGIC
         )
@@ -164,7 +174,7 @@ class LocalNode:
             self._binding.discard(metadata["uid"])
 
 
-def node_status(name: str, now: str) -> JsonObject:
+def node_status(name: str, now: str, port: int = 0) -> JsonObject:
     """Return the status of a node that is ready for pods."""
     conditions = [
         {
@@ -187,7 +197,9 @@ def node_status(name: str, now: str) -> JsonObject:
     ]  # fmt: skip
     capacity = {**NODE_CAPACITY, "pods": "500"}
     addresses = [{"type": "InternalIP", "address": HOST_IP}, {"type": "Hostname", "address": name}]
+    endpoint = {"daemonEndpoints": {"kubeletEndpoint": {"Port": port}}} if port else {}
     return {
+        **endpoint,
         "conditions": conditions,
         "capacity": capacity,
         "allocatable": capacity,
@@ -196,7 +208,7 @@ def node_status(name: str, now: str) -> JsonObject:
 
 
 @asynccontextmanager
-async def local_node(
+async def local_node(  # noqa: PLR0913 - each keyword is one part of a node
     client: Client,
     *,
     name: str = "local",
@@ -205,12 +217,16 @@ async def local_node(
     namespace: str = "",
     settings: NodeSettings = NodeSettings(),  # noqa: B008 - a value
     api: ApiAddress | None = None,
+    addresses: dict[tuple[str, int], tuple[str, int]] | None = None,
+    client_authority: bytes = b"",
 ) -> AsyncIterator[LocalNode]:
     """Run a node while the context is open; everything it started ends with it.
 
     *images* are added to those every node has. Pods are taken of one *namespace*, or of all.
     With *api*, programs get a kubeconfig with which
-    they are the ServiceAccount of their pod.
+    they are the ServiceAccount of their pod. *addresses* is kept current with where the ports of
+    pods are on this machine. With *client_authority*, an API server that has a certificate of it
+    reads logs from the node.
     """
     known = {**DEFAULT_IMAGES, **(images or {})}
     stack = AsyncExitStack()  # closed without the caller's exception: a group would wrap it
@@ -220,11 +236,15 @@ async def local_node(
         group = await stack.enter_async_context(asyncio.TaskGroup())
         events = PodEvents(client, name, SYSTEM)
         services = NodeServices(
-            name, HOST_IP, client, SYSTEM, settings, known, processes, events, PortTable(),
+            name, HOST_IP, client, SYSTEM, settings, known, processes, events, PortTable(addresses),
             Path(folder), api,
         )  # fmt: skip
         node = LocalNode(services, labels or {}, group)
         stack.callback(node.stop)
+        if client_authority:
+            kubelet = KubeletServer(node.logs, node.pods.values())
+            endpoint = kubelet_endpoint(kubelet, name, client_authority, SYSTEM.now())
+            node.listen(await stack.enter_async_context(endpoint))
         await node.start(namespace)
         yield node
     finally:

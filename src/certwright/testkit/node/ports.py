@@ -1,6 +1,6 @@
 """Addresses of pods, and the ports of 127.0.0.1 that stand for theirs.
 
-A pod's address leads nowhere by itself: whoever connects to it asks this table.
+A pod's address leads nowhere by itself: what connects to it asks this table.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,6 +10,7 @@ from certwright.kube import JsonObject
 from certwright.testkit.controlplane.component import free_ports
 from certwright.testkit.node.pod.facts import all_containers
 
+LOOPBACK = "127.0.0.1"
 _PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 
 
@@ -31,9 +32,17 @@ class HostPortTaken(ValueError):
 
 
 class PortTable:
-    """Which addresses and ports the pods of a node have."""
+    """Which addresses and ports the pods of a node have.
 
-    def __init__(self, network: str = "10.244.0") -> None:
+    *addresses* is kept current: from address and port in the cluster to those of this machine.
+    """
+
+    def __init__(
+        self,
+        addresses: dict[tuple[str, int], tuple[str, int]] | None = None,
+        network: str = "10.244.0",
+    ) -> None:
+        self.addresses = {} if addresses is None else addresses
         self._network = network
         self._pods: dict[str, PodPorts] = {}
         self._hosts: dict[str, set[int]] = {}
@@ -52,20 +61,18 @@ class PortTable:
         ports = dict(zip(wanted, self._free(len(wanted)), strict=True))
         assigned = PodPorts(self._free_ip(), {**ports, **fixed})
         self._pods[uid] = assigned
+        for port, local in assigned.ports.items():
+            self.addresses[assigned.ip, port] = (LOOPBACK, local)
         self._hosts[uid] = set(fixed.values())
         return assigned
 
     def release(self, uid: str) -> None:
         """Take back what a pod had."""
-        self._pods.pop(uid, None)
+        assigned = self._pods.pop(uid, None)
+        if assigned is not None:
+            for port in assigned.ports:
+                self.addresses.pop((assigned.ip, port), None)
         self._hosts.pop(uid, None)
-
-    def find(self, ip: str, port: int) -> int | None:
-        """Return the local port for a port of the pod at an address; None if there is none."""
-        for assigned in self._pods.values():
-            if assigned.ip == ip:
-                return assigned.ports.get(port)
-        return None
 
     def _free(self, count: int) -> list[int]:
         """Return free ports that no other pod was given: its program may not listen yet."""

@@ -1,0 +1,79 @@
+"""A real control plane with a node: manifests are applied, and their pods run."""
+
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from certwright.client import Client, connect
+from certwright.testkit.controlplane import ControlPlane, control_plane
+from certwright.testkit.controlplane.flags import CONTROLLERS
+from certwright.testkit.node.egress import egress_configuration, egress_proxy
+from certwright.testkit.node.node import LocalNode, local_node
+from certwright.testkit.node.process.images import Program
+from certwright.testkit.node.services import ApiAddress, NodeSettings
+
+WORKLOADS: Final = (
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "daemonset-controller",
+    "job-controller",
+    "endpoints-controller",
+    "endpointslice-controller",
+)
+"""The controllers of kube-controller-manager that make pods and find them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneWithNode:
+    """A control plane, a node that runs its pods, and an administrator's client."""
+
+    plane: ControlPlane
+    node: LocalNode
+    client: Client
+
+
+@asynccontextmanager
+async def control_plane_with_node(
+    *,
+    images: Mapping[str, Program] | None = None,
+    settings: NodeSettings = NodeSettings(),  # noqa: B008 - a value
+    controllers: Sequence[str] = (*CONTROLLERS, *WORKLOADS),
+) -> AsyncIterator[PlaneWithNode]:
+    """Run a control plane whose pods run on this machine, for the duration of the context.
+
+    The API server reaches Services, pods and the node through a proxy in this process, so
+    webhooks are called by their Services, and ``kubectl logs`` works.
+    """
+    stack = AsyncExitStack()  # closed without the caller's exception: a group would wrap it
+    try:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="certwright-")))
+        socket, configuration = folder / "egress.sock", folder / "egress.yaml"
+        configuration.write_text(egress_configuration(socket), "utf-8")
+        plane = await stack.enter_async_context(
+            control_plane(
+                controllers=controllers,
+                apiserver_flags=[f"--egress-selector-config-file={configuration}"],
+                service_accounts=True,
+            )
+        )
+        client = await stack.enter_async_context(connect(kubeconfig=plane.kubeconfig))
+        host, _, port = plane.server.removeprefix("https://").partition(":")
+        authority = plane.authority.certificate
+        node = await stack.enter_async_context(
+            local_node(
+                client,
+                images=images,
+                settings=settings,
+                api=ApiAddress(host, int(port), authority),
+                client_authority=authority,
+            )
+        )
+        ports = node.services.ports
+        await stack.enter_async_context(egress_proxy(socket, client, ports))
+        yield PlaneWithNode(plane, node, client)
+    finally:
+        await stack.aclose()
