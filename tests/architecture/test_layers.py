@@ -41,6 +41,7 @@ THIRD_PARTY = {
         "certwright.runtime.serve.probeserver",
         "certwright.apiserver.http.listener",
         "certwright.webhook.server",
+        "certwright.testkit.node.kubelet",
     },
     "brotli": {"certwright.apply.manifests.compression"},
     "cel": {"certwright.apiserver.cel."},

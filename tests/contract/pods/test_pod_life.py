@@ -38,7 +38,8 @@ async def test_a_pod_is_bound_and_runs(rig: PodRig) -> None:
     assert status["startTime"]
     assert status["qosClass"] == "BestEffort"
     main = status_of(pod)
-    assert main["started"] and main["ready"]
+    assert main["started"]
+    assert main["ready"]
     assert main["restartCount"] == 0
     assert main["image"] == "busybox:1"
     assert main["state"]["running"]["startedAt"]

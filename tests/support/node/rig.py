@@ -2,10 +2,11 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from certwright.apiserver import ApiServer
 from certwright.apiserver.builtins import served_kinds
@@ -22,6 +23,8 @@ from certwright.kube.kinds import (
     ServiceAccount,
 )
 from certwright.testkit.node import LocalNode, NodeSettings, local_node
+
+T = TypeVar("T")
 
 QUICK = NodeSettings(
     restart_seconds=0.5,
@@ -147,22 +150,21 @@ class PodRig:
 
     async def event(self, reason: str, part: str = "", name: str = "p") -> JsonObject:
         """Return an event with this reason and part of a message, as soon as there is one."""
-        found: Sequence[JsonObject] = await self.eventually(
+        found = await self.eventually(
             lambda: self.events(name),
             lambda events: any(_is(one, reason, part) for one in events),
         )
         return next(one for one in found if _is(one, reason, part))
 
     @staticmethod
-    async def eventually(
-        read: Callable[[], Awaitable[list[str]] | Awaitable[list[JsonObject]]],
-        holds: Callable[[list[JsonObject]], bool] | Callable[[list[str]], bool],
-    ) -> list[JsonObject]:
-        found: list[JsonObject] = []
+    async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
+        """Return what is read as soon as something holds of it."""
+        found = await read()
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while not holds(found := await read()):  # type: ignore[arg-type, assignment]
+                while not holds(found):
                     await asyncio.sleep(0.02)
+                    found = await read()
         except TimeoutError:
             raise AssertionError(f"it never held; at last: {found}") from None
         return found

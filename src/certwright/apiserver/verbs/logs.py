@@ -73,7 +73,7 @@ class Logs:
         content = b""
         if self.source is not None and pod["spec"].get("nodeName"):
             content = self.source.read(pod, container, options)
-        return Response(200, content, _TEXT)
+        return Response(200, _TEXT, content)
 
     def stream(self, call: Call) -> "LogStream":
         """Return a log that is followed."""

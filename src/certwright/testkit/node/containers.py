@@ -287,7 +287,7 @@ class PodContainers:
 
     def _last_words(self, container: JsonObject, code: int) -> str:
         """Return what a container said of its end: in its file, or in its log if it failed."""
-        name = container["name"]
+        name: str = container["name"]
         message = self._folder / "containers" / name / "message"
         if message.is_file() and (text := message.read_bytes()[:_MESSAGE_BYTES]):
             return text.decode("utf-8", "replace")

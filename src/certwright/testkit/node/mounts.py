@@ -91,7 +91,7 @@ class PodMounts:
             )
         except ApiError as error:
             raise VolumeError(f"failed to fetch token: {error}") from error
-        token = answer["status"]["token"]
+        token = str(answer["status"]["token"])
         life = parse_time(answer["status"]["expirationTimestamp"]) - now
         self._tokens[need] = (token, now + timedelta(seconds=life.total_seconds() * _TOKEN_LIFE))
         return token

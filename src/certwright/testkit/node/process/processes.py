@@ -116,7 +116,7 @@ async def local_processes() -> AsyncIterator[Processes]:
     with theirs:
         supervisor = await asyncio.create_subprocess_exec(
             sys.executable, "-I", "-S", str(_SUPERVISOR),
-            stdin=theirs, start_new_session=True,
+            stdin=theirs.fileno(), start_new_session=True,
             env={"PATH": os.environ.get("PATH", os.defpath)},
         )  # fmt: skip
     reader, writer = await asyncio.open_connection(sock=ours, limit=2**20)
