@@ -12,6 +12,7 @@ from certwright.clock import Clock
 _PREFIX = "certwright-"
 _FEW = 1000
 """So many tokens may be remembered before those that have expired are looked for."""
+_BINDING = ("serviceaccounts", "pods", "secrets", "nodes")
 AUDIENCE = "https://kubernetes.default.svc"
 """For whom tokens are that open this server."""
 
@@ -23,6 +24,8 @@ class GrantedToken:
     user: UserInfo
     expiry: datetime | None
     audiences: tuple[str, ...]
+    bound: str = ""
+    """The uid of the object without which the token is worth nothing; empty if there is none."""
 
 
 class Tokens:
@@ -42,13 +45,14 @@ class Tokens:
         user: UserInfo,
         lifetime: timedelta | None = None,
         audiences: Sequence[str] = (AUDIENCE,),
+        bound: str = "",
     ) -> str:
         """Return a new token for a user; without a lifetime it is valid as long as the server."""
         if len(self._issued) >= self._crowded:
             self._forget_expired()
         token = _PREFIX + secrets.token_urlsafe(32)
         expiry = self._clock.now() + lifetime if lifetime else None
-        self._issued[token] = GrantedToken(user, expiry, tuple(audiences))
+        self._issued[token] = GrantedToken(user, expiry, tuple(audiences), bound)
         return token
 
     def find(self, token: str) -> GrantedToken | None:
@@ -72,10 +76,11 @@ class Tokens:
         return issued.user if issued is not None and AUDIENCE in issued.audiences else None
 
     def observe(self, change: StoredChange) -> None:
-        """Forget the tokens of a ServiceAccount when it is deleted."""
+        """Forget tokens when their ServiceAccount, or the object they are bound to, is deleted."""
         if change.type is not ChangeType.DELETED:
             return
-        if change.record.kind.resource.qualified == "serviceaccounts":
+        if change.record.kind.resource.qualified in _BINDING:
             uid = change.record.uid
-            for token in [t for t, issued in self._issued.items() if issued.user.uid == uid]:
+            gone = [t for t, one in self._issued.items() if uid in {one.user.uid, one.bound}]
+            for token in gone:
                 del self._issued[token]

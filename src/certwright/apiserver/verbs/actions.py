@@ -31,6 +31,8 @@ from certwright.kube.timestamps import format_time
 
 _SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 _EVICTED: Final = ("EvictionByEvictionAPI", "Eviction API: evicting")
+_BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+_CLAIMS: Final = "authentication.kubernetes.io"
 _HOUR_SECONDS: Final = 3600
 _SHORTEST_SECONDS: Final = 600
 _LONGEST_SECONDS: Final = 1 << 32
@@ -90,6 +92,8 @@ class Actions:
         _check_token_request(record, body, spec["expirationSeconds"])
         lifetime = timedelta(seconds=spec["expirationSeconds"])
         user = service_account(record.namespace, record.name, record.uid)
+        bound = self._bound(record, spec.get("boundObjectRef") or {})
+        user = replace(user, extra=bound_claims(bound)) if bound is not None else user
         given = {*(body.get("spec") or {}), "expirationSeconds"}
         named: JsonObject = {f"f:{field}": {} for field in sorted(given)}
         return {
@@ -106,10 +110,41 @@ class Actions:
             },
             "spec": {"boundObjectRef": None, **spec},
             "status": {
-                "token": self._tokens.issue(user, lifetime, spec["audiences"]),
+                "token": self._tokens.issue(
+                    user, lifetime, spec["audiences"], bound.uid if bound is not None else ""
+                ),
                 "expirationTimestamp": format_time(self._backend.clock.now() + lifetime),
             },
         }
+
+    def _bound(self, account: StoredRecord, reference: JsonObject) -> StoredRecord | None:
+        """Return the object that a token is bound to; None if to none but its ServiceAccount."""
+        if not reference:
+            return None
+        kind, name = reference.get("kind") or "", reference.get("name") or ""
+        version = reference.get("apiVersion") or ""
+        plural = _BINDABLE.get(kind) if version == "v1" else None
+        if plural is None:
+            shown = f"{version}, Kind={kind}" if "/" in version else f"/{version}, Kind={kind}"
+            raise BadRequest(f"cannot bind token to object of type {shown}")
+        namespace = "" if kind == "Node" else account.namespace
+        served = self._backend.registry.find("", "v1", plural)
+        assert served is not None, f"{plural} are built in"
+        record = self._backend.get(served, namespace, name)
+        if kind == "Pod" and (record.obj["spec"].get("serviceAccountName") or "") != account.name:
+            raise BadRequest(
+                f'cannot bind token for serviceaccount "{account.name}" to pod running with '
+                "different serviceaccount name."
+            )
+        uid = reference.get("uid")
+        if uid and uid != record.uid:
+            raise Conflict(
+                f'Operation cannot be fulfilled on {kind} "{name}": the UID in the bound object '
+                f"reference ({uid}) does not match the UID in record. The object might have been "
+                "deleted and then recreated",
+                details={"name": name, "kind": kind},
+            )
+        return record
 
     def _owner(
         self, options: WriteParameters, subresource: str, version: str, fields: JsonObject
@@ -174,6 +209,16 @@ class Actions:
         collection = self._backend.registry.collection_of(record)
         self._backend.storage.put(collection, record.key, record.kind, obj)
         return {**_SUCCESS, "code": 201}
+
+
+def bound_claims(bound: StoredRecord) -> dict[str, tuple[str, ...]]:
+    """Return what a token tells of the object it is bound to."""
+    prefix = f"{_CLAIMS}/{bound.obj['kind'].lower()}"
+    if bound.obj["kind"] == "Secret":
+        return {}
+    claims = {f"{prefix}-name": (bound.name,), f"{prefix}-uid": (bound.uid,)}
+    node = (bound.obj.get("spec") or {}).get("nodeName")
+    return claims | ({f"{_CLAIMS}/node-name": (node,)} if node else {})
 
 
 def _check_token_request(record: StoredRecord, body: JsonObject, seconds: Any) -> None:

@@ -32,6 +32,7 @@ class PodMounts:
     def __init__(self, services: NodeServices, folder: Path) -> None:
         self._services = services
         self._folder = folder
+        self._credentials = services.api is not None
         self._tokens: dict[TokenNeed, tuple[str, datetime]] = {}
 
     async def mount(self, pod: JsonObject, address: PodAddress) -> None:
@@ -40,7 +41,7 @@ class PodMounts:
         Raises:
             VolumeError: one cannot be made; the message is the one of the event.
         """
-        for volume in pod_volumes(pod):
+        for volume in pod_volumes(pod, credentials=self._credentials):
             try:
                 await self._make(volume, pod, address)
             except VolumeError as error:
@@ -102,9 +103,11 @@ class PodMounts:
 
     def _paths(self, pod: JsonObject, container: JsonObject) -> Iterator[tuple[str, str]]:
         projected = {
-            volume["name"] for volume in pod_volumes(pod) if volume_type(volume) != "emptyDir"
+            volume["name"]
+            for volume in pod_volumes(pod, credentials=self._credentials)
+            if volume_type(volume) != "emptyDir"
         }
-        for mount in container_mounts(pod, container):
+        for mount in container_mounts(pod, container, credentials=self._credentials):
             inside = mount["mountPath"].rstrip("/")
             source = self._of(mount["name"])
             if part := mount.get("subPath"):

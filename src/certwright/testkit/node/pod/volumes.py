@@ -48,18 +48,20 @@ class FileContent:
 Tokens = Mapping[TokenNeed, str]
 
 
-def pod_volumes(pod: JsonObject) -> list[JsonObject]:
-    """Return the volumes of a pod; with its own credentials, even if no admission added them."""
+def pod_volumes(pod: JsonObject, *, credentials: bool) -> list[JsonObject]:
+    """Return the volumes of a pod; with its own *credentials*, even if no admission added them."""
     volumes: list[JsonObject] = list(pod["spec"].get("volumes") or ())
-    if _lacks_credentials(pod):
+    if credentials and _lacks_credentials(pod):
         volumes.append(account_volume())
     return volumes
 
 
-def container_mounts(pod: JsonObject, container: JsonObject) -> list[JsonObject]:
-    """Return where a container has its volumes."""
+def container_mounts(
+    pod: JsonObject, container: JsonObject, *, credentials: bool
+) -> list[JsonObject]:
+    """Return where a container has its volumes, and its own *credentials*."""
     mounts: list[JsonObject] = list(container.get("volumeMounts") or ())
-    if _lacks_credentials(pod):
+    if credentials and _lacks_credentials(pod):
         mounts.append({"name": account_volume()["name"], "mountPath": ACCOUNT_FOLDER})
     return mounts
 
@@ -87,7 +89,7 @@ def account_volume() -> JsonObject:
 def _lacks_credentials(pod: JsonObject) -> bool:
     spec = pod["spec"]
     if spec.get("automountServiceAccountToken") is False or not spec.get("serviceAccountName"):
-        return False
+        return False  # a token is bound to a pod of that ServiceAccount
     return not any(
         mount["mountPath"] == ACCOUNT_FOLDER
         for container in (*(spec.get("initContainers") or ()), *spec["containers"])
