@@ -21,6 +21,7 @@ from certwright.testkit.node.pod.environment import (
     Translation,
     command_line,
     environment,
+    expand,
     referenced_by_variables,
 )
 from certwright.testkit.node.pod.facts import PodFacts, Waiting, init_containers
@@ -143,16 +144,18 @@ class PodContainers:
         inside = container.get("terminationMessagePath") or "/dev/termination-log"
         paths[inside] = str(message)
         translation = Translation(paths, self.ports.ports)
-        words = command_line(container, program.entrypoint, variables, fixed=program.fixed)
-        own_words = len(program.entrypoint) if program.fixed or not container.get("command") else 0
-        command = [*words[:own_words], *map(translation.translate, words[own_words:])]
         given = {key: translation.translate(value) for key, value in variables.items()}
+        every = {**self._base_variables(pod, container, paths), **program.environment, **given}
+        entrypoint = [expand(word, every) for word in program.entrypoint]
+        words = command_line(container, entrypoint, variables, fixed=program.fixed)
+        own_words = len(entrypoint) if program.fixed or not container.get("command") else 0
+        command = [*words[:own_words], *map(translation.translate, words[own_words:])]
         if not command:
             raise ContainerConfigError("no command specified")
         folder = translation.translate(container.get("workingDir") or "")
         return Launch(
             command,
-            {**self._base_variables(pod, container, paths), **program.environment, **given},
+            every,
             Path(folder) if folder.startswith(str(self._folder)) else work,
             self.log(name, self._facts.containers[name].starts),
         )

@@ -1,5 +1,6 @@
 """A real control plane with a node: manifests are applied, and their pods run."""
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from certwright.client import Client, connect
+from certwright.kube import Key, NotFound
+from certwright.kube.kinds import ServiceAccount
 from certwright.testkit.controlplane import ControlPlane, control_plane
 from certwright.testkit.controlplane.flags import CONTROLLERS
 from certwright.testkit.node.egress import egress_configuration, egress_proxy
@@ -15,6 +18,7 @@ from certwright.testkit.node.node import LocalNode, local_node
 from certwright.testkit.node.process.images import Program
 from certwright.testkit.node.services import ApiAddress, NodeSettings
 
+_ACCOUNT_SECONDS: Final = 30
 WORKLOADS: Final = (
     "deployment-controller",
     "replicaset-controller",
@@ -74,6 +78,19 @@ async def control_plane_with_node(
         )
         ports = node.services.ports
         await stack.enter_async_context(egress_proxy(socket, client, ports))
+        await _has_accounts(client)
         yield PlaneWithNode(plane, node, client)
     finally:
         await stack.aclose()
+
+
+async def _has_accounts(client: Client) -> None:
+    """Return when pods can be created in the default namespace: they need its ServiceAccount."""
+    async with asyncio.timeout(_ACCOUNT_SECONDS):
+        while True:
+            try:
+                await client.get(ServiceAccount, Key("default", "default"))
+            except NotFound:
+                await asyncio.sleep(0.05)
+            else:
+                return

@@ -12,7 +12,8 @@ from typing import Final
 class Program:
     """A program of this machine that runs where an image is asked for.
 
-    The container's arguments follow *entrypoint*. Its command stands for the entrypoint only if
+    The container's arguments follow *entrypoint*, whose ``$(NAME)`` stand for variables of the
+    process, such as ``$(KUBECONFIG)``. Its command stands for the entrypoint only if
     that is not *fixed*: paths inside an image mean nothing here. Programs learn the ports they
     are to listen on from the variable ``CERTWRIGHT_PORTS`` (``8080=41234,…``) and from their
     arguments, in which declared ports are translated; so are paths below mounts.
