@@ -25,6 +25,7 @@ FACADES = (
     "certwright.apiserver",
     "certwright.testkit.certmanager",
     "certwright.testkit.controlplane",
+    "certwright.testkit.node",
 )
 
 MOST_NAMES = 350

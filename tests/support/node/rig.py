@@ -22,7 +22,8 @@ from certwright.kube.kinds import (
     Service,
     ServiceAccount,
 )
-from certwright.testkit.node import LocalNode, NodeSettings, local_node
+from certwright.testkit.node import NodeSettings, local_node
+from certwright.testkit.node.node import LocalNode
 
 T = TypeVar("T")
 

@@ -6,8 +6,18 @@ events go back to the API as kubelet writes them. `node` takes pods, `scheduler`
 and `mounts`. It works the same on the embedded server and on a real one.
 """
 
-from certwright.testkit.node.node import LocalNode, local_node
+from certwright.testkit.node.embedded import server_with_node
+from certwright.testkit.node.node import local_node
+from certwright.testkit.node.plane import control_plane_with_node
 from certwright.testkit.node.process.images import LOCAL, STUB, Program
-from certwright.testkit.node.services import ApiAddress, NodeSettings
+from certwright.testkit.node.services import NodeSettings
 
-__all__ = ["LOCAL", "STUB", "ApiAddress", "LocalNode", "NodeSettings", "Program", "local_node"]
+__all__ = [
+    "LOCAL",
+    "STUB",
+    "NodeSettings",
+    "Program",
+    "control_plane_with_node",
+    "local_node",
+    "server_with_node",
+]
