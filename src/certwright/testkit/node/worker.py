@@ -83,8 +83,11 @@ class PodWorker:
                 await self._work(self._containers)
                 refresh.cancel()
         finally:
-            self._services.ports.release(self.uid)
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._clean_up()
+
+    def _clean_up(self) -> None:
+        self._services.ports.release(self.uid)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     async def _work(self, containers: PodContainers) -> None:
         while True:
@@ -202,6 +205,8 @@ class PodWorker:
         """Remove the object of a pod of which nothing runs any more; return whether it is gone."""
         if self.facts.gone:
             return True
+        if not self.pod["metadata"].get("finalizers"):
+            self._clean_up()  # nothing is left on the node when the object goes
         try:
             await self._services.client.delete(Pod, self.key, uid=self.uid, grace_seconds=0)
         except (NotFound, Conflict):
