@@ -12,23 +12,13 @@ from certwright.client import Client, connect
 from certwright.kube import Key, NotFound
 from certwright.kube.kinds import ServiceAccount
 from certwright.testkit.controlplane import ControlPlane, control_plane
-from certwright.testkit.controlplane.flags import CONTROLLERS
+from certwright.testkit.controlplane.flags import CONTROLLERS, WORKLOAD_CONTROLLERS
 from certwright.testkit.node.egress import egress_configuration, egress_proxy
 from certwright.testkit.node.node import LocalNode, local_node
 from certwright.testkit.node.process.images import Program
 from certwright.testkit.node.services import ApiAddress, NodeSettings
 
 _ACCOUNT_SECONDS: Final = 30
-WORKLOADS: Final = (
-    "deployment-controller",
-    "replicaset-controller",
-    "statefulset-controller",
-    "daemonset-controller",
-    "job-controller",
-    "endpoints-controller",
-    "endpointslice-controller",
-)
-"""The controllers of kube-controller-manager that make pods and find them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +35,7 @@ async def control_plane_with_node(
     *,
     images: Mapping[str, Program] | None = None,
     settings: NodeSettings = NodeSettings(),  # noqa: B008 - a value
-    controllers: Sequence[str] = (*CONTROLLERS, *WORKLOADS),
+    controllers: Sequence[str] = (*CONTROLLERS, *WORKLOAD_CONTROLLERS),
 ) -> AsyncIterator[PlaneWithNode]:
     """Run a control plane whose pods run on this machine, for the duration of the context.
 
