@@ -99,7 +99,7 @@ def with_results(
             text = _with_bar(text, bar)
         section = _result(result, measured) + "\n"
         if known := _section(text, f"## {result.name}\n"):
-            text = text.replace(known, section, 1)
+            text = text.replace(known, f"{section}\n", 1)
         else:
             before = next(each for each in (SOAK, COMPARISON, _LAST) if each in text)
             text = text.replace(before, f"{section}\n{before}", 1)
