@@ -78,6 +78,39 @@ async def test_ownership_across_versions(api: Conversation) -> None:
 
 
 @contract
+async def test_ownership_across_versions_that_differ(api: Conversation) -> None:
+    things = await install(api, two_versions(api), "v1", "v1beta1")
+    await api.post(things.at("v1"), things.new("v1", spec={"size": 1, "both": "x"}))
+    await api.merge(things.at("v1beta1", "a"), {"spec": {"size": 2}})
+    await api.get(things.at("v1", "a"))
+    await api.post(things.at("v1"), things.new("v1", "b", spec={"size": 1}))
+    mine = things.new("v1beta1", "b", spec={"both": "x"})
+    await api.apply(things.at("v1beta1", "b"), mine, "me")
+    await api.apply(things.at("v1", "b"), things.new("v1", "b", spec={"both": "x"}), "me")
+    await api.merge(things.at("v1", "b"), {"spec": {"size": 2}})
+    await api.apply(things.at("v1beta1", "b"), mine, "me", force=True)
+    await api.get(things.at("v1", "b"))
+    await remove(api)
+
+
+@contract
+async def test_owners_in_a_version_that_is_gone(api: Conversation) -> None:
+    manifest = twins(api)
+    things = await install(api, manifest, "v1", "v1beta1")
+    for name in ("a", "b"):
+        await api.apply(
+            things.at("v1beta1", name), things.new("v1beta1", name, spec={"size": 1}), "me"
+        )
+    where = f"{CRDS}/{manifest['metadata']['name']}"
+    await api.merge(where, {"spec": {"versions": manifest["spec"]["versions"][:1]}})
+    await answering(api, things.at("v1beta1"), lambda answer: answer.status == 404)
+    await api.merge(things.at("v1", "a"), {"spec": {"size": 2}})
+    await api.apply(things.at("v1", "b"), things.new("v1", "b", spec={"size": 2}), "me")
+    await api.get(things.at("v1", "b"))
+    await remove(api)
+
+
+@contract
 async def test_watches_per_version(api: Conversation) -> None:
     things = await install(api, twins(api), "v1", "v1beta1")
     await api.post(things.at("v1"), things.new("v1", spec={"size": 1, "both": "x"}))

@@ -3,10 +3,12 @@
 import uuid
 from random import Random
 
+from certwright.apiserver.fields.otherversions import OtherVersions
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import not_found
 from certwright.apiserver.storage.registry import Registry
 from certwright.apiserver.storage.storage import Storage, StoredRecord, storage_key
+from certwright.apiserver.webhooks.conversions import other_versions, shown
 from certwright.apiserver.webhooks.reviews import ReviewLog
 from certwright.clock import Clock
 from certwright.kube.timestamps import format_time
@@ -23,6 +25,8 @@ class Backend:
         self.begun: ReviewLog | None = None
         """What webhooks said about the request that is being handled; None as long as no webhook
         is concerned."""
+        self.is_answering = True
+        """Whether a request can wait for webhooks: the server's own controllers cannot."""
 
     @property
     def reviews(self) -> ReviewLog:
@@ -43,9 +47,35 @@ class Backend:
         """Return the current record of an object."""
         return self.registry.collection(kind).get(storage_key(namespace, name))
 
-    def get(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord:
-        """Return the current record of an object that must exist; `NotFound` if it does not."""
+    def read(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord | None:
+        """Return the current record of an object, which a request is to see as *kind*.
+
+        Raises:
+            ReviewsNeeded: a webhook has to convert it first.
+        """
         record = self.find(kind, namespace, name)
+        return record if record is None else self.shown([record], kind)[0]
+
+    def shown(self, records: list[StoredRecord], kind: ServedKind) -> list[StoredRecord]:
+        """Return records that a request can read as *kind*.
+
+        Raises:
+            ReviewsNeeded: a webhook has to convert them first.
+        """
+        return records if kind.conversion is None else shown(records, kind, self.reviews)
+
+    def other_versions(self, kind: ServedKind) -> OtherVersions | None:
+        """Return the versions in which objects of a kind have owners; None if there is one only.
+
+        The server's own controllers, which cannot ask webhooks, compare in the stored version.
+        """
+        if not kind.versions or (kind.conversion is not None and not self.is_answering):
+            return None
+        return other_versions(kind, lambda: self.reviews)
+
+    def get(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord:
+        """Return what `read` does of an object that must exist; `NotFound` if it does not."""
+        record = self.read(kind, namespace, name)
         if record is None:
             raise not_found(kind.resource, name)
         return record

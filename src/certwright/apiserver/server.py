@@ -228,7 +228,7 @@ class ApiServer:
                 return self._dispatch.logs.stream(call)
             if call is None or call.verb != "watch":
                 return RefusedStream(self._handle(request, user))
-            return WatchStream(self._backend, call)
+            return WatchStream(self._backend, call, self._webhooks)
         except ApiError as error:
             return RefusedStream(refusal_response(error))
 

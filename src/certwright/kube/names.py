@@ -153,3 +153,16 @@ def generate_name(prefix: str, pick: Callable[[int], int]) -> str:
     """
     suffix = "".join(ALPHABET[pick(len(ALPHABET))] for _ in range(_GENERATED_LENGTH))
     return prefix[: LABEL_LIMIT - _GENERATED_LENGTH] + suffix
+
+
+_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_STABILITY = {None: 0, "beta": 1, "alpha": 2}
+
+
+def version_order(version: str) -> tuple[int, int, int, str]:
+    """Return by what to sort versions of an API, the best first: v2, v1, v1beta2, v1alpha1, x."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return (len(_STABILITY), 0, 0, version)
+    major, stability, minor = match.groups()
+    return (_STABILITY[stability], -int(major), -int(minor or 0), "")

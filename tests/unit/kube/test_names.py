@@ -13,6 +13,7 @@ from certwright.kube.names import (
     generate_name,
     label_value_problems,
     qualified_name_problems,
+    version_order,
 )
 
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -116,3 +117,21 @@ def test_generated_names_end_in_five_unambiguous_characters(seed: int) -> None:
 
 def test_generated_names_stay_within_63_characters() -> None:
     assert generate_name("a" * 80, lambda _: 0) == "a" * 58 + "bbbbb"
+
+
+def test_versions_are_ordered_by_stability_and_number() -> None:
+    best_first = [
+        "v10",
+        "v2",
+        "v1",
+        "v11beta2",
+        "v10beta3",
+        "v3beta1",
+        "v12alpha1",
+        "foo1",
+        "foo10",
+    ]
+
+    shuffled = best_first[3:] + best_first[:3]
+
+    assert sorted(shuffled, key=version_order) == best_first

@@ -33,6 +33,7 @@ class Background:
         namespace_defaults: bool,
     ) -> None:
         self.paused = False
+        self._backend = backend
         self._garbage = GarbageCollector(backend, writes, deletion)
         self._namespaces = NamespaceController(backend, deletion)
         self._definitions = CustomResources(backend, writes, deletion)
@@ -75,12 +76,14 @@ class Background:
         if self._running or self.paused or not self._steps:
             return
         self._running = True
+        self._backend.is_answering = False
         try:
             while self._steps:
                 key = next(iter(self._steps))
                 self._steps.pop(key)()
         finally:
             self._running = False
+            self._backend.is_answering = True
 
     def _add(self, key: object, step: Step) -> None:
         """Queue a step; one per key at a time."""

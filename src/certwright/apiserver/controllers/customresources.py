@@ -3,7 +3,7 @@
 from typing import Final
 
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.crds import accept, served_kinds
+from certwright.apiserver.crds import accept, is_established, served_kinds
 from certwright.apiserver.http.options import DeleteParameters, WriteParameters
 from certwright.apiserver.storage.storage import ChangeType, Collection, StoredChange, StoredRecord
 from certwright.apiserver.writes.deletion import CLEANUP, ObjectDeleter, set_condition
@@ -56,7 +56,7 @@ class CustomResources:
             record = self._update_status(record, obj)
             self._recheck_names(record.name)  # names may have become free
         spec = record.obj["spec"]
-        if self._served.get(record.name) == spec or not _is_established(record.obj):
+        if self._served.get(record.name) == spec or not is_established(record.obj):
             return
         registry = self._backend.registry
         if record.name in self._served:
@@ -92,7 +92,7 @@ class CustomResources:
             reason = "InstanceDeletionInProgress", "CustomResource deletion is in progress"
             self._set_terminating(record, "True", reason)
             return
-        if _is_established(record.obj):
+        if is_established(record.obj):
             reason = "InstanceDeletionCompleted", "removed all instances"
         else:
             reason = "NeverEstablished", "resource was never established"
@@ -119,8 +119,3 @@ class CustomResources:
 
     def _collection(self, spec: JsonObject) -> Collection:
         return self._backend.storage.collection(spec["group"], spec["names"]["plural"])
-
-
-def _is_established(definition: JsonObject) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

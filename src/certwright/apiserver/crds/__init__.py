@@ -4,6 +4,6 @@ A definition enters; it leaves with its status, and as a kind that the server se
 """
 
 from certwright.apiserver.crds.served import root_schema, served_kinds
-from certwright.apiserver.crds.status import accept, complete, prepare
+from certwright.apiserver.crds.status import accept, complete, is_established, prepare
 
-__all__ = ["accept", "complete", "prepare", "root_schema", "served_kinds"]
+__all__ = ["accept", "complete", "is_established", "prepare", "root_schema", "served_kinds"]

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from certwright.apiserver.builtins.rules.checks import immutable, one_of, subdomain_name
-from certwright.apiserver.causes import duplicate_value, forbidden_value, invalid_value, required
+from certwright.apiserver.causes import duplicate_value, invalid_value, required
+from certwright.apiserver.crds.conversionrules import conversion_causes, deprecation_causes
 from certwright.apiserver.crds.schemas import schema_causes
+from certwright.apiserver.crds.status import is_established, is_status_write
 from certwright.kube.errors import Cause
 from certwright.kube.names import dns1035_label_problems
 from certwright.kube.objects import JsonObject
@@ -20,6 +22,8 @@ _SIMPLE_PATH = re.compile(r"(\.[A-Za-z0-9_-]+)+")
 
 def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     """Return what is wrong with a definition; an update may not rename what is established."""
+    if is_status_write(new, old):
+        return []
     spec, status = new["spec"], new.get("status") or {}
     causes: list[Cause] = []
     wanted = f"{spec['names'].get('plural', '')}.{spec.get('group', '')}"
@@ -33,7 +37,7 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
     causes += one_of(scope, choices, path) if scope else [required(path)]
     causes += _names_causes(spec["names"])
     causes += _versions_causes(spec)
-    causes += _conversion_causes(spec["conversion"])
+    causes += conversion_causes(spec["conversion"], old)
     if spec.get("preserveUnknownFields") and old is None:
         why = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
@@ -41,14 +45,9 @@ def validate(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         )
         causes.append(invalid_value("spec.preserveUnknownFields", True, why))
     causes += _stored_causes(status.get("storedVersions") or [], spec.get("versions") or [])
-    if old is not None and _is_established(old):
+    if old is not None and is_established(old):
         causes += _renamed_causes(spec, old["spec"])
     return causes
-
-
-def _is_established(crd: JsonObject) -> bool:
-    conditions = (crd.get("status") or {}).get("conditions") or ()
-    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def _renamed_causes(new: JsonObject, old: JsonObject) -> Iterator[Cause]:
@@ -96,6 +95,7 @@ def _versions_causes(spec: JsonObject) -> list[Cause]:
         path, name = f"spec.versions[{index}]", version.get("name") or ""
         if problems := dns1035_label_problems(name):
             causes.append(invalid_value(f"{path}.name", name, ",".join(problems)))
+        causes += deprecation_causes(version, f"{path}.deprecationWarning")
         if (version.get("schema") or {}).get("openAPIV3Schema") is None:
             causes.append(required(f"{path}.schema.openAPIV3Schema"))
     for version, prefix in _distinct(versions, "schema", "spec.validation"):
@@ -227,23 +227,16 @@ _PARTS: Final[dict[str, Callable[[JsonObject, str], Iterable[Cause]]]] = {
 }
 
 
-def _conversion_causes(conversion: JsonObject) -> Iterator[Cause]:
-    strategy = conversion.get("strategy") or ""
-    yield from one_of(strategy, ("None", "Webhook"), "spec.conversion.strategy")
-    webhook = conversion.get("webhook")
-    if strategy == "Webhook" and webhook is None:
-        why = "required when strategy is set to Webhook"
-        yield required("spec.conversion.webhookClientConfig", why)
-    elif strategy == "None" and webhook is not None:
-        why = "should not be set when strategy is not set to Webhook"
-        yield forbidden_value("spec.conversion.webhookClientConfig", why)
-
-
 def _stored_causes(stored: list[str], versions: list[JsonObject]) -> Iterator[Cause]:
     names = [version.get("name") for version in versions]
     if not stored:
         why = "must have at least one stored version"
         yield invalid_value("status.storedVersions", None, why)
+        return
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            why = f"must have the storage version {version.get('name')}"
+            yield invalid_value("status.storedVersions", stored, why)
     for index, name in enumerate(stored):
         if name not in names:
             why = (

@@ -13,12 +13,13 @@ from certwright.apiserver.builtins.rules.checks import name_causes
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.crds.parse import parse
 from certwright.apiserver.gotext import json_type
-from certwright.apiserver.kinds.kind import PrinterColumn, ServedKind
+from certwright.apiserver.kinds.kind import ConversionWebhook, PrinterColumn, ServedKind
 from certwright.apiserver.kinds.scalepaths import replica_causes
 from certwright.apiserver.schema.constraints import validate
 from certwright.apiserver.schema.schema import Schema
 from certwright.apiserver.schema.structural import prune
 from certwright.kube.errors import BadRequest, Cause
+from certwright.kube.names import version_order
 from certwright.kube.objects import JsonObject, Resource
 
 _NAME: Final = PrinterColumn("Name", ".metadata.name", format="name")
@@ -45,10 +46,13 @@ def served_kinds(crd: JsonObject) -> list[ServedKind]:
 def _served_kinds(text: bytes) -> tuple[ServedKind, ...]:
     """Build the kinds; thousands of simulated servers are given the same few definitions."""
     spec: JsonObject = orjson.loads(text)
-    return tuple(_served(spec, version) for version in spec["versions"] if version["served"])
+    versions: dict[str, ServedKind] = {}
+    for version in spec["versions"]:
+        versions[version["name"]] = _kind(spec, version, versions)
+    return tuple(versions[each["name"]] for each in spec["versions"] if each["served"])
 
 
-def _served(spec: JsonObject, version: JsonObject) -> ServedKind:
+def _kind(spec: JsonObject, version: JsonObject, versions: dict[str, ServedKind]) -> ServedKind:
     names = spec["names"]
     resource = Resource(
         spec["group"],
@@ -76,6 +80,9 @@ def _served(spec: JsonObject, version: JsonObject) -> ServedKind:
         ),
         custom=True,
         storage_version=next(v["name"] for v in spec["versions"] if v["storage"]),
+        versions=versions,
+        conversion=_conversion(spec),
+        deprecation=_deprecation(spec, version),
         selectable_fields=tuple(
             _dotted(field["jsonPath"]) for field in version.get("selectableFields") or ()
         ),
@@ -83,6 +90,37 @@ def _served(spec: JsonObject, version: JsonObject) -> ServedKind:
         decode=_Decoder(schema, resource),
         validate=_Validator(declared, resource, _dotted(scale.get("specReplicasPath"))),
     )
+
+
+def _conversion(spec: JsonObject) -> ConversionWebhook | None:
+    conversion = spec.get("conversion") or {}
+    if conversion.get("strategy") != "Webhook":
+        return None
+    webhook = conversion["webhook"]
+    return ConversionWebhook(
+        definition=f"{spec['names']['plural']}.{spec['group']}",
+        client_config=webhook["clientConfig"],
+        review_versions=tuple(webhook["conversionReviewVersions"]),
+    )
+
+
+def _deprecation(spec: JsonObject, version: JsonObject) -> str:
+    """Return what to warn users of a version of; by default, which newer one to use."""
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning") is not None:
+        return str(version["deprecationWarning"])
+    group, kind, name = spec["group"], spec["names"]["kind"], version["name"]
+    text = f"{group}/{name} {kind} is deprecated"
+    newer = [
+        each["name"]
+        for each in spec["versions"]
+        if each["served"]
+        and not each.get("deprecated")
+        and version_order(each["name"]) < version_order(name)
+    ]
+    best = min(newer, key=version_order, default="")
+    return f"{text}; use {group}/{best} {kind}" if best else text
 
 
 def _dotted(path: str | None) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
+from certwright.apiserver.builtins.rules.webhooks import authority_causes
 from certwright.kube.objects import JsonObject
 
 _REASONS: Final = {
@@ -25,20 +26,36 @@ def complete(obj: JsonObject) -> None:
         names.setdefault("listKind", f"{kind}List")
 
 
+def is_established(crd: JsonObject) -> bool:
+    """Return whether a definition is, or was, served."""
+    conditions = (crd.get("status") or {}).get("conditions") or ()
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+
+
+def is_status_write(new: JsonObject, old: JsonObject | None) -> bool:
+    """Return whether the status is being written: such a write leaves the rest as it is."""
+    return old is not None and new["spec"] == old["spec"] and new.get("status") != old.get("status")
+
+
 def prepare(new: JsonObject, old: JsonObject | None) -> None:
-    """Start with an empty status; remember every version objects were ever stored in."""
+    """Start with an empty status; remember every version objects were ever stored in.
+
+    Whoever migrated the stored objects takes versions out again, through the status.
+    """
     if old is None:
         new["status"] = {
             "conditions": None,
             "acceptedNames": {"plural": "", "kind": ""},
             "storedVersions": [],
         }
-    stored = list(new["status"].get("storedVersions") or ())
+    stored = list((new.get("status") or {}).get("storedVersions") or ())
+    if stored and is_status_write(new, old):
+        return
     for version in new["spec"].get("versions") or ():
         name = version.get("name") or ""
         if version.get("storage") and name not in stored:
             stored.append(name)
-    new["status"]["storedVersions"] = stored
+    new["status"] = {**(new.get("status") or {}), "storedVersions": stored}
 
 
 def accept(crd: JsonObject, now: str, others: Iterable[JsonObject] = ()) -> None:
@@ -70,10 +87,19 @@ def accept(crd: JsonObject, now: str, others: Iterable[JsonObject] = ()) -> None
                  "not all names are accepted")  # fmt: skip
     else:
         _set(conditions, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
-        _set(conditions, now, "Established", "True", "InitialNamesAccepted",
-             "the initial names have been accepted")  # fmt: skip
+        if not is_established(crd) and _has_broken_authority(crd["spec"]):
+            _set(conditions, now, "Established", "False", "InvalidCABundle",
+                 "The conversion webhook CABundle is invalid")  # fmt: skip
+        else:
+            _set(conditions, now, "Established", "True", "InitialNamesAccepted",
+                 "the initial names have been accepted")  # fmt: skip
     status["acceptedNames"] = accepted
     status["conditions"] = list(conditions.values())
+
+
+def _has_broken_authority(spec: JsonObject) -> bool:
+    webhook = (spec.get("conversion") or {}).get("webhook") or {}
+    return bool(authority_causes(webhook.get("clientConfig") or {}, ""))
 
 
 def _taken(others: Iterable[JsonObject]) -> tuple[set[str], set[str]]:

@@ -13,6 +13,7 @@ from certwright.apiserver.kinds.subresources import SubresourceKind, subresource
 from certwright.apiserver.refusals import KindNotServed, PathNotServed
 from certwright.apiserver.storage.registry import Registry
 from certwright.client.transport import Request, Response
+from certwright.kube.names import version_order
 from certwright.kube.objects import JsonObject
 
 VERSION: Final = {
@@ -103,7 +104,7 @@ class GroupDiscovery:
             resource = kind.resource
             groups.setdefault(resource.group, {})[resource.version] = None
         return {
-            group: sorted(groups[group], key=_version_priority)
+            group: sorted(groups[group], key=version_order)
             for group in sorted(groups, key=_group_priority)
         }
 
@@ -190,21 +191,6 @@ def _wants_aggregated(request: Request) -> bool:
 def _group_priority(group: str) -> tuple[int, str]:
     """Order groups as kube-apiserver does; those of custom resources come last, by name."""
     return (_GROUPS.index(group), "") if group in _GROUPS else (len(_GROUPS), group)
-
-
-def _version_priority(version: str) -> tuple[int, int, int]:
-    """Order versions as clients prefer them: v2, v1, v1beta2, v1beta1, v1alpha1."""
-    number, _, rest = version.removeprefix("v").partition("beta")
-    if rest:
-        return (1, -_number(number), -_number(rest))
-    number, _, rest = number.partition("alpha")
-    if rest:
-        return (2, -_number(number), -_number(rest))
-    return (0, -_number(number), 0)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else 0
 
 
 def _legacy(kind: ServedKind) -> JsonObject:

@@ -37,6 +37,7 @@ from certwright.apiserver.fields.managedfields import (
     write,
 )
 from certwright.apiserver.fields.merge import Comparison, compare, equal, merge, remove
+from certwright.apiserver.fields.otherversions import OtherVersions, Unconvertible
 from certwright.apiserver.fields.scale import scaled
 from certwright.apiserver.fields.typed import TypeMismatch, check, owned, reconcile, with_containers
 from certwright.apiserver.kinds.kind import ServedKind
@@ -75,12 +76,13 @@ def apply(
     force: bool,
     time: str,
     subresource: str = "",
+    others: OtherVersions | None = None,
 ) -> JsonObject:
     """Merge a configuration into the live object on behalf of *manager*.
 
     *live* is None when the apply creates the object. Fields that only this manager owned and
     no longer mentions are removed. Returns the live object itself when nothing changes, owners
-    included.
+    included. With *others*, what managers of other versions own is compared in their version.
 
     Raises:
         Conflict: other managers own changed fields and *force* is off; the causes name them.
@@ -88,13 +90,15 @@ def apply(
         InternalError: it does not fit the schema (the server's own choice of status).
     """
     _check_applied(applied, kind)
-    target = _Target.of(kind, subresource)
+    target = _Target.of(kind, subresource, others)
     base = without_entries(live) if live else blank(kind)
     managed = read(live)
     try:
         if not managed and live:
             managed = _track(blank(kind), base, managed, target, "before-first-apply", time)
         conflicts, result, owners = _apply(base, applied, managed, target, manager)
+    except Unconvertible as error:
+        raise InternalError(str(error), reason="") from None
     except TypeMismatch as error:
         raise _mismatch("live", base, error) from error
     if conflicts and not force and manager == lastapplied.MANAGER:
@@ -122,6 +126,7 @@ def update(
     manager: str,
     time: str,
     subresource: str = "",
+    others: OtherVersions | None = None,
 ) -> JsonObject:
     """Record in *new* that *manager* wrote it in place of *old*; None means it was created.
 
@@ -135,7 +140,7 @@ def update(
     fresh = without_entries(new)
     managed = _requested_entries(old, None if subresource else new)
     if managed or old is None:
-        target = _Target.of(kind, subresource)
+        target = _Target.of(kind, subresource, others)
         try:
             managed = cap(_track(base, fresh, managed, target, manager, time))
         except TypeMismatch:
@@ -162,11 +167,48 @@ class _Target:
     api_version: str
     subresource: str
     ignored: FieldSet
+    others: OtherVersions | None
 
     @classmethod
-    def of(cls, kind: ServedKind, subresource: str) -> "_Target":
+    def of(cls, kind: ServedKind, subresource: str, others: OtherVersions | None) -> "_Target":
         ignored = ignored_fields(kind, subresource)
-        return cls(kind.schema, kind.resource.api_version, subresource, ignored)
+        return cls(kind.schema, kind.resource.api_version, subresource, ignored, others)
+
+    def schema_at(self, api_version: str) -> Schema:
+        """Return the schema of the version that a manager wrote in."""
+        if self.others is None or api_version == self.api_version:
+            return self.schema
+        return self.others.schema(api_version)
+
+    def at(self, obj: JsonObject, api_version: str, doing: str = "") -> JsonObject:
+        """Return an object in the version that a manager wrote in."""
+        if self.others is None:
+            return obj
+        try:
+            return self.others.typed(obj, api_version)
+        except Unconvertible as error:
+            raise Unconvertible(f"{doing}{error}") from None
+
+
+class _Changes:
+    """What differs between two objects, in each version that managers wrote in."""
+
+    def __init__(self, base: JsonObject, new: JsonObject, target: _Target) -> None:
+        self._base, self._new, self._target = base, new, target
+        self.own = compare(base, new, target.schema).without(target.ignored)
+        self._found = {target.api_version: self.own}
+
+    def at(self, api_version: str) -> Comparison:
+        """Return the differences in a version."""
+        target = self._target
+        if target.others is None:
+            return self.own
+        if api_version not in self._found:
+            base = target.at(self._base, api_version, "failed to convert old object: ")
+            new = target.at(self._new, api_version, "failed to convert new object: ")
+            found = compare(base, new, target.schema_at(api_version)).without(target.ignored)
+            self._found[api_version] = found
+        return self._found[api_version]
 
 
 def _check_applied(applied: JsonObject, kind: ServedKind) -> None:
@@ -203,14 +245,13 @@ def _apply(
     """Return the conflicts, and what object and owners become if they are taken over."""
     schema, ignored = target.schema, target.ignored
     me = FieldManager.applier(manager, target.subresource)
-    managed = _reconciled(managed, target)
+    managed = _reconciled(base, managed, target)
     last = managed.pop(me, None)
     mine = without(owned(applied, schema), ignored)
     merged = merge(base, applied, schema)
-    if last and not is_subset(last.fields, mine):
-        merged = _prune(base, merged, last.fields, mine, managed, schema)
-    changes = compare(base, merged, schema).without(ignored)
-    conflicts, managed = _take(changes, managed)
+    if last is not None:
+        merged = _prune(base, merged, last, mine, managed, target)
+    conflicts, managed = _take(_Changes(base, merged, target), managed)
     mine = difference(mine, _SERVER_FIELDS)
     if mine:
         if last and last.api_version == target.api_version and mine == last.fields:
@@ -224,34 +265,60 @@ def _apply(
 def _prune(
     base: JsonObject,
     merged: JsonObject,
-    last: FieldSet,
+    last: ManagedFieldsEntry,
     mine: FieldSet,
     managed: Managed,
-    schema: Schema,
+    target: _Target,
 ) -> JsonObject:
     """Take out of *merged* what this manager applied last time, and no manager wants any more."""
-    wanted = mine
+    wanted = {target.api_version: mine}
     for entry in managed.values():
-        wanted = union(wanted, entry.fields)
-    if is_subset(last, wanted):
+        version = entry.api_version if target.others is not None else target.api_version
+        wanted[version] = union(wanted.get(version, {}), entry.fields)
+    version = last.api_version if target.others is not None else target.api_version
+    if is_subset(last.fields, wanted.get(version, {})):
         return merged
-    last = with_containers(last, schema)
-    present = with_containers(owned(merged, schema), schema)
-    kept = with_containers(owned(remove(merged, last, schema) or {}, schema), schema)
-    unwanted = difference(present, union(kept, with_containers(wanted, schema)))
-    kept = with_containers(owned(remove(merged, unwanted, schema) or {}, schema), schema)
+    schema = target.schema_at(version)
+    doing = "failed to prune fields: "
+    late = "failed to convert {} object to last applied version: "
+    whole = target.at(merged, version, doing + late.format("merged"))
+    gone = with_containers(last.fields, schema)
+    pruned = remove(whole, gone, schema) or {}
+    # The version of the last time first: a conversion may need what another manager owns there.
+    for each in sorted(wanted, key=lambda name: name != version):
+        pruned = _with_owned(whole, pruned, each, wanted[each], target)
     # what no manager owns stays, unless it was inside something that goes
-    pruned = remove(merged, intersection(difference(present, kept), last), schema) or {}
+    dangling = f"{doing}failed add back dangling items: {late.format('pruned')}"
+    kept = _present(target.at(pruned, version, dangling), schema)
+    lost = intersection(difference(_present(whole, schema), kept), gone)
+    pruned = target.at(remove(whole, lost, schema) or {}, target.api_version, doing)
     return base if equal(pruned, base) else pruned
+
+
+def _with_owned(
+    whole: JsonObject, pruned: JsonObject, version: str, fields: FieldSet, target: _Target
+) -> JsonObject:
+    """Return a pruned object with what managers of a version own in the whole one."""
+    schema = target.schema_at(version)
+    doing = "failed to prune fields: failed add back owned items: failed to convert {} object"
+    doing += f" at version {version}: "
+    whole = target.at(whole, version, doing.format("merged"))
+    pruned = target.at(pruned, version, doing.format("pruned"))
+    kept = union(_present(pruned, schema), with_containers(fields, schema))
+    return remove(whole, difference(_present(whole, schema), kept), schema) or {}
+
+
+def _present(obj: JsonObject, schema: Schema) -> FieldSet:
+    return with_containers(owned(obj, schema), schema)
 
 
 def _track(
     base: JsonObject, new: JsonObject, managed: Managed, target: _Target, manager: str, time: str
 ) -> Managed:
     """Return the owners after *manager* made *new* out of *base*."""
-    changes = compare(base, new, target.schema).without(target.ignored)
-    _, managed = _take(changes, _reconciled(managed, target))
-    mine = difference(changes.set, _SERVER_FIELDS)
+    changes = _Changes(base, new, target)
+    _, managed = _take(changes, _reconciled(base, managed, target))
+    mine = difference(changes.own.set, _SERVER_FIELDS)
     if mine:
         me = FieldManager.updater(manager, target.api_version, target.subresource)
         before = managed[me].fields if me in managed else {}
@@ -259,15 +326,14 @@ def _track(
     return managed
 
 
-def _take(changes: Comparison, managed: Managed) -> tuple[dict[FieldManager, FieldSet], Managed]:
+def _take(changes: _Changes, managed: Managed) -> tuple[dict[FieldManager, FieldSet], Managed]:
     """Take changed and removed fields from their owners; also return who lost which value."""
-    changed, removed = changes.set, changes.removed
-    if not changed and not removed:
-        return {}, managed
     lost: dict[FieldManager, FieldSet] = {}
     left: Managed = {}
     for manager, entry in managed.items():
-        taken = intersection(entry.fields, changed)
+        found = changes.at(entry.api_version)
+        changed, removed = found.set, found.removed
+        taken = intersection(entry.fields, changed) if changed else {}
         if taken:
             lost[manager] = taken
         if taken or removed:
@@ -280,11 +346,12 @@ def _take(changes: Comparison, managed: Managed) -> tuple[dict[FieldManager, Fie
     return lost, left
 
 
-def _reconciled(managed: Managed, target: _Target) -> Managed:
-    """Return the owners after changes of the schema."""
+def _reconciled(base: JsonObject, managed: Managed, target: _Target) -> Managed:
+    """Return the owners after changes of the schema; `TypeMismatch` if their version is gone."""
     out: Managed = {}
     for manager, entry in managed.items():
-        fields = reconcile(entry.fields, target.schema)
+        target.at(base, entry.api_version)
+        fields = reconcile(entry.fields, target.schema_at(entry.api_version))
         out[manager] = (
             entry
             if fields is entry.fields

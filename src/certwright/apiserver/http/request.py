@@ -182,7 +182,8 @@ def parse_call(
     parts = subresource_kinds(kind) if address.subresource else ()
     if verb not in next((p.verbs for p in parts if p.name == address.subresource), kind.verbs):
         raise method_not_allowed()
-    return Call(request, user, kind, address, verb, query, headers, clock)
+    warnings = [kind.deprecation] if kind.deprecation else []
+    return Call(request, user, kind, address, verb, query, headers, clock, warnings)
 
 
 def _is_at(kind: ServedKind, address: ResourcePath) -> bool:

@@ -37,11 +37,15 @@ def json_response(
         "cache-control": "no-cache, private",
         **(headers or {}),
     }
-    if warnings:
-        # One header field holds them all: HTTP joins repeated fields with commas.
-        unique = dict.fromkeys(warnings)
-        found["warning"] = ", ".join(f"299 - {_quoted(text)}" for text in unique)
-    return Response(status, found, body)
+    return Response(status, with_warnings(found, warnings), body)
+
+
+def with_warnings(headers: dict[str, str], warnings: Sequence[str]) -> dict[str, str]:
+    """Return headers that warn, besides. One field holds all: HTTP joins them with commas."""
+    if not warnings:
+        return headers
+    unique = dict.fromkeys(warnings)
+    return {**headers, "warning": ", ".join(f"299 - {_quoted(text)}" for text in unique)}
 
 
 def text_response(status: int, body: bytes) -> Response:

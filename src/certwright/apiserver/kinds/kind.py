@@ -3,7 +3,7 @@
 `builtins` and `crds` make `ServedKind` values; the rest of the server treats them alike.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from certwright.apiserver.schema.schema import Schema
@@ -50,6 +50,17 @@ def no_causes(_new: JsonObject, _old: JsonObject | None) -> list[Cause]:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversionWebhook:
+    """Who converts the objects of a custom kind between its versions."""
+
+    definition: str
+    """The name of the CustomResourceDefinition."""
+    client_config: JsonObject
+    review_versions: tuple[str, ...]
+    """The versions of ConversionReview it understands, the one it likes best first."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServedKind:
     """A kind in one version: its address, shape, and rules.
 
@@ -77,6 +88,12 @@ class ServedKind:
     """Whether changes outside metadata and status raise ``metadata.generation``."""
     storage_version: str = ""
     """The version objects of this kind are stored and watched across; empty means this one."""
+    versions: "Mapping[str, ServedKind]" = field(default_factory=dict, compare=False, repr=False)
+    """Of a custom kind: every version of its definition by name, served or not."""
+    conversion: ConversionWebhook | None = None
+    """Converts between the versions; without one, only ``apiVersion`` changes."""
+    deprecation: str = ""
+    """What every answer warns of when the version is deprecated."""
     selectable_fields: tuple[str, ...] = ()
     """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
     columns: tuple[PrinterColumn, ...] = field(default=())

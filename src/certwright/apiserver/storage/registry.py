@@ -27,7 +27,10 @@ class Registry:
         """Serve a kind, in place of what was served at its address."""
         resource = kind.resource
         self._by_address[resource.group, resource.version, resource.plural] = kind
-        if kind.storage_version in {"", resource.version}:
+        if kind.versions:
+            stored = kind.versions[kind.storage_version]  # which need not be served
+            self._stored_as[resource.group, resource.plural] = stored
+        elif kind.storage_version in {"", resource.version}:
             self._stored_as[resource.group, resource.plural] = kind
 
     def remove(self, group: str, plural: str) -> None:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -33,7 +33,7 @@ class StoredRecord:
         self.kind = kind
         self._obj: JsonObject | None = obj
         self.revision = revision
-        self._views: list[tuple[Any, Any]] = []
+        self._views: list[tuple[ServedKind, bytes]] = []
 
     @property
     def obj(self) -> JsonObject:
@@ -76,13 +76,36 @@ class StoredRecord:
         self._views = [(self.kind, self.raw)]
         self._obj = None
 
-    def view(self, purpose: object, make: Callable[[], bytes]) -> bytes:
-        """Return the bytes made for *purpose*, making them the first time."""
+    def shown_as(self, kind: ServedKind, obj: JsonObject) -> "StoredRecord":
+        """Return the record with what one reader is shown of it as *kind*."""
+        shown = StoredRecord(self.key, self.kind, {}, self.revision)
+        shown._obj = self._obj
+        shown._views = [view for view in self._views if view[0] is self.kind]
+        shown._views.append((kind, exact_json(obj)))
+        return shown
+
+    def is_shown_as(self, kind: ServedKind) -> bool:
+        """Return whether it is known what the record looks like as *kind*."""
+        return any(known is kind for known, _ in self._views)
+
+    def carry_views(self, later: "StoredRecord") -> "StoredRecord":
+        """Return a later record shown as this one is; it differs only in metadata of the server."""
+        for kind, encoded in self._views:
+            if kind is not self.kind and kind.conversion is not None:
+                obj: JsonObject = orjson.loads(encoded)
+                own = {each: obj["metadata"].get(each) for each in ("labels", "annotations")}
+                metadata = {**later.metadata, **own}
+                obj["metadata"] = {k: v for k, v in metadata.items() if v is not None}
+                later = later.shown_as(kind, obj)
+        return later
+
+    def view(self, kind: ServedKind, make: Callable[[], bytes]) -> bytes:
+        """Return the object encoded as *kind*, making it the first time."""
         for known, encoded in self._views:
-            if known is purpose:
-                return bytes(encoded)
+            if known is kind:
+                return encoded
         encoded = make()
-        self._views.append((purpose, encoded))
+        self._views.append((kind, encoded))
         return encoded
 
 

@@ -162,13 +162,16 @@ def list_page(backend: Backend, call: Call) -> ListPage:
                 raise Gone(_EXPIRED)
     if call.query.get("resourceVersion") == "0":
         limit = 0  # served from the watch cache, which does not page
-    return _page(selection, collection, revision, start, limit)
+    return _page(backend, selection, revision, start, limit)
 
 
 def _page(
-    selection: ListSelector, collection: Collection, revision: int, start: str, limit: int
+    backend: Backend, selection: ListSelector, revision: int, start: str, limit: int
 ) -> ListPage:
+    collection = backend.registry.collection(selection.kind)
     records = collection.records_at(revision, selection.prefix, start)
+    if not selection.is_everything:
+        records = backend.shown(records, selection.kind)
     chosen: list[StoredRecord] = []
     left = 0
     for index, record in enumerate(records):
@@ -178,6 +181,7 @@ def _page(
                 # Whether the rest holds anything selected shows when it is asked for.
                 left = len(records) - index - 1
                 break
+    chosen = backend.shown(chosen, selection.kind)
     if not left:
         return ListPage(chosen, revision)
     last = chosen[-1].key.removeprefix(selection.prefix)

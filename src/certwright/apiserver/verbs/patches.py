@@ -10,6 +10,7 @@ from certwright.apiserver.access.rbac import Authorizer
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.fields import manager as fieldmanager
+from certwright.apiserver.fields.managedfields import without_entries
 from certwright.apiserver.gotext import json_type, plain
 from certwright.apiserver.http.bodies import DEPTH_EXCEEDED, parse_json, parse_yaml
 from certwright.apiserver.http.media import body_media_type
@@ -71,17 +72,19 @@ class Patches:
                 "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
                 f"unmarshal {json_type(applied)} into Go value of type map[string]interface {{}}"
             )
-        record = self._backend.find(call.kind, call.namespace, call.name)
+        record = self._backend.read(call.kind, call.namespace, call.name)
         if record is None and call.subresource:
             raise not_found(call.kind.resource, call.name)
+        live = view_copy(record, call.kind) if record is not None else None
         merged = fieldmanager.apply(
-            view_copy(record, call.kind) if record is not None else None,
+            live,
             applied,
             kind=call.kind,
             manager=options.field_manager,
             force=bool(options.force),
             time=self._backend.now(),
             subresource=call.subresource,
+            others=self._backend.other_versions(call.kind),
         )
         call.warnings += _duplicates(call, applied, options)
         merged.setdefault("metadata", {})
@@ -94,7 +97,8 @@ class Patches:
         else:
             self._writes.check_current(call.kind, record, merged)
             restrict(call.kind, merged, view(record, call.kind), call.subresource)
-            fill_defaults(merged, call.kind)
+            if not _is_settled(call, merged, live):
+                fill_defaults(merged, call.kind)
             dedup_owners(merged["metadata"], call.warnings)
         stored = self._writes.replace(call.kind, record, merged, options, call.subresource)
         return object_response(call, stored)
@@ -216,6 +220,16 @@ def _decoded(call: Call, patched: JsonObject, options: WriteParameters) -> list[
         why = error.message.removeprefix(prefix).removeprefix(f"{resource.kind}: ")
         cause = invalid_value("patch", shown, why)
         raise Invalid(f' "" is invalid: patch: {cause.message}', causes=[cause]) from None
+
+
+def _is_settled(call: Call, merged: JsonObject, live: JsonObject | None) -> bool:
+    """Return whether an apply changed no value: then it adds no defaults, either.
+
+    Only an object that is stored in another version may lack any.
+    """
+    if live is None or len(call.kind.versions) < 2:
+        return False
+    return without_entries(merged) == without_entries(live)
 
 
 def _check_identity(call: Call, obj: JsonObject) -> None:

@@ -63,7 +63,7 @@ class Verbs:
         settle_namespace(obj["metadata"], call.namespace)
         check_name(obj["metadata"], call.name)
         dedup_owners(obj["metadata"], call.warnings)
-        record = self._backend.find(call.kind, call.namespace, call.name)
+        record = self._backend.read(call.kind, call.namespace, call.name)
         if record is None:
             if call.subresource or not traits_of(call.kind).create_on_update:
                 raise not_found(call.kind.resource, call.name)

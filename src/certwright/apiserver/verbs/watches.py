@@ -2,6 +2,10 @@
 
 A watch is a position in the history of its collection, not a queue of its own: a slow
 reader costs nothing, and one that falls behind trimmed history is told so (410).
+
+Where a webhook converts between versions, a watch has the changes at hand converted before it moves
+on; those that happen meanwhile wait in the history. So events keep their order, and a slow webhook
+holds up the watches of other versions than the stored one, and nothing else.
 """
 
 import asyncio
@@ -12,10 +16,12 @@ import orjson
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.causes import forbidden_value, unsupported_value
 from certwright.apiserver.http.request import Call
-from certwright.apiserver.http.responses import EventEncoder, status_of
+from certwright.apiserver.http.responses import EventEncoder, status_of, with_warnings
 from certwright.apiserver.refusals import Failed, invalid, too_large_resource_version
 from certwright.apiserver.storage.storage import ChangeType, StoredChange, StoredRecord
 from certwright.apiserver.verbs.lists import parse_version, selection_of
+from certwright.apiserver.webhooks.conversions import shown
+from certwright.apiserver.webhooks.reviews import ReviewCaller, ReviewLog, ReviewsNeeded
 from certwright.kube.errors import ApiError, BadRequest, Cause, Gone
 from certwright.kube.objects import JsonObject
 
@@ -27,13 +33,20 @@ _LAST_BOOKMARK_SECONDS = 2.0
 _HEADERS = {"content-type": "application/json", "cache-control": "no-cache, private"}
 
 
+class _Ended(Exception):
+    """The server ends a watch that it cannot continue."""
+
+
 class WatchStream:
     """An open watch. Its position is fixed when it is opened, not when it is first read."""
 
     status = 200
 
-    def __init__(self, backend: Backend, call: Call) -> None:
+    def __init__(self, backend: Backend, call: Call, webhooks: ReviewCaller) -> None:
         self._backend = backend
+        self._webhooks = webhooks
+        self._kind = call.kind
+        self._warnings = call.warnings
         self._collection = backend.registry.collection(call.kind)
         self._epoch = self._collection.epoch
         self._selection = selection_of(call)
@@ -50,7 +63,7 @@ class WatchStream:
     @property
     def headers(self) -> Mapping[str, str]:
         """The answer's headers."""
-        return _HEADERS
+        return with_warnings(_HEADERS, self._warnings)
 
     def _start(self, call: Call) -> None:
         send_initial = check_watch_options(call)
@@ -59,11 +72,7 @@ class WatchStream:
         if send_initial:
             if asked > current:
                 self._refusal = too_large_resource_version(asked, current)
-            self._initial = [
-                record
-                for record in self._collection.records(self._selection.prefix)
-                if self._selection.matches(record)
-            ]
+            self._initial = list(self._collection.records(self._selection.prefix))
         elif asked:
             self._position = asked
             if asked < self._collection.floor:
@@ -74,22 +83,29 @@ class WatchStream:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield events, one JSON document per line; ends when the server ends the watch."""
+        try:
+            async for chunk in self._chunks():
+                yield chunk
+        except _Ended:
+            return
+        except ApiError as error:
+            yield _error_line(error)
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._seconds
         bookmark_at = self._next_bookmark(loop.time(), deadline)
         if self._refusal is not None:
-            yield _error_line(self._refusal)
-            return
+            raise self._refusal
         if self._initial is not None:
-            chunk = self._initial_lines(self._initial)
+            chunk = self._initial_lines(await self._shown(self._initial))
             self._initial = None
             if chunk:
                 yield chunk
         while self._collection.epoch == self._epoch:
             if self._position < self._collection.trimmed:
-                yield _error_line(self._too_old(self._position))
-                return
-            chunk = self._pending_lines()
+                raise self._too_old(self._position)
+            chunk = await self._pending_lines()
             if chunk:
                 yield chunk
                 continue
@@ -118,16 +134,47 @@ class WatchStream:
             self._collection.forget(waiter)
 
     def _initial_lines(self, records: list[StoredRecord]) -> bytes:
-        lines = [self._encode(ChangeType.ADDED, record) for record in records]
+        matches = self._selection.matches
+        lines = [self._encode(ChangeType.ADDED, record) for record in records if matches(record)]
         if self._bookmarks:
             lines.append(self._bookmark_line({"k8s.io/initial-events-end": "true"}))
         return b"".join(lines)
 
-    def _pending_lines(self) -> bytes:
+    async def _pending_lines(self) -> bytes:
         changes = self._collection.changes_since(self._position)
         # Everything up to the current revision is in hand, also writes to other kinds.
-        self._position = max(self._position, self._backend.storage.revision)
+        position = max(self._position, self._backend.storage.revision)
+        if self._kind.conversion is not None:
+            try:
+                changes = await self._shown_changes(changes)
+            except Failed:
+                raise _Ended from None  # without a word: the client lists again, and is told
+        self._position = position
         return b"".join(filter(None, (self._line(change) for change in changes)))
+
+    async def _shown_changes(self, changes: list[StoredChange]) -> list[StoredChange]:
+        inside = [c for c in changes if c.record.key.startswith(self._selection.prefix)]
+        if self._selection.is_everything:
+            after = await self._shown([change.record for change in inside])
+            pairs = zip(inside, after, strict=True)
+            return [StoredChange(change.type, now, change.previous) for change, now in pairs]
+        both = [each for c in inside for each in (c.record, c.previous) if each is not None]
+        shown = iter(await self._shown(both))
+        return [
+            StoredChange(c.type, next(shown), None if c.previous is None else next(shown))
+            for c in inside
+        ]
+
+    async def _shown(self, records: list[StoredRecord]) -> list[StoredRecord]:
+        """Return records that can be read in the version watched, once webhooks converted them."""
+        if self._kind.conversion is None:
+            return records
+        reviews = ReviewLog()
+        while True:
+            try:
+                return shown(records, self._kind, reviews)
+            except ReviewsNeeded as needed:
+                await reviews.obtain(needed, self._webhooks, self._backend.new_uid)
 
     def _line(self, change: StoredChange) -> bytes | None:
         selection = self._selection
@@ -191,9 +238,10 @@ def _as_of(change: StoredChange) -> StoredRecord:
     assert change.previous is not None
     before = change.previous
     metadata = {**before.metadata, "resourceVersion": str(change.revision)}
-    return StoredRecord(
+    last = StoredRecord(
         before.key, before.kind, {**before.obj, "metadata": metadata}, change.revision
     )
+    return before.carry_views(last)
 
 
 def _error_line(error: ApiError) -> bytes:

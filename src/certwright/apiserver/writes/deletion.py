@@ -10,7 +10,6 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.kinds.traits import traits_of
 from certwright.apiserver.refusals import conflict, forbidden
 from certwright.apiserver.storage.storage import StoredRecord
-from certwright.apiserver.storage.versions import to_storage
 from certwright.apiserver.writes.metadata import FOREGROUND, ORPHAN
 from certwright.kube.errors import Conflict
 from certwright.kube.objects import JsonObject
@@ -89,9 +88,7 @@ class ObjectDeleter:
     ) -> StoredRecord:
         """Delete an object whose update emptied its finalizers; returns what was sent."""
         self._remove(record, dry_run=dry_run)
-        return StoredRecord(
-            record.key, record.kind, to_storage(new, kind, record.kind), record.revision
-        )
+        return StoredRecord(record.key, kind, new, record.revision)
 
     def _delete_namespace(self, record: StoredRecord, options: DeleteParameters) -> Deleted:
         if record.name in IMMORTAL:
@@ -193,9 +190,11 @@ class ObjectDeleter:
         if obj == record.obj:
             return record
         if dry_run:
-            return StoredRecord(record.key, record.kind, obj, record.revision)
-        collection = self._backend.registry.collection_of(record)
-        return self._backend.storage.put(collection, record.key, record.kind, obj)
+            changed = StoredRecord(record.key, record.kind, obj, record.revision)
+        else:
+            collection = self._backend.registry.collection_of(record)
+            changed = self._backend.storage.put(collection, record.key, record.kind, obj)
+        return record.carry_views(changed)
 
     def _remove(self, record: StoredRecord, *, dry_run: bool) -> StoredRecord:
         if dry_run:

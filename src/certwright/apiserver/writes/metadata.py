@@ -3,18 +3,17 @@
 from typing import Any, Final
 
 from certwright.apiserver.builtins.rules.checks import (
+    annotation_causes,
     label_causes,
     label_name,
     path_segment_problems,
     qualified_name,
 )
-from certwright.apiserver.causes import forbidden_value, invalid_value, required, too_long
+from certwright.apiserver.causes import forbidden_value, invalid_value, required
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.kube.errors import BadRequest, Cause
-from certwright.kube.names import qualified_name_problems
 from certwright.kube.objects import JsonObject
 
-ANNOTATIONS_LIMIT: Final = 256 * 1024
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 
@@ -164,22 +163,8 @@ def _map_causes(metadata: JsonObject) -> list[Cause]:
     if labels := metadata.get("labels"):
         causes += label_causes(labels, "metadata.labels")
     if annotations := metadata.get("annotations"):
-        causes += _annotation_causes(annotations)
+        causes += annotation_causes(annotations, "metadata.annotations")
     return causes + _owner_causes(metadata.get("ownerReferences") or [])
-
-
-def _annotation_causes(annotations: dict[str, str]) -> list[Cause]:
-    path = "metadata.annotations"
-    causes: list[Cause] = []
-    size = 0
-    for key, value in annotations.items():
-        size += len(key.encode()) + len(value.encode())
-        causes += [
-            invalid_value(path, key, problem) for problem in qualified_name_problems(key.lower())
-        ]
-    if size > ANNOTATIONS_LIMIT:
-        causes.append(too_long(path, ANNOTATIONS_LIMIT))
-    return causes
 
 
 def _owner_causes(owners: list[JsonObject]) -> list[Cause]:

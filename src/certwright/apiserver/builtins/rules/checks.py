@@ -26,6 +26,7 @@ from certwright.kube.objects import JsonObject
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 MEBIBYTE: Final = 1024 * 1024
 
+_ANNOTATIONS_LIMIT: Final = 256 * 1024
 _NEGATIVE = "must be greater than or equal to 0"
 _PERCENT = re.compile(r"[0-9]+%")
 _KEY = re.compile(r"[-._a-zA-Z0-9]+")
@@ -173,6 +174,20 @@ def label_causes(labels: Mapping[str, str], path: str) -> list[Cause]:
     for key, value in labels.items():
         causes += qualified_name(key, path)
         causes += label_value(value, path)
+    return causes
+
+
+def annotation_causes(annotations: Mapping[str, str], path: str) -> list[Cause]:
+    """Return which annotations have keys that are none, and whether they are too large."""
+    causes: list[Cause] = []
+    size = 0
+    for key, value in annotations.items():
+        size += len(key.encode()) + len(value.encode())
+        causes += [
+            invalid_value(path, key, problem) for problem in qualified_name_problems(key.lower())
+        ]
+    if size > _ANNOTATIONS_LIMIT:
+        causes.append(too_long(path, _ANNOTATIONS_LIMIT))
     return causes
 
 

@@ -1,14 +1,20 @@
 """Rules of webhook configurations."""
 
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urlsplit
 
+from certwright import pki
 from certwright.apiserver.builtins.rules.checks import one_of, selector_causes, subdomain_name
 from certwright.apiserver.causes import duplicate_value, invalid_value, required
 from certwright.kube.errors import Cause
+from certwright.kube.names import dns_subdomain_problems
 from certwright.kube.objects import JsonObject
+from certwright.pki.pem import BUNDLE_LIMIT
 
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_AUTHORITIES_LIMIT: Final = 1000
 _EXCLUSIVE: Final = {
     "operations": "operations",
     "apiGroups": "API groups",
@@ -60,22 +66,78 @@ def _webhook_causes(hook: JsonObject, path: str) -> list[Cause]:
         causes.append(invalid_value(f"{path}.timeoutSeconds", hook["timeoutSeconds"], why))
     for field in ("namespaceSelector", "objectSelector"):
         causes += selector_causes(hook[field], f"{path}.{field}")
-    return causes + _client_causes(hook["clientConfig"], f"{path}.clientConfig")
+    return causes + client_causes(hook["clientConfig"], f"{path}.clientConfig")
 
 
-def _client_causes(config: JsonObject, path: str) -> list[Cause]:
+def client_causes(config: JsonObject, path: str) -> list[Cause]:
+    """Return what is wrong with the address of a webhook."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         return [required(path, "exactly one of url or service is required")]
-    causes: list[Cause] = []
-    if url is not None and not url.startswith("https://"):
-        scheme = url.partition("://")[0] if "://" in url else ""
-        why = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
-        causes.append(invalid_value(f"{path}.url", scheme, why))
-    if service is not None:
-        missing = [field for field in ("name", "namespace") if not service.get(field)]
-        causes += [required(f"{path}.service.{field}") for field in missing]
-    return causes
+    if url is not None:
+        return list(_url_causes(url, f"{path}.url"))
+    return list(_service_causes(service or {}, f"{path}.service"))
+
+
+def _url_causes(url: str, path: str) -> Iterator[Cause]:
+    form = "; desired format: https://host[/path]"
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        yield required(path, f"url must be a valid URL: {error}{form}")
+        return
+    if parts.scheme != "https":
+        yield invalid_value(path, parts.scheme, f"'https' is the only allowed URL scheme{form}")
+    if not parts.netloc:
+        yield invalid_value(path, "", f"host must be specified{form}")
+    user, separator, _ = parts.netloc.rpartition("@")
+    if separator:
+        yield invalid_value(path, user, "user information is not permitted in the URL")
+    if parts.fragment:
+        yield invalid_value(path, parts.fragment, "fragments are not permitted in the URL")
+    if parts.query:
+        yield invalid_value(path, parts.query, "query parameters are not permitted in the URL")
+
+
+def _service_causes(service: JsonObject, path: str) -> Iterator[Cause]:
+    # The server mixes the two up: a missing name is reported as a missing namespace.
+    for field, reported in (("namespace", "name"), ("name", "namespace")):
+        if not service.get(field):
+            yield required(f"{path}.{reported}")
+    port = service.get("port", 443)
+    if not 1 <= port <= 65535:
+        why = "port is not valid: must be between 1 and 65535, inclusive"
+        yield invalid_value(f"{path}.port", port, why)
+    yield from _path_causes(service.get("path") or "/", f"{path}.path")
+
+
+def _path_causes(text: str, path: str) -> Iterator[Cause]:
+    if text == "/":
+        return
+    if text == "//":
+        yield invalid_value(path, text, "segment[0] may not be empty")
+        return
+    if not text.startswith("/"):
+        yield invalid_value(path, text, "must start with a '/'")
+    for index, step in enumerate(text[1:].removesuffix("/").split("/")):
+        if not step:
+            yield invalid_value(path, text, f"segment[{index}] may not be empty")
+            continue
+        for problem in dns_subdomain_problems(step):
+            yield invalid_value(path, text, f"segment[{index}]: {problem}")
+
+
+def authority_causes(config: JsonObject, path: str) -> list[Cause]:
+    """Return what is wrong with the caBundle of a webhook; an empty one is the system's."""
+    bundle = config.get("caBundle")
+    if not bundle:
+        return []
+    try:
+        pki.read_certificates(b64decode(bundle), limit=BUNDLE_LIMIT, at_most=_AUTHORITIES_LIMIT)
+    except (ValueError, pki.PkiError):
+        why = "unable to load root certificates: unable to parse bytes as PEM block"
+        return [invalid_value(path, bundle, why)]
+    return []
 
 
 def _rule_causes(rule: JsonObject, path: str) -> Iterator[Cause]:
