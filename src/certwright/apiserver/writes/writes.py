@@ -20,8 +20,7 @@ from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.kinds.traits import traits_of
 from certwright.apiserver.refusals import Failed, already_exists, conflict, invalid, invalid_object
 from certwright.apiserver.storage.storage import StoredRecord, storage_key
-from certwright.apiserver.storage.versions import is_as_stored, to_storage, view, view_copy
-from certwright.apiserver.webhooks.conversions import convert, needs_webhook
+from certwright.apiserver.storage.versions import view, view_copy
 from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import (
     carry_over,
@@ -35,6 +34,7 @@ from certwright.apiserver.writes.metadata import (
 )
 from certwright.apiserver.writes.namespaces import check_namespace
 from certwright.apiserver.writes.signingrequests import is_signing_request, restrict_request
+from certwright.apiserver.writes.storagewriter import StorageWriter
 from certwright.kube.errors import Cause
 from certwright.kube.names import generate_name
 from certwright.kube.objects import JsonObject
@@ -48,6 +48,7 @@ class ObjectWriter:
     def __init__(self, backend: Backend, deletion: ObjectDeleter) -> None:
         self._backend = backend
         self._deletion = deletion
+        self._storage = StorageWriter(backend)
 
     def create(
         self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteParameters
@@ -137,7 +138,7 @@ class ObjectWriter:
         existing = self._backend.registry.collection(kind).get(key)
         if existing is not None:
             raise _taken(kind, existing)
-        return self._put(kind, key, obj, dry_run=options.dry_run)
+        return self._storage.put(kind, key, obj, dry_run=options.dry_run)
 
     def update(
         self,
@@ -229,12 +230,12 @@ class ObjectWriter:
             admission.validate(new, old, record.revision)
         if new == old or keep_times(old, new) is old:
             # Times of ownership do not count as a change.
-            if self._is_as_stored(record, kind):
+            if self._storage.holds(record, kind):
                 return record
             new = view_copy(record, kind)
         if self._deletion.is_finished(new, old):
             return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
-        return self._put(kind, record.key, new, dry_run=options.dry_run)
+        return self._storage.put(kind, record.key, new, dry_run=options.dry_run)
 
     def _renewed(
         self,
@@ -283,63 +284,6 @@ class ObjectWriter:
                 raise invalid(resource.plural, resource.group, record.name, [cause])
         elif version != record.metadata["resourceVersion"]:
             raise conflict(resource, record.name)
-
-    def _put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> StoredRecord:
-        registry = self._backend.registry
-        stored = registry.storage_kind(kind)
-        if needs_webhook(stored, kind):
-            return self._put_converted(kind, stored, key, obj, dry_run=dry_run)
-        obj = to_storage(obj, kind, stored)
-        # Kind and apiVersion first: lists of built-ins cut them off the encoded object.
-        obj = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj}
-        if dry_run:
-            return StoredRecord(key, stored, obj, 0)
-        return self._backend.storage.put(registry.collection(kind), key, stored, obj)
-
-    def _put_converted(
-        self, kind: ServedKind, stored: ServedKind, key: str, obj: JsonObject, *, dry_run: bool
-    ) -> StoredRecord:
-        """Store what a webhook makes of an object; the answer shows what it makes of that again.
-
-        An object that the server's own controllers write stays in the version that it has.
-        """
-        backend = self._backend
-        collection = backend.registry.collection(kind)
-        if not backend.is_answering:
-            return backend.storage.put(collection, key, kind, obj)
-        (converted,) = convert([obj], stored, backend.reviews)
-        fill_defaults(converted, stored)
-        try:
-            (shown,) = convert([converted], kind, backend.reviews)
-            failure = None
-        except Failed as error:  # too late: what it cannot convert back is stored by then
-            shown, failure = obj, error
-        if dry_run:
-            record = StoredRecord(key, stored, converted, 0)
-        else:
-            record = backend.storage.put(collection, key, stored, converted)
-        if failure is not None:
-            raise failure
-        return record.shown_as(
-            kind, {**shown, "metadata": {**shown["metadata"], **_number(record)}}
-        )
-
-    def _is_as_stored(self, record: StoredRecord, kind: ServedKind) -> bool:
-        """Return whether an object that is written as it is shown would be stored as it is."""
-        stored = self._backend.registry.storage_kind(kind)
-        if not needs_webhook(stored, kind):
-            return is_as_stored(record, kind, stored)
-        if not self._backend.is_answering:
-            return True
-        (converted,) = convert([view_copy(record, kind)], stored, self._backend.reviews)
-        fill_defaults(converted, stored)
-        return converted == record.obj
-
-
-def _number(record: StoredRecord) -> JsonObject:
-    """Return the version that a stored object has got; none if it was not stored."""
-    found = {"resourceVersion": record.metadata.get("resourceVersion")}
-    return found if found["resourceVersion"] else {}
 
 
 def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: str) -> None:
