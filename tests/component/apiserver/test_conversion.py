@@ -1,6 +1,7 @@
 """Kinds whose versions a webhook converts into each other."""
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 from random import Random
@@ -324,3 +325,56 @@ async def test_owners_are_compared_in_the_version_they_wrote_in(links: Links) ->
     }
     assert owners == {"two": {"f:spec": {"f:port": {}}}}
     assert links.stored()["spec"] == {"address": "h:2"}
+
+
+async def test_admission_sees_the_version_that_it_is_registered_for(links: Links) -> None:
+    seen: list[Json] = []
+
+    def admit(review: JsonObject) -> JsonObject:
+        seen.append(review["request"]["object"])
+        patch = [{"op": "add", "path": "/spec/note", "value": "seen"}]
+        response = {
+            "uid": review["request"]["uid"],
+            "allowed": True,
+            "patchType": "JSONPatch",
+            "patch": base64.b64encode(json.dumps(patch).encode()).decode(),
+        }
+        return {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "response": response,
+        }
+
+    admission = "https://admission.example.com/"
+    links.webhooks.register(admit, url=admission)
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "a"},
+        "webhooks": [
+            {
+                "name": "a.example.com",
+                "clientConfig": {"url": admission},
+                "rules": [
+                    {
+                        "apiGroups": ["example.com"],
+                        "apiVersions": ["v1"],
+                        "resources": ["links"],
+                        "operations": ["*"],
+                    }
+                ],
+                "sideEffects": "None",
+                "admissionReviewVersions": ["v1"],
+            }
+        ],
+    }
+    where = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    assert (await links("POST", where, configuration)).status == 201
+
+    made = await links("POST", at("v2"), link("v2", host="h", port="1"))
+
+    assert [(obj["apiVersion"], obj["spec"]) for obj in seen] == [
+        ("example.com/v1", {"address": "h:1"})
+    ]
+    assert made.body["spec"] == {"host": "h", "port": "1", "note": "seen"}
+    assert links.stored()["spec"] == {"address": "h:1", "note": "seen"}

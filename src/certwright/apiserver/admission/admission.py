@@ -36,6 +36,7 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import forbidden, not_found
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view
+from certwright.apiserver.webhooks.conversions import convert, needs_webhook
 from certwright.apiserver.webhooks.reviews import ReviewCall
 from certwright.kube.errors import ApiError
 from certwright.kube.kinds import Namespace
@@ -280,7 +281,7 @@ class AdmissionRequest:
 
     def _shown(self, invocation: Invocation, obj: JsonObject | None) -> JsonObject | None:
         target = self._target(invocation)
-        return obj if obj is None or target is None else in_version(obj, self._kind, target)
+        return obj if obj is None or target is None else self._converted(obj, self._kind, target)
 
     def _target(self, invocation: Invocation) -> ServedKind | None:
         """Return the other version in which a webhook wants to see the object; None if none."""
@@ -298,8 +299,13 @@ class AdmissionRequest:
             return patched_object(obj, operations, None)
         if target is None:
             return patched_object(obj, operations, self._kind)
-        patched = patched_object(in_version(obj, self._kind, target), operations, target)
-        return in_version(patched, target, self._kind)
+        shown = self._converted(obj, self._kind, target)
+        return self._converted(patched_object(shown, operations, target), target, self._kind)
+
+    def _converted(self, obj: JsonObject, kind: ServedKind, target: ServedKind) -> JsonObject:
+        if needs_webhook(target, kind):
+            return convert([obj], target, self._backend.reviews)[0]
+        return in_version(obj, kind, target)
 
 
 @contextmanager
