@@ -269,3 +269,42 @@ async def test_a_webhook_that_fails(api: Conversation, webhook: Webhook, how: st
 @contract
 async def test_what_a_webhook_may_not_change(api: Conversation, webhook: Webhook, how: str) -> None:
     await _spoilt(api, webhook, HARMLESS[how])
+
+
+@contract
+async def test_reviews_of_the_older_version(api: Conversation, webhook: Webhook) -> None:
+    things = await install(api, _definition(api, webhook, "v2", "v1beta1", "v1"), "v1", "v2")
+    await api.post(things.at("v2"), things.new("v2", spec={"host": "h", "port": "1"}))
+    assert {each.review_version for each in webhook.converter.requests} == {"v1beta1"}
+    webhook.converter.spoil = _response(uid="")
+    await api.get(things.at("v2", "a"))
+    webhook.converter.spoil = _response(result={})
+    await api.get(things.at("v2", "a"))
+    webhook.converter.spoil = None
+    await remove(api)
+
+
+def _of_other_authority() -> str:
+    other = TestAuthority("other", SYSTEM.now())
+    return base64.b64encode(other.certificate).decode()
+
+
+UNREACHABLE: dict[str, Callable[[Json], Json]] = {
+    "closed port": lambda config: {**config, "url": "https://127.0.0.1:1/convert"},
+    "other authority": lambda config: {**config, "caBundle": _of_other_authority()},
+    "no authority": lambda config: {"url": config["url"]},
+    "other path": lambda config: {**config, "url": config["url"] + "/other"},
+    "other name": lambda config: {**config, "url": config["url"].replace("127.0.0.1", "localhost")},
+}
+
+
+@pytest.mark.parametrize("how", UNREACHABLE)
+@contract
+async def test_a_webhook_that_is_not_reached(api: Conversation, webhook: Webhook, how: str) -> None:
+    config = UNREACHABLE[how](webhook.client_config)
+    things = await install(api, _definition(api, Webhook(webhook.converter, config)), "v1", "v2")
+    await api.post(things.at("v1"), things.new("v1", spec={"address": "h:1"}))
+    await api.get(things.at("v2", "a"))
+    await api.post(things.at("v2"), things.new("v2", "b", spec={"host": "h"}))
+    await api.get(things.at("v1"))
+    await remove(api)

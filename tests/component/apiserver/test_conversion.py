@@ -12,6 +12,7 @@ from tests.component.apiserver.conftest import Answer, SetClock, request
 from tests.support.conversion import Converter, conversion, versions
 
 from certwright.apiserver import ApiServer
+from certwright.apiserver.http.certs import TestAuthority
 from certwright.apiserver.webhooks.registered import RegisteredWebhooks
 from certwright.kube import JsonObject
 
@@ -378,3 +379,31 @@ async def test_admission_sees_the_version_that_it_is_registered_for(links: Links
     ]
     assert made.body["spec"] == {"host": "h", "port": "1", "note": "seen"}
     assert links.stored()["spec"] == {"address": "h:1", "note": "seen"}
+
+
+async def test_a_webhook_behind_a_service_shows_its_name(links: Links) -> None:
+    authority = TestAuthority("converter", SetClock().now())
+    bundle = base64.b64encode(authority.certificate).decode()
+    service = {"namespace": "hooks", "name": "converter", "path": "/convert"}
+    config = {"service": service, "caBundle": bundle, "url": None}
+    where = f"{CRDS}/links.example.com"
+    body = {"spec": {"conversion": {"webhook": {"clientConfig": config}}}}
+    assert (await links.merge(where, body)).status == 200
+    place = "hooks/converter/convert"
+    await links("POST", at("v1"), link("v1", address="h:1"))
+
+    links.webhooks.register(
+        links.converter,
+        service=place,
+        chain=authority.serving("converter.hooks.svc").certificate,
+    )
+    assert (await links("GET", at("v2", "a"))).body["spec"] == {"host": "h", "port": "1"}
+    links.webhooks.register(
+        links.converter, service=place, chain=authority.serving("other.hooks.svc").certificate
+    )
+    refused = await links("GET", at("v2", "a"))
+
+    assert refused.message.endswith(
+        'failed: Post "https://converter.hooks.svc:443/convert?timeout=30s": tls: failed to verify '
+        "certificate: x509: certificate is valid for other.hooks.svc, not converter.hooks.svc"
+    )
