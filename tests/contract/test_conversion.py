@@ -275,7 +275,8 @@ async def test_what_a_webhook_may_not_change(api: Conversation, webhook: Webhook
 async def test_reviews_of_the_older_version(api: Conversation, webhook: Webhook) -> None:
     things = await install(api, _definition(api, webhook, "v2", "v1beta1", "v1"), "v1", "v2")
     await api.post(things.at("v2"), things.new("v2", spec={"host": "h", "port": "1"}))
-    assert {each.review_version for each in webhook.converter.requests} == {"v1beta1"}
+    asked = {each.document["apiVersion"] for each in webhook.converter.requests}
+    assert asked == {"apiextensions.k8s.io/v1beta1"}
     webhook.converter.spoil = _response(uid="")
     await api.get(things.at("v2", "a"))
     webhook.converter.spoil = _response(result={})
