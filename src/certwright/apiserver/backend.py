@@ -8,6 +8,7 @@ from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.refusals import not_found
 from certwright.apiserver.storage.registry import Registry
 from certwright.apiserver.storage.storage import Storage, StoredRecord, storage_key
+from certwright.apiserver.storage.versions import renamed_versions
 from certwright.apiserver.webhooks.conversions import other_versions, shown
 from certwright.apiserver.webhooks.reviews import ReviewLog
 from certwright.clock import Clock
@@ -69,9 +70,11 @@ class Backend:
 
         The server's own controllers, which cannot ask webhooks, compare in the stored version.
         """
-        if not kind.versions or (kind.conversion is not None and not self.is_answering):
+        if not kind.versions:
             return None
-        return other_versions(kind, lambda: self.reviews)
+        if kind.conversion is None:
+            return renamed_versions(kind)
+        return other_versions(kind, lambda: self.reviews) if self.is_answering else None
 
     def get(self, kind: ServedKind, namespace: str, name: str) -> StoredRecord:
         """Return what `read` does of an object that must exist; `NotFound` if it does not."""

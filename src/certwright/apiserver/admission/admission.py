@@ -32,11 +32,11 @@ from certwright.apiserver.admission.versions import in_version
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.cel.expressions import ExpressionError
 from certwright.apiserver.gotext import quoted
-from certwright.apiserver.kinds.kind import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind, needs_webhook
 from certwright.apiserver.refusals import forbidden, not_found
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import view
-from certwright.apiserver.webhooks.conversions import convert, needs_webhook
+from certwright.apiserver.webhooks.conversions import convert
 from certwright.apiserver.webhooks.reviews import ReviewCall
 from certwright.kube.errors import ApiError
 from certwright.kube.kinds import Namespace

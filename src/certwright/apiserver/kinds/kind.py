@@ -127,3 +127,8 @@ def fill_defaults(obj: JsonObject, kind: ServedKind) -> None:
     """Add the defaults of the kind, in place: those of its schema, then those that depend."""
     default(obj, kind.schema)
     kind.complete(obj)
+
+
+def needs_webhook(kind: ServedKind, other: ServedKind) -> bool:
+    """Return whether a webhook has to convert between two versions of a kind."""
+    return kind.conversion is not None and kind.resource.version != other.resource.version

@@ -9,6 +9,7 @@ built-in served from two groups.
 
 import orjson
 
+from certwright.apiserver.fields.otherversions import OtherVersions
 from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.refusals import Failed
 from certwright.apiserver.storage.eventversions import from_core, to_core
@@ -71,6 +72,12 @@ def _converted(record: StoredRecord, kind: ServedKind) -> JsonObject:
     if kind.conversion is not None:
         raise Failed(f"{obj['metadata']['name']}: {_NOT_CONVERTED}")
     return _convert(obj, kind)
+
+
+def renamed_versions(kind: ServedKind) -> OtherVersions:
+    """Return the versions of a kind in which objects have owners; converting renames them."""
+    schemas = {each.resource.api_version: each.schema for each in kind.versions.values()}
+    return OtherVersions(schemas, lambda obj, version: {**obj, "apiVersion": version})
 
 
 def as_defined(record: StoredRecord, kind: ServedKind) -> JsonObject:

@@ -18,7 +18,7 @@ from certwright.apiserver.crds.conversion import (
     with_metadata_of,
 )
 from certwright.apiserver.fields.otherversions import OtherVersions, Unconvertible
-from certwright.apiserver.kinds.kind import ServedKind
+from certwright.apiserver.kinds.kind import ServedKind, needs_webhook
 from certwright.apiserver.refusals import Failed
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import as_defined
@@ -29,11 +29,6 @@ _SECONDS: Final = 30
 _TOLD: Final = ("namespace", "labels", "annotations")
 """The metadata that a conversion may depend on, besides the name: the rest may be another when a
 request is handed in again."""
-
-
-def needs_webhook(kind: ServedKind, other: ServedKind) -> bool:
-    """Return whether a webhook has to convert between two versions of a kind."""
-    return kind.conversion is not None and kind.resource.version != other.resource.version
 
 
 def shown(
@@ -94,12 +89,12 @@ def _converted(
 
 
 def other_versions(kind: ServedKind, reviews: Callable[[], ReviewLog]) -> OtherVersions:
-    """Return the versions of a custom kind, in which its objects have owners."""
+    """Return the versions of a kind in which objects have owners, where a webhook converts them."""
     by_name = {each.resource.api_version: each for each in kind.versions.values()}
 
     def convert_to(obj: JsonObject, api_version: str) -> JsonObject:
         wanted = by_name[api_version]
-        if wanted.conversion is None or "metadata" not in obj:
+        if "metadata" not in obj:  # what a new object starts from
             return {**obj, "apiVersion": api_version}
         try:
             return _converted([obj], wanted, reviews())[0]

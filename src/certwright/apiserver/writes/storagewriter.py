@@ -1,11 +1,11 @@
 """From an object that is complete to the record in the storage, in the version that is stored."""
 
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
+from certwright.apiserver.kinds.kind import ServedKind, fill_defaults, needs_webhook
 from certwright.apiserver.refusals import Failed
 from certwright.apiserver.storage.storage import StoredRecord
 from certwright.apiserver.storage.versions import is_as_stored, to_storage, view_copy
-from certwright.apiserver.webhooks.conversions import convert, needs_webhook
+from certwright.apiserver.webhooks.conversions import convert
 from certwright.kube.objects import JsonObject
 
 
