@@ -16,11 +16,12 @@ from certwright.apiserver.causes import invalid_value
 from certwright.apiserver.fields.manager import keep_times
 from certwright.apiserver.fields.manager import update as record_owner
 from certwright.apiserver.http.options import WriteParameters
-from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
+from certwright.apiserver.kinds.kind import ServedKind, fill_defaults, needs_webhook
 from certwright.apiserver.kinds.traits import traits_of
 from certwright.apiserver.refusals import Failed, already_exists, conflict, invalid, invalid_object
 from certwright.apiserver.storage.storage import StoredRecord, storage_key
-from certwright.apiserver.storage.versions import view, view_copy
+from certwright.apiserver.storage.versions import is_as_stored, to_storage, view, view_copy
+from certwright.apiserver.writes.convertedwriter import ConvertedWriter
 from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import (
     carry_over,
@@ -34,7 +35,6 @@ from certwright.apiserver.writes.metadata import (
 )
 from certwright.apiserver.writes.namespaces import check_namespace
 from certwright.apiserver.writes.signingrequests import is_signing_request, restrict_request
-from certwright.apiserver.writes.storagewriter import StorageWriter
 from certwright.kube.errors import Cause
 from certwright.kube.names import generate_name
 from certwright.kube.objects import JsonObject
@@ -48,7 +48,7 @@ class ObjectWriter:
     def __init__(self, backend: Backend, deletion: ObjectDeleter) -> None:
         self._backend = backend
         self._deletion = deletion
-        self._storage = StorageWriter(backend)
+        self._converted = ConvertedWriter(backend)
 
     def create(
         self, kind: ServedKind, namespace: str, obj: JsonObject, options: WriteParameters
@@ -138,7 +138,7 @@ class ObjectWriter:
         existing = self._backend.registry.collection(kind).get(key)
         if existing is not None:
             raise _taken(kind, existing)
-        return self._storage.put(kind, key, obj, dry_run=options.dry_run)
+        return self._put(kind, key, obj, dry_run=options.dry_run)
 
     def update(
         self,
@@ -230,12 +230,12 @@ class ObjectWriter:
             admission.validate(new, old, record.revision)
         if new == old or keep_times(old, new) is old:
             # Times of ownership do not count as a change.
-            if self._storage.holds(record, kind):
+            if self._is_as_stored(record, kind):
                 return record
             new = view_copy(record, kind)
         if self._deletion.is_finished(new, old):
             return self._deletion.finish(record, new, kind, dry_run=options.dry_run)
-        return self._storage.put(kind, record.key, new, dry_run=options.dry_run)
+        return self._put(kind, record.key, new, dry_run=options.dry_run)
 
     def _renewed(
         self,
@@ -284,6 +284,25 @@ class ObjectWriter:
                 raise invalid(resource.plural, resource.group, record.name, [cause])
         elif version != record.metadata["resourceVersion"]:
             raise conflict(resource, record.name)
+
+    def _put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> StoredRecord:
+        stored = self._backend.registry.storage_kind(kind)
+        if needs_webhook(stored, kind):
+            return self._converted.put(kind, key, obj, dry_run=dry_run)
+        obj = to_storage(obj, kind, stored)
+        # Kind and apiVersion first: lists of built-ins cut them off the encoded object.
+        obj = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj}
+        if dry_run:
+            return StoredRecord(key, stored, obj, 0)
+        collection = self._backend.registry.collection(kind)
+        return self._backend.storage.put(collection, key, stored, obj)
+
+    def _is_as_stored(self, record: StoredRecord, kind: ServedKind) -> bool:
+        """Return whether an object that is written as it is shown would be stored as it is."""
+        stored = self._backend.registry.storage_kind(kind)
+        if needs_webhook(stored, kind):
+            return self._converted.holds(record, kind)
+        return is_as_stored(record, kind, stored)
 
 
 def restrict(kind: ServedKind, new: JsonObject, old: JsonObject, subresource: str) -> None:

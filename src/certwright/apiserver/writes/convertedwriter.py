@@ -1,16 +1,16 @@
-"""From an object that is complete to the record in the storage, in the version that is stored."""
+"""Objects that a webhook converts to the version that is stored."""
 
 from certwright.apiserver.backend import Backend
-from certwright.apiserver.kinds.kind import ServedKind, fill_defaults, needs_webhook
+from certwright.apiserver.kinds.kind import ServedKind, fill_defaults
 from certwright.apiserver.refusals import Failed
 from certwright.apiserver.storage.storage import StoredRecord
-from certwright.apiserver.storage.versions import is_as_stored, to_storage, view_copy
+from certwright.apiserver.storage.versions import view_copy
 from certwright.apiserver.webhooks.conversions import convert
 from certwright.kube.objects import JsonObject
 
 
-class StorageWriter:
-    """Stores objects. Where a webhook converts them, it is asked before anything is stored.
+class ConvertedWriter:
+    """Stores objects that a webhook converts; it is asked before anything is stored.
 
     Objects that the server's own controllers write, which cannot ask, stay in their version.
     """
@@ -18,31 +18,18 @@ class StorageWriter:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    def put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> StoredRecord:
-        """Store an object of *kind*, or in a dry run pretend to."""
-        stored = self._backend.registry.storage_kind(kind)
-        if needs_webhook(stored, kind):
-            if self._backend.is_answering:
-                return self._put_converted(kind, stored, key, obj, dry_run=dry_run)
-            stored = kind
-        obj = to_storage(obj, kind, stored)
-        # Kind and apiVersion first: lists of built-ins cut them off the encoded object.
-        obj = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], **obj}
-        return self._stored(stored, key, obj, dry_run=dry_run)
-
     def holds(self, record: StoredRecord, kind: ServedKind) -> bool:
         """Return whether an object that is written as it is shown would be stored as it is."""
-        stored = self._backend.registry.storage_kind(kind)
-        if not needs_webhook(stored, kind):
-            return is_as_stored(record, kind, stored)
         if not self._backend.is_answering:
             return True
+        stored = self._backend.registry.storage_kind(kind)
         return self._converted(view_copy(record, kind), stored) == record.obj
 
-    def _put_converted(
-        self, kind: ServedKind, stored: ServedKind, key: str, obj: JsonObject, *, dry_run: bool
-    ) -> StoredRecord:
+    def put(self, kind: ServedKind, key: str, obj: JsonObject, *, dry_run: bool) -> StoredRecord:
         """Store what a webhook makes of an object; the answer shows what it makes of that again."""
+        if not self._backend.is_answering:
+            return self._stored(kind, key, obj, dry_run=dry_run)
+        stored = self._backend.registry.storage_kind(kind)
         converted = self._converted(obj, stored)
         try:
             (shown,) = convert([converted], kind, self._backend.reviews)
