@@ -19,6 +19,8 @@ BROAD_EXCEPT = {
     "certwright.runtime.cache.store",
     # one watch must not end the others
     "certwright.runtime.cache.watch",
+    # one pod must not end the others
+    "certwright.testkit.node.node",
     "certwright.issuer.check.controller",
     "certwright.issuer.requests.controller",
     "certwright.issuer.sign.sign",

@@ -172,3 +172,24 @@ async def test_nothing_of_this_machine_leaks_in(
         {"command": ["sh", "-c", "echo ${OF_THE_NODE-unset} $HOSTNAME"]}, restartPolicy="Never"
     )
     await rig.prints("unset p")
+
+
+async def test_secrets_that_are_no_text(rig: PodRig) -> None:
+    metadata = {"name": "s", "namespace": rig.namespace}
+    data = {"k": "//4=", "zero": "AA=="}
+    await rig.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+    source = {"secretKeyRef": {"name": "s", "key": "k"}}
+    script = 'printf %s "$X" | od -An -tx1'
+    await rig.run(
+        {"command": ["sh", "-c", script], "env": [{"name": "X", "valueFrom": source}]},
+        restartPolicy="Never",
+    )
+    await rig.prints(" ff fe")
+    source = {"secretKeyRef": {"name": "s", "key": "zero"}}
+    await rig.run(
+        {"command": ["true"], "env": [{"name": "X", "valueFrom": source}]},
+        name="zero",
+        restartPolicy="Never",
+    )
+    pod = await rig.phase("Failed", "zero")
+    assert state(pod)["terminated"]["reason"] == "StartError"

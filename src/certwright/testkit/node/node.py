@@ -22,7 +22,7 @@ from certwright.kube import (
 from certwright.kube.kinds import Node as NodeKind
 from certwright.kube.kinds import Pod
 from certwright.runtime import Cache, Entry
-from certwright.testkit.node.events import PodEvents
+from certwright.testkit.node.events import PodEvent, PodEvents
 from certwright.testkit.node.kubelet import KubeletServer, kubelet_endpoint
 from certwright.testkit.node.logs import NodeLogs
 from certwright.testkit.node.pod.environment import NODE_CAPACITY
@@ -146,6 +146,9 @@ class LocalNode:
     async def _attend(self, worker: PodWorker) -> None:
         try:
             await worker.run()
+        except Exception as error:  # noqa: BLE001 - one pod must not end the others
+            message = f"Error syncing pod, skipping: {type(error).__name__}"
+            self.services.events.record(worker.pod, PodEvent("Warning", "FailedSync", message))
         finally:
             self._workers.pop(worker.uid, None)
 

@@ -83,6 +83,8 @@ class PodWorker:
                 await self._work(self._containers)
                 refresh.cancel()
         finally:
+            if self._containers is not None:
+                self._containers.kill()
             self._clean_up()
 
     def _clean_up(self) -> None:

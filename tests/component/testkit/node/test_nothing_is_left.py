@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.node.rig import QUICK, PodRig, embedded_rig
@@ -15,7 +16,7 @@ from tests.support.node.rig import QUICK, PodRig, embedded_rig
 from certwright.apiserver import ApiServer
 from certwright.client import Client
 from certwright.kube.kinds import Pod
-from certwright.testkit.node import local_node
+from certwright.testkit.node import Program, local_node
 from certwright.testkit.node.process.processes import Launch, StartFailed, local_processes
 
 
@@ -155,6 +156,8 @@ async def test_a_program_that_cannot_be_started_is_told(tmp_path: Path) -> None:
     async with local_processes() as processes:
         with pytest.raises(StartFailed, match="No such file or directory"):
             await processes.start(Launch(["no-such"], {"PATH": "/bin"}, tmp_path, tmp_path / "l"))
+        with pytest.raises(StartFailed, match="null byte"):
+            await processes.start(Launch(["true"], {"A": "\0"}, tmp_path, tmp_path / "l"))
         folder = tmp_path / "no-such-folder"
         with pytest.raises(StartFailed):
             await processes.start(Launch(["true"], {"PATH": "/bin"}, folder, tmp_path / "l"))
@@ -167,3 +170,16 @@ async def test_logs_are_kept_on_request(tmp_path: Path) -> None:
         rig.node.keep_logs(tmp_path)
         kept = tmp_path / f"{rig.namespace}.p" / "main" / "0.log"
         assert kept.read_text("utf-8") == "hello\n"
+
+
+async def test_a_pod_that_cannot_be_run_does_not_end_the_others() -> None:
+    client = Client(ApiServer().transport(), field_manager="test")
+    wrong: Any = (1,)
+    async with local_node(client, settings=QUICK, images={"wrong:*": Program(wrong)}) as node:
+        rig = PodRig(client, "default", node)
+        await rig.run({"image": "wrong:1"}, name="wrong")
+        told = await rig.event("FailedSync", name="wrong")
+        assert told["message"] == "Error syncing pod, skipping: ExceptionGroup"
+        await rig.run({"command": ["sleep", "1000"]})
+        await rig.ready()
+        assert len(node.pods) == 1

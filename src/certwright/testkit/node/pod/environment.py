@@ -118,7 +118,7 @@ def _all_of(source: JsonObject, objects: Objects) -> dict[str, str]:
     for field_, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
         if reference := source.get(field_):
             content = _content(kind, reference, objects)
-            return {f"{prefix}{key}": value.decode() for key, value in content.items()}
+            return {f"{prefix}{key}": _text(value) for key, value in content.items()}
     return {}
 
 
@@ -138,12 +138,17 @@ def _sourced(
         if reference := source.get(field_):
             content, key = _content(kind, reference, objects), reference["key"]
             if key in content:
-                return content[key].decode()
+                return _text(content[key])
             if reference.get("optional"):
                 return None
             where = f"{pod['metadata']['namespace']}/{reference['name']}"
             raise ContainerConfigError(f"couldn't find key {key} in {kind} {where}")
     return None
+
+
+def _text(value: bytes) -> str:
+    """Return bytes as the operating system takes them in variables, whatever they are."""
+    return value.decode("utf-8", "surrogateescape")
 
 
 def _content(kind: str, reference: JsonObject, objects: Objects) -> Mapping[str, bytes]:

@@ -79,8 +79,9 @@ class Supervisor:
                     start_new_session=True,
                     preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread
                 )
-        except OSError as error:
-            self._tell({"id": order["id"], "error": error.strerror or str(error)})
+        except (OSError, ValueError) as error:  # ValueError: a null byte in a word or variable
+            why = error.strerror if isinstance(error, OSError) else None
+            self._tell({"id": order["id"], "error": why or str(error)})
             return
         self._running[process.pid] = (order["id"], process)
         self._tell({"id": order["id"], "pid": process.pid})
