@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import orjson
+
 from certwright.kube.kinds import (
     ControllerRevision,
     DaemonSet,
@@ -148,6 +150,7 @@ def daemon_set_trace(rng: Random) -> Trace:
             "patch",
             {"spec": {"template": {"spec": {"nodeSelector": {"zone": rng.choice(("a", None))}}}}},
         ),
+        lambda _: Step("patch", {"spec": {"template": {"spec": {"nodeSelector": {"zone": None}}}}}),
         lambda rng: Step("delete-pod", rng.randint(0, 3)),
         lambda rng: Step("release-pod", rng.randint(0, 3)),
         lambda _: Step("orphan"),
@@ -167,15 +170,17 @@ def job_trace(rng: Random) -> Trace:
     spec["template"]["metadata"] = {
         "annotations": {ANNOTATION: rng.choice(("", "run=never", "run=never", "fail"))}
     }
-    if rng.random() < 0.2:
+    endless = "never" in str(spec["template"]["metadata"])
+    indexed = spec["completionMode"] == "Indexed"
+    if rng.random() < 0.2 and endless:  # others may end before or after it, as they please
         spec["activeDeadlineSeconds"] = 2
     if rng.random() < 0.2:
         spec["ttlSecondsAfterFinished"] = 1
     changes: list[Callable[[Random], Step]] = [
         lambda rng: _patch(suspend=rng.choice((True, False))),
         lambda _: _patch(suspend=False),
-        lambda rng: _patch(parallelism=rng.randint(0, 4)),
-        lambda _: _patch(activeDeadlineSeconds=2),
+        lambda rng: _patch(parallelism=rng.randint(0, 4)) if not indexed else _patch(suspend=True),
+        lambda _: _patch(activeDeadlineSeconds=2 if endless else 600),
         lambda rng: Step("delete-pod", rng.randint(0, 2)),
     ]
     return Trace(Job, obj, _steps(rng, changes, most=4))
@@ -233,13 +238,10 @@ DIFFERENCES = {
     "generation": "of ReplicaSets: how many steps a rollout takes depends on what is seen when",
     "last-change-trigger-time": "annotation of Endpoints and EndpointSlices, a time",
     "managedFields": "who wrote a field is not compared",
+    "nodes": "on which node an update of a DaemonSet begins: Kubernetes goes through them at random",
+    "indexes": "which pods of an Indexed Job go when fewer may run: chosen by uid, so by chance",
 }
 """What is left out of the comparison, and why."""
-
-_DROPPED = (
-    "uid", "resourceVersion", "creationTimestamp", "managedFields", "generateName", "selfLink",
-    "namespace", "deletionTimestamp", "deletionGracePeriodSeconds",
-)  # fmt: skip
 
 
 def normalized(found: dict[Resource, Sequence[JsonObject]]) -> list[Any]:
@@ -253,10 +255,16 @@ def normalized(found: dict[Resource, Sequence[JsonObject]]) -> list[Any]:
                 number = annotations.get("deployment.kubernetes.io/revision", obj.get("revision"))
                 names[metadata["name"]] = f"w-{number}"
                 names[metadata["name"].rpartition("-")[2]] = f"hash-{number}"
+            if kind is Job:
+                names[metadata["uid"]] = "uid"
     result = []
     for kind, objects in found.items():
         result += [_essence(kind, obj, names) for obj in objects]
-    return sorted(result, key=str)
+    return sorted(result, key=_canonical)
+
+
+def _canonical(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _essence(kind: Resource, obj: JsonObject, names: dict[str, str]) -> JsonObject:
@@ -289,6 +297,9 @@ def _essence(kind: Resource, obj: JsonObject, names: dict[str, str]) -> JsonObje
         observed = status["observedGeneration"] == metadata.get("generation")
         content = {**content, "status": {**status, "observedGeneration": observed}}
     renamed: JsonObject = _renamed({**kept, **deepcopy(content)}, names)
+    for label in _HASHES & renamed["labels"].keys():
+        if renamed["labels"][label] == metadata["labels"][label]:
+            renamed["labels"][label] = "of a revision that is gone"
     return renamed
 
 
@@ -304,9 +315,9 @@ def _pod_content(pod: JsonObject) -> JsonObject:
     return {
         "images": [each["image"] for each in spec["containers"]],
         "env": [each.get("env") for each in spec["containers"]],
-        "node": spec.get("nodeName"),
-        "affinity": spec.get("affinity"),
-        "host": (spec.get("hostname"), spec.get("subdomain")),
+        "bound": bool(spec.get("nodeName")),
+        "affine": bool(spec.get("affinity")),
+        "host": [spec.get("hostname"), spec.get("subdomain")],
         "volumes": volumes,
         "phase": status.get("phase"),
     }
@@ -324,6 +335,7 @@ def _endpoints_content(obj: JsonObject) -> JsonObject:
     return {"count": count, "conditions": sorted(conditions), "ports": ports}
 
 
+_HASHES = {"pod-template-hash", "controller-revision-hash", "controller.kubernetes.io/hash"}
 _TIMES = (
     "startTime", "completionTime", "lastTransitionTime", "lastUpdateTime", "lastProbeTime",
 )  # fmt: skip
@@ -337,7 +349,7 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, list):
         inner = [_renamed(each, names) for each in value]
         if inner and isinstance(inner[0], dict) and "type" in inner[0]:
-            return sorted(inner, key=str)
+            return sorted(inner, key=_canonical)
         return inner
     if isinstance(value, str):
         for name, plain in sorted(names.items(), key=lambda pair: -len(pair[0])):
