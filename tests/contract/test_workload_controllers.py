@@ -111,7 +111,7 @@ def _worth(pod: JsonObject) -> tuple[str, ...]:
     ready = [c["status"] for c in status.get("conditions") or () if c["type"] == "Ready"]
     image = pod["spec"]["containers"][0]["image"]
     name = pod["metadata"].get("generateName") or pod["metadata"]["name"]
-    return image, str(pod["metadata"].get("annotations")), str(ready), name
+    return image, str(sorted((pod["metadata"].get("annotations") or {}).items())), str(ready), name
 
 
 def expected_states(trace: Trace, seed: int) -> list[list[Any]]:
@@ -209,7 +209,8 @@ def test_traces_lead_to_the_same_states() -> None:
 
             async def play(trace: Trace, seed: int, wanted: list[list[Any]]) -> str:
                 async with slots:
-                    return await play_real(client, trace, seed, wanted)
+                    first = await play_real(client, trace, seed, wanted)
+                    return first and await play_real(client, trace, seed, wanted)
 
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(manager.run())

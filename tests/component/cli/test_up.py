@@ -389,7 +389,7 @@ async def test_objects_port_and_kubeconfig_survive_a_restart(
         found = await client.get(Deployment, Key("default", "web"))
         assert found["status"]["readyReplicas"] == 2
         await client.patch(Deployment, Key("default", "web"), {"spec": {"replicas": 3}})
-        await again.line("~ changed   Deployment default/web  status.observedGeneration: 2")
+        await again.line("+ created   Pod default/web-")
     assert await again.end(signal.SIGINT) == 0
     assert "Traceback" not in up.text + again.text
 

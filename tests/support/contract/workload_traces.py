@@ -239,6 +239,7 @@ DIFFERENCES = {
     "last-change-trigger-time": "annotation of Endpoints and EndpointSlices, a time",
     "managedFields": "who wrote a field is not compared",
     "nodes": "on which node an update of a DaemonSet begins: Kubernetes goes through them at random",
+    "races": "a difference has to show twice: under load, Kubernetes' own writes can overtake each other",
     "indexes": "which pods of an Indexed Job go when fewer may run: chosen by uid, so by chance",
 }
 """What is left out of the comparison, and why."""
@@ -300,6 +301,7 @@ def _essence(kind: Resource, obj: JsonObject, names: dict[str, str]) -> JsonObje
     for label in _HASHES & renamed["labels"].keys():
         if renamed["labels"][label] == metadata["labels"][label]:
             renamed["labels"][label] = "of a revision that is gone"
+            renamed["name"] = renamed["labels"][label] if kind is Pod else renamed["name"]
     return renamed
 
 

@@ -158,8 +158,8 @@ def _surplus_of_surge(
     owner: JsonObject, staying: Sequence[JsonObject], digest: str, now: datetime
 ) -> list[JsonObject]:
     """Return the pods that are too many where an old and a new one may run side by side."""
-    new = [pod for pod in staying if _is_updated(pod, digest)]
-    old = [pod for pod in staying if not _is_updated(pod, digest)]
+    new = [pod for pod in staying if _is_updated(owner, pod, digest)]
+    old = [pod for pod in staying if not _is_updated(owner, pod, digest)]
     surplus = [*new[1:], *old[1:]]
     if new and old:
         minimum = owner["spec"].get("minReadySeconds", 0)
@@ -182,8 +182,8 @@ def _roll(
     candidates: list[tuple[str, JsonObject]] = []
     for name, present in by_node.items():
         staying = [pod for pod in present if not is_deleting(pod)]
-        new = [pod for pod in staying if _is_updated(pod, digest)]
-        old = [pod for pod in staying if not _is_updated(pod, digest)]
+        new = [pod for pod in staying if _is_updated(owner, pod, digest)]
+        old = [pod for pod in staying if not _is_updated(owner, pod, digest)]
         if new or not old:
             missing = not surge and not new
             busy += missing or any(not is_available(pod, minimum, now) for pod in new)
@@ -221,7 +221,7 @@ def daemon_set_status(
             misplaced += bool(present)
     available = sum(is_available(pod, minimum, now) for pod in first)
     counts = {
-        "updatedNumberScheduled": sum(_is_updated(pod, digest) for pod in first),
+        "updatedNumberScheduled": sum(_is_updated(owner, pod, digest) for pod in first),
         "numberAvailable": available,
         "numberUnavailable": desired - available,
     }
@@ -252,8 +252,16 @@ def _age(pod: JsonObject) -> tuple[bool, str, str]:
     return unbound, metadata.get("creationTimestamp", ""), metadata["name"]
 
 
-def _is_updated(pod: JsonObject, digest: str) -> bool:
-    return bool((pod["metadata"].get("labels") or {}).get(POD_LABEL) == digest)
+def _is_updated(owner: JsonObject, pod: JsonObject, digest: str) -> bool:
+    """Return whether a pod is of the present template: by its hash, or by its generation.
+
+    Generations begin anew with a DaemonSet that adopts pods, so the second can be wrong; it is
+    what Kubernetes does.
+    """
+    labels = pod["metadata"].get("labels") or {}
+    generation = (owner["metadata"].get("annotations") or {}).get(_GENERATION)
+    by_generation = generation is not None and labels.get(_GENERATION_LABEL) == generation
+    return bool(labels.get(POD_LABEL) == digest or by_generation)
 
 
 def _limit(owner: JsonObject, name: str, total: int) -> int:

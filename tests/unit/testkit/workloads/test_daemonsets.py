@@ -78,6 +78,16 @@ def test_a_surge_makes_the_new_pod_before_the_old_goes() -> None:
     assert names(decide(owner, NODES, *old, pod("a"))) == ["agent-a-old"]
 
 
+def test_the_generation_of_the_template_counts_as_its_hash() -> None:
+    owner = stored()
+    owner["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": "2"}
+    old = [pod(name, "old") for name in "abc"]
+    assert names(decide(owner, NODES, *old)) == ["agent-a-old"]
+    for each in old:
+        each["metadata"]["labels"]["pod-template-generation"] = "2"
+    assert decide(owner, NODES, *old).delete == []
+
+
 @pytest.mark.parametrize(
     ("spec", "where", "expected"),
     [
