@@ -19,10 +19,13 @@ from tests.walk.tracer import Tracer
 configure_logs(level="critical")
 walked = {}
 for name, (_, journey) in JOURNEYS.items():
-    tracer = Tracer()
-    asyncio.run(journey(tracer))
-    files = [*tracer.record.files]
-    walked[name] = drawn_rooms(tracer.record), files, [*tracer.record.decodes]
+    records = []
+    for _ in range(3):
+        tracer = Tracer()
+        asyncio.run(journey(tracer))
+        records.append(tracer.record)
+    files = [file for file in records[0].files if all(file in record.files for record in records)]
+    walked[name] = drawn_rooms(records[0]), files, [*records[0].decodes]
 print(json.dumps(walked))
 """
 
@@ -30,7 +33,8 @@ print(json.dumps(walked))
 MOST_FILES = {"managed-resource": 75, "certificate-request": 51, "kubectl-apply": 57}
 """More are hard to follow."""
 BY_CHANCE = {"keep/drift.py", "client/discovery.py", "client/http/dialer.py", "client/writer.py"}
-"""Touched if a connection is dialled meanwhile, or a watch tells of a write before the end."""
+"""Touched if a connection is dialled meanwhile, or a watch tells of a write before the end. What
+else happens by chance, as on a busy machine, is not touched each time of three."""
 
 
 @pytest.fixture(scope="module")
