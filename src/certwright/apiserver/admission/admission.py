@@ -101,13 +101,11 @@ class AdmissionRequest:
         if not self._mutating:
             return obj
         attributes = self._about(obj, old)
-        asked: set[str] = set()  # those to be asked again if another one changes the object
         again: set[str] = set()
-        obj, changed = self._round(0, attributes, revision, asked, again, self._mutating)
+        asked: set[str] = set()
+        obj, changed = self._round(0, attributes, revision, asked, again)
         if changed:
-            chosen = tuple(hook for hook in self._mutating if hook.uid in again)
-            attributes = attributes.with_object(obj)
-            obj, _ = self._round(1, attributes, revision, asked, again, chosen)
+            obj, _ = self._round(1, attributes.with_object(obj), revision, asked, again)
         return obj
 
     def validate(self, obj: JsonObject, old: JsonObject | None, revision: int = 0) -> None:
@@ -123,14 +121,17 @@ class AdmissionRequest:
             obj, old = self.shown(obj), None if old is None else self.shown(old)
         self._validate(self._about(obj, old), revision)
 
-    def check_deletion(self, record: StoredRecord) -> None:
-        """Ask webhooks whether an object may be deleted; raises like `mutate` and `validate`."""
+    def check_deletion(self, record: StoredRecord, **completed: Any) -> None:
+        """Ask webhooks whether an object may be deleted; raises like `mutate` and `validate`.
+
+        *completed* are options that the server added to those of the request.
+        """
         old = view(record, self._kind)
-        options = {"kind": "DeleteOptions", **self._attributes.options}
+        options = {"kind": "DeleteOptions", **self._attributes.options, **completed}
         attributes = replace(self._attributes, operation=DELETE, obj=None, old=old, options=options)
         # The requests of a collection differ in the object only.
         revision = record.revision
-        self._round(0, attributes, revision, set(), set(), self._mutating)
+        self._round(0, attributes, revision, set(), set())
         self._validate(attributes, revision)
 
     def _about(self, obj: JsonObject, old: JsonObject | None) -> AdmissionAttributes:
@@ -157,12 +158,16 @@ class AdmissionRequest:
         revision: int,
         asked: set[str],
         again: set[str],
-        webhooks: tuple[AdmissionWebhook, ...],
     ) -> tuple[Any, bool]:
+        """Ask mutating webhooks one by one; in a second round, only those in *again*.
+
+        *asked* are those that want to be asked again if another one changes the object later;
+        then they move to *again*.
+        """
         changed = False
-        for webhook in webhooks:
+        for webhook in self._mutating:
             invocation = self._invocation(webhook, attributes)
-            if invocation is None:
+            if invocation is None or (number and webhook.uid not in again):
                 continue
             try:
                 operations = self._operations(
@@ -227,7 +232,7 @@ class AdmissionRequest:
             raise refusals[0]
 
     def _note(self, webhook: AdmissionWebhook, verdict: AdmissionVerdict) -> None:
-        self._warnings.extend(verdict.warnings)
+        self._warnings.extend(text for text in verdict.warnings if text)
         if not verdict.allowed:
             raise denial(webhook.name, verdict.status)
 

@@ -1,11 +1,13 @@
 """CEL conditions on requests: the ``matchConditions`` of webhook configurations."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from certwright.apiserver.cel.expressions import Expression, ExpressionError
 from certwright.apiserver.schema.schema import Schema
 
+_FIELD: Final = re.compile(r"\s*(?:object|oldObject)(?:\.\w+)*\s*")
 VARIABLES: Final = frozenset({"object", "oldObject", "request"})
 """What a condition can speak about."""
 
@@ -25,3 +27,14 @@ class MatchCondition:
             raise ExpressionError(
                 f"expression '{self.source}' resulted in error: {error}"
             ) from None
+
+
+def condition_problem(source: str) -> str:
+    """Return why an expression cannot be a condition; empty if it can."""
+    try:
+        MatchCondition(source)
+    except ExpressionError as error:
+        return f"compilation failed: {error}"
+    if _FIELD.fullmatch(source):  # of more than fields the type is not known here
+        return "must evaluate to bool but got dyn"
+    return ""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
+from typing import Any
 
 from certwright.apiserver.backend import Backend
 from certwright.apiserver.http.options import DeleteParameters
@@ -60,7 +61,10 @@ class ObjectDeleter:
             grace = self._begin_grace(obj, options)
             if grace is _Grace.PENDING:
                 return Deleted(record, is_gone=False)
-        _ask(record, options)
+        # The server fills in the grace period before it asks.
+        seconds = metadata.get("deletionGracePeriodSeconds") if traits_of(kind).graceful else None
+        completed = {} if seconds is None else {"gracePeriodSeconds": seconds}
+        _ask(record, options, **completed)
         self._set_collection_finalizers(kind, metadata, options)
         if metadata.get("finalizers") and grace is _Grace.NONE:
             self._mark_as_deleting(metadata)
@@ -70,7 +74,7 @@ class ObjectDeleter:
         if waits:
             return Deleted(record, is_gone=False)
         if grace is _Grace.OVER and not options.dry_run:
-            _ask(record, options)  # about what it has become
+            _ask(record, options, **completed)  # about what it has become
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
 
     def is_finished(self, new: JsonObject, old: JsonObject) -> bool:
@@ -95,7 +99,7 @@ class ObjectDeleter:
             raise forbidden(record.kind.resource, record.name, "this namespace may not be deleted")
         finalizers = (record.obj.get("spec") or {}).get("finalizers")
         if record.metadata.get("deletionTimestamp") is None:
-            _ask(record, options)
+            _ask(record, options, preconditions=_uid_precondition(record, options))
             obj = record.copy()
             obj["metadata"]["deletionTimestamp"] = self._backend.now()
             obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
@@ -104,11 +108,11 @@ class ObjectDeleter:
             return Deleted(record, is_gone=False)
         if finalizers or record.metadata.get("finalizers"):
             return Deleted(record, is_gone=False)
-        _ask(record, options)
+        _ask(record, options, preconditions=_uid_precondition(record, options))
         return Deleted(self._remove(record, dry_run=options.dry_run), is_gone=True)
 
     def _delete_definition(self, record: StoredRecord, options: DeleteParameters) -> Deleted:
-        _ask(record, options)
+        _ask(record, options, preconditions=_uid_precondition(record, options))
         obj = record.copy()
         metadata, now = obj["metadata"], self._backend.now()
         metadata["deletionTimestamp"] = now
@@ -203,10 +207,18 @@ class ObjectDeleter:
         return self._backend.storage.remove(collection, record)
 
 
-def _ask(record: StoredRecord, options: DeleteParameters) -> None:
+def _ask(record: StoredRecord, options: DeleteParameters, **completed: Any) -> None:
     """Ask webhooks whether an object may be deleted, if any may be concerned."""
     if options.admission is not None:
-        options.admission.check_deletion(record)
+        options.admission.check_deletion(record, **completed)
+
+
+def _uid_precondition(record: StoredRecord, options: DeleteParameters) -> JsonObject:
+    """Return the preconditions of a delete that names the object, as the server completes them."""
+    found: JsonObject = {"uid": record.uid}
+    if options.resource_version is not None:
+        found["resourceVersion"] = options.resource_version
+    return found
 
 
 def set_condition(

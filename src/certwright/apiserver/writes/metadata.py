@@ -71,7 +71,33 @@ def check_name(metadata: JsonObject, name: str) -> None:
         )
 
 
-def dedup_owners(metadata: JsonObject, warnings: list[str]) -> None:
+def settle_admitted(metadata: JsonObject, before: JsonObject, warnings: list[str]) -> None:
+    """Mend what webhooks may have broken in metadata, given what it was before them."""
+    dedup_owners(metadata, warnings, " after mutating admission happens")
+    if problem := _entries_problem(metadata.get("managedFields") or []):
+        metadata["managedFields"] = before.get("managedFields") or []
+        warnings.append(
+            ".metadata.managedFields was in an invalid state after admission; this could be "
+            "caused by an outdated mutating admission controller; please fix your requests: "
+            f"{problem}"
+        )
+
+
+def _entries_problem(entries: list[JsonObject]) -> str:
+    for index, entry in enumerate(entries):
+        type_ = entry.get("fieldsType") or ""
+        if entry.get("operation") not in {"Apply", "Update"}:
+            return "operation must be `Apply` or `Update`"
+        if not entry.get("apiVersion"):
+            return "apiVersion must not be empty"
+        if not type_:
+            return f"missing fieldsType in managed fields entry {index}"
+        if type_ != "FieldsV1":
+            return f'invalid fieldsType "{type_}" in managed fields entry {index}'
+    return ""
+
+
+def dedup_owners(metadata: JsonObject, warnings: list[str], when: str = "") -> None:
     """Keep each owner reference once."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
@@ -80,8 +106,8 @@ def dedup_owners(metadata: JsonObject, warnings: list[str]) -> None:
     for owner in owners:
         if owner in unique:
             warnings.append(
-                ".metadata.ownerReferences contains duplicate entries; API server dedups owner "
-                "references in 1.20+, and may reject such requests as early as 1.24; please fix "
+                f".metadata.ownerReferences contains duplicate entries{when}; API server dedups "
+                "owner references in 1.20+, and may reject such requests as early as 1.24; please fix "
                 f"your requests; duplicate UID(s) observed: {owner.get('uid')}"
             )
         else:

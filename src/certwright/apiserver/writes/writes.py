@@ -25,10 +25,10 @@ from certwright.apiserver.writes.convertedwriter import ConvertedWriter
 from certwright.apiserver.writes.deletion import ObjectDeleter
 from certwright.apiserver.writes.metadata import (
     carry_over,
-    dedup_owners,
     finalizer_warnings,
     metadata_causes,
     segment_causes,
+    settle_admitted,
     settle_namespace,
     update_causes,
     wipe_server_fields,
@@ -85,9 +85,13 @@ class ObjectWriter:
         check_namespace(self._backend, kind, obj["metadata"])
         namespace = obj["metadata"].get("namespace", "")
         kind.admit(obj, None)
+        before = obj["metadata"]
         obj = options.admission.mutate(obj, None)
         settle_namespace(obj["metadata"], namespace)
-        dedup_owners(obj["metadata"], options.warnings)
+        settle_admitted(obj["metadata"], before, options.warnings)
+        if "status" in kind.subresources:
+            obj.pop("status", None)
+            fill_defaults(obj, kind)
         return obj
 
     def insert(self, kind: ServedKind, obj: JsonObject, options: WriteParameters) -> StoredRecord:
@@ -199,7 +203,7 @@ class ObjectWriter:
         new = options.admission.mutate(sent, old, record.revision)
         self.check_current(kind, record, new)
         settle_namespace(new["metadata"], record.namespace)
-        dedup_owners(new["metadata"], options.warnings)
+        settle_admitted(new["metadata"], sent["metadata"], options.warnings)
         self._restrict(kind, new, old, subresource)
         return new
 

@@ -6,8 +6,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from certwright import pki
-from certwright.apiserver.builtins.rules.checks import one_of, selector_causes, subdomain_name
-from certwright.apiserver.causes import duplicate_value, invalid_value, required
+from certwright.apiserver.builtins.rules.checks import (
+    one_of,
+    qualified_name,
+    selector_causes,
+    subdomain_name,
+)
+from certwright.apiserver.causes import duplicate_value, invalid_value, required, too_many
+from certwright.apiserver.cel.conditions import condition_problem
 from certwright.kube.errors import Cause
 from certwright.kube.names import dns_subdomain_problems
 from certwright.kube.objects import JsonObject
@@ -15,6 +21,7 @@ from certwright.pki.pem import BUNDLE_LIMIT
 
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _AUTHORITIES_LIMIT: Final = 1000
+_CONDITIONS_LIMIT: Final = 64
 _EXCLUSIVE: Final = {
     "operations": "operations",
     "apiGroups": "API groups",
@@ -66,7 +73,25 @@ def _webhook_causes(hook: JsonObject, path: str) -> list[Cause]:
         causes.append(invalid_value(f"{path}.timeoutSeconds", hook["timeoutSeconds"], why))
     for field in ("namespaceSelector", "objectSelector"):
         causes += selector_causes(hook[field], f"{path}.{field}")
+    causes += _condition_causes(hook.get("matchConditions") or [], f"{path}.matchConditions")
     return causes + client_causes(hook["clientConfig"], f"{path}.clientConfig")
+
+
+def _condition_causes(conditions: list[JsonObject], path: str) -> Iterator[Cause]:
+    if len(conditions) > _CONDITIONS_LIMIT:
+        yield too_many(path, len(conditions), _CONDITIONS_LIMIT)
+    names: set[str] = set()
+    for index, condition in enumerate(conditions):
+        where, text = f"{path}[{index}]", condition.get("expression") or ""
+        if not text.strip():
+            yield required(f"{where}.expression")
+        elif problem := condition_problem(text):
+            yield invalid_value(f"{where}.expression", text, problem)
+        name = condition.get("name") or ""
+        yield from qualified_name(name, f"{where}.name") if name else [required(f"{where}.name")]
+        if name and name in names:
+            yield duplicate_value(f"{where}.name", name)
+        names.add(name)
 
 
 def client_causes(config: JsonObject, path: str) -> list[Cause]:
