@@ -107,8 +107,8 @@ def dedup_owners(metadata: JsonObject, warnings: list[str], when: str = "") -> N
         if owner in unique:
             warnings.append(
                 f".metadata.ownerReferences contains duplicate entries{when}; API server dedups "
-                "owner references in 1.20+, and may reject such requests as early as 1.24; please fix "
-                f"your requests; duplicate UID(s) observed: {owner.get('uid')}"
+                "owner references in 1.20+, and may reject such requests as early as 1.24; please "
+                f"fix your requests; duplicate UID(s) observed: {owner.get('uid')}"
             )
         else:
             unique.append(owner)
