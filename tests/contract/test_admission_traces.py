@@ -129,6 +129,7 @@ class RealServer:
             probe = TraceHook("probe", "deny", ["CREATE"], False, {}, "", "Fail", "Never")
             first = probe.document(self.url, AUTHORITY.certificate, NAMESPACE, CONFIG_MAPS)
             first["objectSelector"] = {"matchLabels": {"probe": nonce}}
+            first["matchConditions"] = []
             body["webhooks"].insert(0, first)
             await self.api.delete(f"{path}/hook-traces", recorded=False)
             await self.api.post(path, body, recorded=False)

@@ -75,8 +75,9 @@ class TraceHook:
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
             "objectSelector": self.selector,
         }
-        # The object that ends every history comes into being undisturbed.
-        found["matchConditions"] = [{"name": "last", "expression": f"request.name != '{LAST}'"}]
+        # The object that ends every history comes into being undisturbed, and so do probes.
+        other = f"request.name != '{LAST}' && !request.name.startsWith('probe-')"
+        found["matchConditions"] = [{"name": "other", "expression": other}]
         if self.condition:
             found["matchConditions"].append({"name": "c", "expression": self.condition})
         if self.path.startswith("m"):
