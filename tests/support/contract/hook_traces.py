@@ -185,7 +185,7 @@ class HookedConversation(TraceConversation):
         found = {key: value for key, value in request.items() if key not in left_out}
         for key in ("object", "oldObject"):
             if found[key]:
-                found[key] = _without_owners(found[key])
+                found[key] = _without_nulls(_without_owners(found[key]))
         self.reviews.append({"path": path, "request": found})
 
 
@@ -193,6 +193,13 @@ def _order(review: Json) -> tuple[str, str, str]:
     request = review["request"]
     shown = request["object"] or request["oldObject"]
     return review["path"], shown["metadata"].get("name", ""), orjson.dumps(review).decode()
+
+
+def _without_nulls(found: Any) -> Any:
+    # Go prints some fields that were never set, of incomplete objects.
+    if isinstance(found, dict):
+        return {key: _without_nulls(value) for key, value in found.items() if value is not None}
+    return [_without_nulls(each) for each in found] if isinstance(found, list) else found
 
 
 def _without_owners(found: Json) -> Json:

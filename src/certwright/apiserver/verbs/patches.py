@@ -115,13 +115,13 @@ class Patches:
             raise conflict(call.kind.resource, call.name, why)
         # The right to patch does not include the right to create.
         self._authorizer.check(call.user, replace(call.attributes, verb="create"))
-        obj["metadata"].pop("resourceVersion", None)
         if "status" in call.kind.subresources:
             obj.pop("status", None)
         fill_defaults(obj, call.kind)
         dedup_owners(obj["metadata"], call.warnings)
         if options.admission is not None:
             obj = self._writes.mutated(call.kind, obj, options)
+        obj["metadata"].pop("resourceVersion", None)
         return self._writes.insert(call.kind, obj, options)
 
 
