@@ -9,6 +9,7 @@ import stat
 import sys
 import termios
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
@@ -18,9 +19,17 @@ import pytest
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
-from certwright.client import Client, ConnectFailed, HttpTransport, User, connect, load_config
+from certwright.client import (
+    Client,
+    ConnectFailed,
+    HttpTransport,
+    Request,
+    User,
+    connect,
+    load_config,
+)
 from certwright.client.config.config import Impersonation
-from certwright.kube import Forbidden, Key, NotFound, Resource
+from certwright.kube import ApiError, Forbidden, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.managed import wait_until_healthy
 from certwright.testkit.controlplane.component import free_ports
@@ -245,9 +254,35 @@ async def test_the_same_on_the_real_control_plane(
     await up.line("real control plane at https://127.0.0.1:")
     await up.line("~ changed   Greeting default/hello  status.kept: 3")
     assert stat.S_IMODE(kubeconfig.stat().st_mode) == 0o600
+    async with connect(kubeconfig=kubeconfig) as client, asyncio.timeout(30):
+        assert await output_of_a_pod(client) == b"hello\n"
     assert await up.end(signal.SIGINT) == 0
     assert not kubeconfig.exists()
     assert left_behind(tmp_path) == []
+
+
+async def output_of_a_pod(client: Client) -> bytes:
+    """Create a pod that says hello, and return what the API server shows of its log."""
+    container = {
+        "name": "main",
+        "image": "busybox",
+        "command": ["sh", "-c", "echo hello; sleep 99"],
+    }
+    metadata = {"name": "talker", "namespace": "default"}
+    await client.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": {"containers": [container]},
+        }
+    )
+    asked = Request("get", "GET", "/api/v1/namespaces/default/pods/talker/log")
+    while True:
+        with suppress(ApiError):  # its container has not started
+            if found := (await client.send(asked)).body:
+                return found
+        await asyncio.sleep(0.1)
 
 
 async def test_the_sample_issuer_and_what_to_try_with_it(

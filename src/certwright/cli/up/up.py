@@ -51,9 +51,8 @@ from certwright.runtime import (
 )
 from certwright.testkit.actors import workload_controllers
 from certwright.testkit.actors.claims import claim_controller
-from certwright.testkit.actors.pods import played_node
-from certwright.testkit.controlplane import AssetsMissing, control_plane, find_assets
-from certwright.testkit.controlplane.flags import CONTROLLERS, WORKLOAD_CONTROLLERS
+from certwright.testkit.controlplane import AssetsMissing, find_assets
+from certwright.testkit.node import STUB, control_plane_with_node
 
 _GREET_SECONDS = 5.0
 _USUAL_PORT = 16443
@@ -113,7 +112,7 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
             await install(client, crd_manifest(kind))
         for manifest in [manifest for demo in demos for manifest in demo.grants]:
             await client.apply(manifest)
-        workloads = played_node() if options.real else workload_controllers()
+        workloads = () if options.real else workload_controllers()
         simulated = [*workloads, claim_controller()]
         accounts = [
             *([OperatorAccount("controllers", controllers)] if controllers else []),
@@ -204,11 +203,14 @@ def _new_file(wanted: Path | None, folder: StateFolder) -> Iterator[Path]:
 
 @asynccontextmanager
 async def _real_server(kubeconfig: Path) -> AsyncIterator[tuple[str, bool]]:
-    """Run a real control plane and write its kubeconfig; yield its description; it is new."""
+    """Run a real control plane and write its kubeconfig; yield its description; it is new.
+
+    Its pods run as processes of this machine; images that the node does not have are stubs.
+    """
     print("starting etcd, kube-apiserver and kube-controller-manager ...", flush=True)
-    async with control_plane(controllers=(*CONTROLLERS, *WORKLOAD_CONTROLLERS)) as plane:
-        kubeconfig.write_bytes(plane.kubeconfig.read_bytes())
-        yield f"real control plane at {plane.server}", True
+    async with control_plane_with_node(images={"*": STUB}) as running:
+        kubeconfig.write_bytes(running.plane.kubeconfig.read_bytes())
+        yield f"real control plane at {running.plane.server}", True
 
 
 @asynccontextmanager
