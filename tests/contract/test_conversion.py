@@ -135,8 +135,9 @@ async def test_objects_are_migrated(api: Conversation, webhook: Webhook) -> None
     api.note(moved.version == again.version)
     await api.merge(f"{where}/status", {"status": {"storedVersions": ["v2"]}})
     plain = {"strategy": "None", "webhook": None}
-    await api.merge(where, {"spec": {"versions": [second], "conversion": plain}})
-    await answering(api, things.at("v1"), lambda answer: answer.status == 404)
+    fourth = {**third, "name": "v4"}
+    await api.merge(where, {"spec": {"versions": [second, fourth], "conversion": plain}})
+    await answering(api, things.at("v4"), lambda answer: answer.status == 200)
     await api.get(things.at("v2", "a"))
     await remove(api)
 
