@@ -8,6 +8,7 @@ in `DIFFERENCES`. For a longer look, give ``--certwright-seeds`` a number of tra
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,7 +70,8 @@ class Side:
 
     async def _touch_pod(self, step: Step) -> None:
         pods = [pod for pod in await self._list(Pod) if pod["metadata"].get("ownerReferences")]
-        pods.sort(key=_worth)
+        crowd = Counter(pod["spec"].get("nodeName") for pod in pods)
+        pods.sort(key=lambda pod: (*_worth(pod), crowd[pod["spec"].get("nodeName")]))
         if not pods:
             return
         key = Key(self.namespace, pods[step.body % len(pods)]["metadata"]["name"])

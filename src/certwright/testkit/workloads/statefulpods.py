@@ -32,6 +32,8 @@ class StatefulPlan:
     relabel: list[JsonObject] = field(default_factory=list)
     """Pods that lost the labels of their identity."""
     delete: list[JsonObject] = field(default_factory=list)
+    settled: list[JsonObject] = field(default_factory=list)
+    """Pods whose claims get the owners that the retention policy wants."""
 
 
 def ordinal_of(pod: JsonObject) -> int:
@@ -118,6 +120,7 @@ def decide_stateful_set(
     if is_deleting(owner):
         return plan
     if _fill(plan, replicas, minimum, now, ordered=ordered):
+        plan.settled += condemned
         unhealthy = _first_unavailable([*replicas, *reversed(condemned)], minimum, now)
         if _drain(plan, condemned, unhealthy, minimum, now, ordered=ordered):
             _replace(plan, owner, replicas, update, now)
@@ -146,6 +149,7 @@ def _fill(
         labels = pod["metadata"].get("labels") or {}
         if labels.get(_NAME_LABEL) != wanted[_NAME_LABEL]:
             plan.relabel.append(pod)
+        plan.settled.append(pod)
     return True
 
 

@@ -54,7 +54,7 @@ async def _reconcile(ctx: Context, key: Key) -> Outcome:
     plan = decide_stateful_set(owner, pods, current, revisions.present, now)
     status = {**plan.status, "collisionCount": revisions.collisions}
     try:
-        await _act(ctx, owner, plan, pods)
+        await _act(ctx, owner, plan)
     finally:
         await ctx.status(owner, status)
     live = {revision_name(pod) for pod in pods} | {current["metadata"]["name"]}
@@ -65,15 +65,14 @@ async def _reconcile(ctx: Context, key: Key) -> Outcome:
     return again(after) if after else DONE
 
 
-async def _act(ctx: Context, owner: JsonObject, plan: StatefulPlan, pods: list[JsonObject]) -> None:
+async def _act(ctx: Context, owner: JsonObject, plan: StatefulPlan) -> None:
     for pod in plan.create:
         await _create(ctx, owner, pod)
     for pod in plan.relabel:
         labels = identity_labels(pod["metadata"]["name"], ordinal_of(pod))
         await ctx.patch(pod, {"metadata": {"labels": labels}})
-    if not is_deleting(owner):
-        for pod in pods:
-            await _own_claims(ctx, owner, pod)
+    for pod in plan.settled:
+        await _own_claims(ctx, owner, pod)
     for pod in plan.delete:
         await ctx.delete(pod)
         _tell(ctx, owner, "delete", pod)

@@ -174,6 +174,12 @@ def test_claims_stay_or_go_as_the_policy_says(
         assert [each["kind"] for each in references] == ([expected] if expected else [])
 
 
+def test_claims_are_looked_at_where_all_before_are_well() -> None:
+    assert names(decide(stored(), pod(0), pod(1, ready=False), pod(2)).settled) == ["db-0"]
+    smaller = stored(replicas=1)
+    assert names(decide(smaller, pod(0), pod(1), pod(2)).settled) == ["db-0", "db-2", "db-1"]
+
+
 def test_revisions_store_templates_and_old_ones_are_forgotten() -> None:
     assert template_of(OLD) == stateful_set("db")["spec"]["template"]
     assert equal_revision([OLD, NEW], template_of(OLD)) is NEW, "the newest of several"
