@@ -176,10 +176,9 @@ async def test_a_deleted_pod_is_asked_to_end(rig: PodRig) -> None:
 
 
 async def test_a_program_that_ignores_sigterm_is_killed(rig: PodRig) -> None:
-    await rig.run(
-        sh("trap '' TERM; while :; do sleep 0.05; done"), metadata={"finalizers": ["x.io/keep"]}
-    )
-    await rig.ready()
+    script = "trap '' TERM; echo deaf; while :; do sleep 0.05; done"
+    await rig.run(sh(script), metadata={"finalizers": ["x.io/keep"]})
+    await rig.prints("deaf")
     await rig.client.delete(Pod, rig.key("p"), grace_seconds=1)
     pod = await rig.until(lambda pod: "terminated" in state(pod))
     assert state(pod)["terminated"]["exitCode"] == 137

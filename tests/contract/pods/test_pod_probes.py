@@ -26,12 +26,13 @@ def stub(**more: object) -> JsonObject:
 
 async def test_readiness_by_command(rig: PodRig) -> None:
     probe = asks("test -e /v/up", failureThreshold=1)
-    await rig.run(sh("sleep 0.3; touch /v/up; sleep 1; rm /v/up; sleep 1000", readinessProbe=probe),
-                  volumes=FOLDER)  # fmt: skip
+    await rig.run(sh("sleep 1000", readinessProbe=probe), volumes=FOLDER)
     pod = await rig.until(lambda pod: "running" in state(pod))
     assert condition(pod, "Ready")["status"] == "False"
     assert status_of(pod)["started"]
+    (await rig.file("up")).touch()
     await rig.ready()
+    (await rig.file("up")).unlink()
     pod = await rig.until(lambda pod: condition(pod, "Ready")["status"] == "False")
     assert condition(pod, "Ready")["reason"] == "ContainersNotReady"
     assert status_of(pod)["restartCount"] == 0
@@ -82,10 +83,10 @@ async def test_a_container_that_does_not_start_is_restarted(rig: PodRig) -> None
 async def test_other_probes_wait_for_the_start(rig: PodRig) -> None:
     startup = asks("test -e /v/up", failureThreshold=100)
     liveness = asks("test -e /v/up", failureThreshold=1)
-    await rig.run(sh("sleep 1; touch /v/up; sleep 1000", startupProbe=startup, livenessProbe=liveness),
-                  volumes=FOLDER)  # fmt: skip
-    pod = await rig.until(lambda pod: "running" in state(pod))
-    assert not status_of(pod)["started"]
+    await rig.run(sh("sleep 1000", startupProbe=startup, livenessProbe=liveness), volumes=FOLDER)
+    await rig.event("Unhealthy", "Startup probe failed: ")
+    assert not status_of(await rig.pod())["started"]
+    (await rig.file("up")).touch()
     pod = await rig.ready()
     assert status_of(pod)["started"]
     assert status_of(pod)["restartCount"] == 0
@@ -99,8 +100,9 @@ async def test_a_slow_probe_has_failed(rig: PodRig) -> None:
 
 async def test_a_hook_before_the_end(rig: PodRig) -> None:
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "touch /v/warned"]}}}
-    script = "trap 'test -e /v/warned && exit 5; exit 6' TERM; sleep 1000 & wait"
-    await rig.run(sh(script, lifecycle=hook), volumes=FOLDER,
+    script = "trap 'test -e /v/warned && exit 5; exit 6' TERM; touch /v/armed; sleep 1000 & wait"
+    armed = asks("test -e /v/armed")
+    await rig.run(sh(script, lifecycle=hook, readinessProbe=armed), volumes=FOLDER,
                   metadata={"finalizers": ["x.io/keep"]})  # fmt: skip
     await rig.ready()
     await rig.client.delete(Pod, rig.key("p"))
@@ -166,10 +168,12 @@ async def test_an_init_container_that_fails_for_good(rig: PodRig) -> None:
 async def test_a_sidecar_runs_beside_and_ends_last(rig: PodRig) -> None:
     init = [{"image": "busybox:1", "name": "side", "restartPolicy": "Always",
              **sh("trap 'exit 0' TERM; touch /v/side; sleep 1000 & wait")}]  # fmt: skip
-    await rig.run(sh("until test -e /v/side; do sleep 0.05; done; sleep 0.3"), initContainers=init,
-                  volumes=FOLDER, restartPolicy="Never")  # fmt: skip
-    pod = await rig.until(lambda pod: "running" in state(pod, "side"))
+    await rig.run(sh("until test -e /v/side -a -e /v/end; do sleep 0.05; done"), volumes=FOLDER,
+                  initContainers=init, restartPolicy="Never")  # fmt: skip
+    pod = await rig.until(lambda pod: "running" in state(pod))
+    assert "running" in state(pod, "side")
     assert status_of(pod, "side")["started"]
+    (await rig.file("end")).touch()
     pod = await rig.phase("Succeeded")
     assert state(pod, "side")["terminated"]["exitCode"] == 0
     assert state(pod)["terminated"]["exitCode"] == 0

@@ -129,6 +129,11 @@ class PodRig:
         log = worker.log(container, previous=False) if worker else None
         return log.read_text("utf-8").splitlines() if log and log.exists() else []
 
+    async def file(self, name: str, pod: str = "p") -> Path:
+        """Return the path of a file in the volume ``v`` of a pod."""
+        uid = (await self.pod(pod))["metadata"]["uid"]
+        return self.node.pods[uid].folder / "volumes" / "v" / name
+
     async def prints(self, *lines: str, name: str = "p", container: str = "main") -> None:
         """Return when a container has written exactly these lines."""
         await self.eventually(
