@@ -17,7 +17,7 @@ from certwright.apiserver.admission.attributes import (
     objects_match,
 )
 from certwright.apiserver.admission.configuration import AdmissionWebhook
-from certwright.apiserver.admission.mutation import patched_object
+from certwright.apiserver.admission.mutation import patched_object, pruned_object
 from certwright.apiserver.admission.review import (
     AdmissionVerdict,
     WebhookFailed,
@@ -106,7 +106,7 @@ class AdmissionRequest:
         obj, changed = self._round(0, attributes, revision, asked, again)
         if changed:
             obj, _ = self._round(1, attributes.with_object(obj), revision, asked, again)
-        return obj
+        return pruned_object(obj, self._kind) if changed and not self.is_part else obj
 
     def validate(self, obj: JsonObject, old: JsonObject | None, revision: int = 0) -> None:
         """Ask validating webhooks, all at once.

@@ -36,6 +36,9 @@ def patched_object(
         document["metadata"] = {}
     if kind is None:
         return document
+    if kind.custom:
+        fill_defaults(document, kind)
+        return document
     try:
         kind.decode(document)
     except BadRequest as error:
@@ -45,10 +48,20 @@ def patched_object(
             error.message.removeprefix(prefix).removeprefix(f"{resource.kind}: ")
         ) from None
     document.setdefault("metadata", {})
-    if kind.custom:
-        drop_nulls(document, kind.schema)
     fill_defaults(document, kind)
     return document
+
+
+def pruned_object(obj: JsonObject, kind: ServedKind) -> JsonObject:
+    """Return an object that webhooks changed without what its kind does not know.
+
+    Between webhooks, custom resources are not pruned.
+    """
+    if kind.custom:
+        kind.decode(obj)
+        obj.setdefault("metadata", {})
+        drop_nulls(obj, kind.schema)
+    return obj
 
 
 def patch_failure(document: Any, operation: Any) -> str:

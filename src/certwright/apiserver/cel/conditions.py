@@ -24,9 +24,16 @@ class MatchCondition:
         try:
             return bool(self._expression.result(variables) is True)
         except ExpressionError as error:
-            raise ExpressionError(
-                f"expression '{self.source}' resulted in error: {error}"
-            ) from None
+            why = self._missing(variables) or str(error)
+            raise ExpressionError(f"expression '{self.source}' resulted in error: {why}") from None
+
+    def _missing(self, variables: Mapping[str, Any]) -> str:
+        """Return which field of an object that is not there is asked for; empty if none."""
+        for name in ("object", "oldObject"):
+            found = re.search(rf"(?<![\w.]){name}\.(\w+)", self.source)
+            if found and variables.get(name) is None:
+                return f"no such key: {found[1]}"
+        return ""
 
 
 def condition_problem(source: str) -> str:

@@ -59,8 +59,10 @@ class Scales:
         options_kind = "UpdateOptions" if call.verb == "update" else "PatchOptions"
         options = write_options(call, options_kind)
         if options.admission is not None:
-            metadata = {**scale["metadata"], **(wanted.get("metadata") or {})}
+            metadata = {"namespace": call.namespace, **(wanted.get("metadata") or {})}
             shown = {**_EMPTY, **wanted, "metadata": metadata}
+            if not (wanted.get("spec") or {}).get("replicas"):
+                shown["spec"] = {}
             wanted = options.admission.mutate(shown, scale, record.revision)
             options.admission.shown = partial(_scale, kind=call.kind)
         version = (wanted.get("metadata") or {}).get("resourceVersion")
